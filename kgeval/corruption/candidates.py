@@ -1,0 +1,70 @@
+"""Candidates: the entities that compete with the answers of each query, and the generators that choose them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class SharedCandidates:
+    """The same entities for every query."""
+
+    ids: IntArray
+    """int64[candidate], ascending"""
+    notes: tuple[str, ...] = ()
+    """what a reader of the results should know about these candidates"""
+
+    def among(self, allowed: BoolArray) -> SharedCandidates:
+        """Keep the entities for which ``allowed`` (bool[entity]) holds."""
+        return SharedCandidates(self.ids[allowed[self.ids]], self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryCandidates:
+    """Entities of its own for each query."""
+
+    rows: Rows
+    """one row a query, ascending and distinct"""
+    notes: tuple[str, ...] = ()
+
+    def among(self, allowed: BoolArray) -> QueryCandidates:
+        """Keep the entities for which ``allowed`` (bool[entity]) holds."""
+        return QueryCandidates(self.rows.where(allowed[self.rows.ids]), self.notes)
+
+
+Candidates = SharedCandidates | QueryCandidates
+
+
+class CorruptionGenerator(BaseModel):
+    """Answers one question: which entities compete with the answer of a query?
+
+    A generator is its own configuration: ``{kind: uniform, count: 500}`` *is* ``Uniform(count=500)``. Whatever it
+    proposes, an answer never competes with itself, and the filter still takes known answers out of the ranking.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    allows_known: ClassVar[bool] = False
+    """whether known answers may be among its negatives"""
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        """Choose the candidates of each query.
+
+        Parameters
+        ----------
+        queries
+            distinct queries of one side
+        known
+            the known answers of each query, ascending
+        dataset
+            the graph, whose ids all three share
+        """
+        raise NotImplementedError

@@ -1,0 +1,26 @@
+"""Every entity competes: full ranking, the protocol of Bordes et al. (2013)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from kgeval.corruption.candidates import CorruptionGenerator, SharedCandidates
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+
+
+class AllEntities(CorruptionGenerator):
+    """Corrupt a triple with every entity of the graph.
+
+    >>> AllEntities()
+    AllEntities(kind='all')
+    """
+
+    kind: Literal["all"] = "all"
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> SharedCandidates:
+        """Choose all entities, whatever the query."""
+        return SharedCandidates(np.arange(len(dataset.entities)))

@@ -1,0 +1,78 @@
+"""Keyed sampling without replacement: what is drawn for a query is a function of its key alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, uint64
+
+from kgeval.arrays import IntArray
+from kgeval.graph.rows import Rows
+
+
+def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntArray, relations: IntArray) -> Rows:
+    """Draw up to ``count`` of ``0 … size - 1`` for each query, none of which is in its row of ``avoid``.
+
+    Robert Floyd's algorithm (Bentley and Floyd, 1987) over the numbers that are left, with the SplitMix64 generator
+    (Steele, Lea and Flood, 2014) seeded by ``(*key, anchor, relation)``.
+
+    Parameters
+    ----------
+    avoid
+        one ascending row of numbers to leave out per query
+
+    Examples
+    --------
+    >>> one = np.array([7]), np.array([2])
+    >>> draw(3, 5, Rows.of([[1, 3]]), (0, 0), *one).row(0)
+    array([0, 2, 4])
+    """
+    left = size - avoid.lengths
+    rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
+    _draw_rows(*map(np.uint64, key), size, avoid.offsets, avoid.ids, anchors, relations, rows.offsets, rows.ids)
+    return rows
+
+
+@njit(cache=True)
+def _mix(z: int) -> int:
+    z = uint64(z) + uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))  # type: ignore[no-any-return]
+
+
+@njit(cache=True)
+def _below(state: int, bound: int) -> tuple[int, int]:
+    """Draw from 0 … bound - 1 without bias; return the new state too."""
+    bound = uint64(bound)
+    rest = (uint64(0) - bound) % bound  # 2^64 mod bound: the values beyond the last whole multiple are drawn again
+    while True:
+        state = uint64(state) + uint64(0x9E3779B97F4A7C15)
+        value = _mix(state)
+        if value >= rest:
+            return state, value % bound
+
+
+@njit(cache=True)
+def _draw_rows(seed, side, size, avoid_offsets, avoid_ids, anchors, relations, offsets, out):  # type: ignore[no-untyped-def]
+    seen = np.full(size, -1, np.int64)
+    start = _mix(_mix(seed) + side)
+    for query in range(len(anchors)):
+        avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
+        row = out[offsets[query] : offsets[query + 1]]
+        left = size - len(avoid)
+        state = _mix(_mix(start + uint64(anchors[query])) + uint64(relations[query]))
+        for index in range(len(row)):
+            last = left - len(row) + index
+            state, value = _below(state, last + 1)
+            number = np.int64(value)
+            if seen[number] == query:
+                number = last
+            seen[number] = query
+            row[index] = number
+        row.sort()
+        # From the numbers that are left to the numbers themselves: step over those to avoid.
+        skipped = 0
+        for index in range(len(row)):
+            while skipped < len(avoid) and avoid[skipped] - skipped <= row[index]:
+                skipped += 1
+            row[index] += skipped

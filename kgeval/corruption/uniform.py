@@ -1,0 +1,51 @@
+"""Entities drawn uniformly at random: a fixed number of synthetic negatives for each query."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
+from kgeval.corruption.sampling import draw
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+from kgeval.graph.triples import SIDES
+
+
+class Uniform(CorruptionGenerator):
+    """Corrupt a triple with ``count`` entities, drawn without replacement.
+
+    The draw depends on (seed, side, anchor, relation) alone, so batches, shards and the order of the triples change
+    nothing, and two models meet the same negatives. All answers of a query meet the same entities. A query with fewer
+    than ``count`` entities left gets those that are left, and the result says how many queries that were.
+
+    Sampled metrics are not estimates of full ones: they depend on ``count`` (Krichene and Rendle, 2020).
+
+    >>> Uniform(count=500)
+    Uniform(kind='uniform', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["uniform"] = "uniform"
+    count: int = Field(ge=1)
+    """entities per query"""
+    seed: int = Field(0, ge=0, lt=2**63)
+    allow_known: bool = False
+    """whether known answers may be drawn too (the filter still takes them out of the filtered ranks)"""
+
+    @property
+    def allows_known(self) -> bool:  # type: ignore[override]
+        """Whether known answers may be among its negatives."""
+        return self.allow_known
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+        """Draw the entities of each query."""
+        avoid = Rows.of([[]] * len(queries)) if self.allow_known else known
+        key = (self.seed, SIDES.index(queries.side))
+        rows = draw(self.count, len(dataset.entities), avoid, key, queries.anchors, queries.relations)
+        short = int((rows.lengths < self.count).sum())
+        note = (
+            f"{short} {queries.side} queries have fewer than {self.count} entities left to draw; they met all of those."
+        )
+        return QueryCandidates(rows, (note,) if short else ())

@@ -1,0 +1,76 @@
+"""The exception tree, and the sentence that names the nearest valid choice.
+
+KgevalError
+├── InputError         something given to kgeval is wrong; nothing was computed        (exit code 2)
+│   ├── DatasetError      a graph: files, columns, labels, splits
+│   ├── CheckpointError   a model: files, arrays, options, vocabularies
+│   ├── ConfigError       a configuration file or command line
+│   ├── MetricError       a metric name, or a table that a metric cannot use
+│   └── TableError        a table of ranks
+└── RunError           the work began and could not be finished                        (exit code 1)
+    └── ScoreError        a model gave a score that cannot be ranked
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class KgevalError(Exception):
+    """Anything kgeval refuses, said in one message: what, where, and what to do."""
+
+    exit_code = 1
+
+
+class InputError(KgevalError):
+    """Something given to kgeval is wrong; nothing was computed."""
+
+    exit_code = 2
+
+
+class DatasetError(InputError):
+    """A graph cannot be used."""
+
+
+class CheckpointError(InputError):
+    """A model checkpoint cannot be used."""
+
+
+class ConfigError(InputError):
+    """A configuration file or a command line is wrong."""
+
+
+class MetricError(InputError):
+    """A metric is unknown, or cannot be computed from what it was given."""
+
+
+class TableError(InputError):
+    """A table of ranks cannot be used."""
+
+
+class RunError(KgevalError):
+    """The work began and could not be finished."""
+
+
+class ScoreError(RunError):
+    """A model gave a score that cannot be ranked."""
+
+
+def did_you_mean(given: str, choices: Iterable[str]) -> str:
+    """Name the nearest valid choices, or all of them where nothing is near.
+
+    >>> did_you_mean("hits", ["mrr", "hits@k"])
+    "Did you mean 'hits@k'?"
+    >>> did_you_mean("xyz", ["head", "tail"])
+    "Choose one of 'head', 'tail'."
+    """
+    names = sorted(set(choices))
+    if not names:
+        return ""
+    folded = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(given.lower(), folded, n=2, cutoff=0.6)
+    if near:
+        return "Did you mean " + " or ".join(repr(folded[name]) for name in near) + "?"
+    shown = ", ".join(repr(name) for name in names[:12])
+    return f"Choose one of {shown}{', …' if len(names) > 12 else ''}."

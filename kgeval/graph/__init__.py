@@ -1,0 +1,1 @@
+"""Graphs: triples, vocabularies, datasets and their readers, unique queries, the known-answer index."""

@@ -1,0 +1,116 @@
+"""Datasets: train, valid and test triples over one entity and one relation vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from kgeval.errors import DatasetError, did_you_mean
+from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
+
+Split = Literal["train", "valid", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A graph that is cut into splits. Build one with :meth:`build`, or read one with ``kgeval.load_dataset``."""
+
+    name: str
+    entities: Vocabulary
+    relations: Vocabulary
+    train: Triples
+    valid: Triples
+    test: Triples
+    repeated: Mapping[str, int] = field(default_factory=dict)
+    """how often a triple of a split was said again in it, and left out; only splits where that happened"""
+    files: tuple[Path, ...] = ()
+    """the files it was read from, if any"""
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        splits: Mapping[str, Triples],
+        *,
+        entities: Vocabulary,
+        relations: Vocabulary,
+        files: tuple[Path, ...] = (),
+    ) -> Dataset:
+        """Check the ids of each split, and keep each of its triples once.
+
+        Raises
+        ------
+        DatasetError
+            if a split has an id outside the vocabularies
+
+        Examples
+        --------
+        >>> data = Dataset.build(
+        ...     "tiny",
+        ...     {"train": Triples.of([(0, 0, 1), (0, 0, 1)]), "test": Triples.of([(1, 0, 0)])},
+        ...     entities=Vocabulary(["a", "b"]),
+        ...     relations=Vocabulary(["likes"], "relation"),
+        ... )
+        >>> len(data.train), len(data.valid), dict(data.repeated)
+        (1, 0, {'train': 1})
+        """
+        kept = {split: splits.get(split, Triples.of([])).distinct() for split in SPLITS}
+        for split, (triples, _) in kept.items():
+            _check_ids(f"{name}, split {split}", triples, entities, relations)
+        return cls(
+            name=name,
+            entities=entities,
+            relations=relations,
+            repeated={split: repeated for split, (_, repeated) in kept.items() if repeated},
+            files=files,
+            **{split: triples for split, (triples, _) in kept.items()},
+        )
+
+    @property
+    def splits(self) -> dict[Split, Triples]:
+        """The splits that have triples, by name."""
+        parts: dict[Split, Triples] = {"train": self.train, "valid": self.valid, "test": self.test}
+        return {split: triples for split, triples in parts.items() if len(triples)}
+
+    def split(self, name: str) -> Triples:
+        """Return one split.
+
+        Raises
+        ------
+        DatasetError
+            if there is no such split, or it is empty
+        """
+        for split, triples in self.splits.items():
+            if split == name:
+                return triples
+        why = f"it has no {name} triples" if name in SPLITS else f"unknown split {name!r}"
+        raise DatasetError(f"dataset {self.name}: {why}. {did_you_mean(name, self.splits)}")
+
+    def triple(self, head: int, relation: int, tail: int) -> str:
+        """Spell a triple by its labels, ``?`` for a negative id.
+
+        >>> Dataset.build("d", {}, entities=Vocabulary(["a"]), relations=Vocabulary(["r"])).triple(0, 0, -1)
+        '(a, r, ?)'
+        """
+        cells = ((self.entities, head), (self.relations, relation), (self.entities, tail))
+        return f"({', '.join(labels[index] if index >= 0 else '?' for labels, index in cells)})"
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(triples)} {split}" for split, triples in self.splits.items())
+        return f"Dataset({self.name}: {len(self.entities)} entities, {len(self.relations)} relations; triples: {sizes})"
+
+
+def _check_ids(where: str, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
+    for column, labels in enumerate((entities, relations, entities)):
+        values = triples.ids[:, column]
+        if values.size and values.max() >= len(labels):
+            row = int(np.argmax(values >= len(labels)))
+            raise DatasetError(
+                f"{where}: triple {row} names {labels.kind} id {values[row]}, but there are {len(labels)} {labels.kind} ids."
+            )

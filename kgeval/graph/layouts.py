@@ -1,0 +1,83 @@
+"""Layouts: what it takes to read a graph from a place; each file in ``readers`` declares one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from kgeval.discovery import instances
+from kgeval.errors import DatasetError, did_you_mean
+from kgeval.graph.columns import nearby
+from kgeval.graph.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way of storing a graph."""
+
+    name: str
+    summary: str
+    recognises: Callable[[Path], bool]
+    """whether a folder is in this layout; cheap, by file names"""
+    read: Callable[[Path], Dataset]
+
+
+@cache
+def layouts() -> dict[str, Layout]:
+    """All folder layouts, by name."""
+    return {layout.name: layout for layout in instances("kgeval.graph.readers", Layout)}
+
+
+def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
+    """Read a graph from a folder in any known layout, or by its PyKEEN name.
+
+    Parameters
+    ----------
+    source
+        a folder, or the name of a PyKEEN dataset such as ``"umls"``
+    layout
+        ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows
+
+    Raises
+    ------
+    DatasetError
+        if there is no such folder or name, if the layout is not recognised, or if a file is malformed
+
+    Examples
+    --------
+    >>> load_dataset("umls")
+    Dataset(umls: 135 entities, 46 relations; triples: 5216 train, 652 valid, 661 test)
+    """
+    path = Path(source)
+    if layout not in {"auto", "pykeen", *layouts()}:
+        raise DatasetError(f"unknown dataset layout {layout!r}. {did_you_mean(layout, ['auto', 'pykeen', *layouts()])}")
+    if path.is_dir() and layout != "pykeen":
+        return _read_folder(path, layout)
+    if path.is_file():
+        raise DatasetError(f"{str(path)!r} is a file. A dataset is a folder that holds train, valid and test files.")
+    return _read_named(str(source), path)
+
+
+def _read_folder(path: Path, layout: str) -> Dataset:
+    if layout != "auto":
+        return layouts()[layout].read(path)
+    fitting = [candidate for candidate in layouts().values() if candidate.recognises(path)]
+    if len(fitting) == 1:
+        return fitting[0].read(path)
+    if fitting:
+        names = ", ".join(candidate.name for candidate in fitting)
+        raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
+    inside = ", ".join(sorted(entry.name for entry in path.iterdir())[:8]) or "nothing"
+    known = "; ".join(f"{candidate.name}: {candidate.summary}" for candidate in layouts().values())
+    raise DatasetError(f"folder {str(path)!r} is in no known layout. It holds {inside}. Known layouts: {known}.")
+
+
+def _read_named(name: str, path: Path) -> Dataset:
+    # PyKEEN takes seconds to import, so a path that is plainly a path is refused without asking it.
+    if len(path.parts) > 1 or path.is_absolute():
+        raise DatasetError(f"no such folder {name!r}. {nearby(path)}".strip())
+    from kgeval.graph.readers.pykeen import read_named
+
+    return read_named(name)

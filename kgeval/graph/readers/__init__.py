@@ -1,0 +1,1 @@
+"""The readers of graphs, one file a layout."""

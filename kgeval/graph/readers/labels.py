@@ -1,0 +1,90 @@
+"""Folders of labelled triples: train, valid and test files of (head, relation, tail)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.errors import DatasetError
+from kgeval.graph.columns import read_triples
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.layouts import Layout
+from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
+
+STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
+ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet")
+
+
+def find(folder: Path) -> dict[str, Path]:
+    """Find the file of each split.
+
+    Raises
+    ------
+    DatasetError
+        if two files could be the same split
+    """
+    found = {}
+    for split, stems in STEMS.items():
+        files = [
+            folder / (stem + ending) for stem in stems for ending in ENDINGS if (folder / (stem + ending)).is_file()
+        ]
+        if len(files) > 1:
+            names = " and ".join(file.name for file in files)
+            raise DatasetError(
+                f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one of them."
+            )
+        found.update({split: file for file in files})
+    return found
+
+
+def read(folder: Path) -> Dataset:
+    """Read a folder of labelled triples; the valid split may be missing.
+
+    Ids follow the sorted labels of train, then those that occur only in valid and test: the ids that PyKEEN gives.
+    """
+    files = find(folder)
+    for split in ("train", "test"):
+        if split not in files:
+            raise DatasetError(
+                f"folder {str(folder)!r} has no {split} file. Expected {split}.txt, .tsv, .csv or .parquet."
+            )
+    tables = {split: read_triples(path) for split, path in files.items()}
+    entities = _vocabulary("entity", *([table["head"], table["tail"]] for table in tables.values()))
+    relations = _vocabulary("relation", *([table["relation"]] for table in tables.values()))
+    columns = (("head", entities), ("relation", relations), ("tail", entities))
+    splits = {
+        split: Triples(np.stack([labels.ids(table[column]) for column, labels in columns], axis=1))
+        for split, table in tables.items()
+    }
+    name = folder.resolve().name
+    return Dataset.build(name, splits, entities=entities, relations=relations, files=tuple(files.values()))
+
+
+def _vocabulary(kind: str, *splits: list[pa.ChunkedArray]) -> Vocabulary:
+    """Give ids to the sorted labels of the first split, then to the further labels of the others."""
+    distinct = [pc.unique(pa.chunked_array([chunk for part in split for chunk in part.chunks])) for split in splits]
+    known = distinct[0].sort()
+    further = pc.unique(pa.concat_arrays(distinct[1:])) if len(distinct) > 1 else known[:0]
+    further = further.filter(pc.invert(pc.is_in(further, value_set=known))).sort()
+    return Vocabulary(pa.concat_arrays([known, further]), kind)
+
+
+LAYOUT = Layout(
+    name="labels",
+    summary="train, valid (optional) and test files of head, relation, tail (.txt, .tsv, .csv, .gz of these, .parquet)",
+    recognises=lambda folder: (
+        {"train", "test"}
+        <= {
+            split
+            for split, stems in STEMS.items()
+            for stem in stems
+            for ending in ENDINGS
+            if (folder / (stem + ending)).is_file()
+        }
+    ),
+    read=read,
+)

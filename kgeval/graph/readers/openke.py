@@ -1,0 +1,77 @@
+"""OpenKE's folders: numbered entities and relations, and triples of ids, each file beginning with its count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.errors import DatasetError
+from kgeval.graph.columns import first_line, read_columns
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.layouts import Layout
+from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
+
+
+def read(folder: Path) -> Dataset:
+    """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation).
+
+    Raises
+    ------
+    DatasetError
+        if a file is missing, disagrees with its own count, or names an id twice or not at all
+    """
+    entities = _vocabulary(folder / "entity2id.txt", "entity")
+    relations = _vocabulary(folder / "relation2id.txt", "relation")
+    files = {split: path for split in ("train", "valid", "test") if (path := folder / f"{split}2id.txt").is_file()}
+    for split in ("train", "test"):
+        if split not in files:
+            raise DatasetError(f"folder {str(folder)!r} has no {split}2id.txt.")
+    return Dataset.build(
+        folder.resolve().name,
+        {split: _triples(path) for split, path in files.items()},
+        entities=entities,
+        relations=relations,
+        files=(folder / "entity2id.txt", folder / "relation2id.txt", *files.values()),
+    )
+
+
+def _vocabulary(path: Path, kind: str) -> Vocabulary:
+    table = _counted(path, ["label", "id"], pa.string())
+    try:
+        ids = np.asarray(pc.cast(pc.utf8_trim_whitespace(table["id"]), pa.int64()))
+    except pa.ArrowInvalid as error:
+        raise DatasetError(f"{path}: an id is not a whole number ({error}). Rows are label<TAB>id.") from error
+    if not np.array_equal(np.sort(ids), np.arange(len(ids))):
+        raise DatasetError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
+    return Vocabulary(table["label"].take(pa.array(np.argsort(ids))), kind)
+
+
+def _triples(path: Path) -> Triples:
+    table = _counted(path, ["head", "tail", "relation"], pa.int64())
+    if table.num_rows == 0:
+        raise DatasetError(f"{path}: no triples in it.")
+    return Triples.of(np.stack([table[column].to_numpy() for column in ("head", "relation", "tail")], axis=1))
+
+
+def _counted(path: Path, names: list[str], kind: pa.DataType) -> pa.Table:
+    count = first_line(path).strip()
+    if not count.isdigit():
+        raise DatasetError(f"{path}, line 1: expected the number of rows, found {count!r}.")
+    table = read_columns(path, names, skip=1, kind=kind)
+    if table.num_rows != int(count):
+        raise DatasetError(
+            f"{path}: line 1 announces {count} rows, {table.num_rows} follow. The file may be cut short."
+        )
+    return table
+
+
+LAYOUT = Layout(
+    name="openke",
+    summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
+    recognises=lambda folder: (folder / "entity2id.txt").is_file() and (folder / "train2id.txt").is_file(),
+    read=read,
+)

@@ -1,0 +1,77 @@
+"""Compressed rows: a list of ids for each query, in two flat arrays (known answers, sampled candidates)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One row of ids per query; row ``q`` is ``ids[offsets[q]:offsets[q + 1]]``.
+
+    Examples
+    --------
+    >>> rows = Rows.of([[3, 5], [], [4]])
+    >>> rows.row(0), rows.lengths
+    (array([3, 5]), array([2, 0, 1]))
+    >>> rows[1:3].row(1)
+    array([4])
+    """
+
+    offsets: IntArray
+    """int64[query + 1], from 0 to the number of ids"""
+    ids: IntArray
+    """int64[id]"""
+
+    @classmethod
+    def of(cls, rows: Iterable[Iterable[int]]) -> Rows:
+        """Lay rows end to end."""
+        arrays = [np.asarray(list(row), np.int64) for row in rows]
+        return cls.sized(np.array([len(row) for row in arrays], np.int64), np.concatenate([*arrays, _NO_IDS]))
+
+    @classmethod
+    def sized(cls, lengths: IntArray, ids: IntArray) -> Rows:
+        """Cut a flat array into rows of given lengths."""
+        return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), ids)
+
+    @classmethod
+    def spans(cls, starts: IntArray, stops: IntArray, pool: IntArray) -> Rows:
+        """Gather ``pool[starts[q]:stops[q]]`` as row ``q``."""
+        lengths = stops - starts
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return cls(offsets, pool[np.repeat(starts, lengths) + within])
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, part: slice) -> Rows:
+        start, stop, _ = part.indices(len(self))
+        offsets = self.offsets[start : stop + 1]
+        return Rows(offsets - offsets[0], self.ids[offsets[0] : offsets[-1]])
+
+    @property
+    def lengths(self) -> IntArray:
+        """The number of ids in each row; int64[query]."""
+        return np.diff(self.offsets)
+
+    @property
+    def owners(self) -> IntArray:
+        """The query that each id belongs to; int64[id]."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def row(self, query: int) -> IntArray:
+        """The ids of one query."""
+        return self.ids[self.offsets[query] : self.offsets[query + 1]]
+
+    def where(self, keep: BoolArray) -> Rows:
+        """Keep the ids for which ``keep`` (bool[id]) holds, in their rows."""
+        return Rows.sized(np.bincount(self.owners[keep], minlength=len(self)), self.ids[keep])
+
+
+_NO_IDS = np.empty(0, np.int64)

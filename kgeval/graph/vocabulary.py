@@ -1,0 +1,105 @@
+"""Vocabularies: the labels of the entities or the relations, where the id of a label is its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import IntArray
+from kgeval.errors import InputError, did_you_mean
+
+
+class Vocabulary:
+    """Distinct labels in id order, kept compactly (an Arrow string array).
+
+    Parameters
+    ----------
+    labels
+        the labels, in the order of their ids; each may occur once
+    kind
+        what is labelled, for messages: ``"entity"`` or ``"relation"``
+
+    Raises
+    ------
+    InputError
+        if a label occurs twice
+
+    Examples
+    --------
+    >>> countries = Vocabulary(["Italy", "Germany"])
+    >>> countries[1], len(countries), "Italy" in countries
+    ('Germany', 2, True)
+    >>> countries.ids(["Germany", "Atlantis"])
+    array([ 1, -1])
+    """
+
+    def __init__(self, labels: Iterable[str] | pa.Array, kind: str = "entity") -> None:
+        self.kind = kind
+        self.labels: pa.Array = _as_strings(labels)
+        if pc.count_distinct(self.labels).as_py() != len(self.labels):
+            counts = pc.value_counts(self.labels)
+            twice = next(row["values"].as_py() for row in counts if row["counts"].as_py() > 1)
+            raise InputError(
+                f"two ids carry the {kind} label {twice!r}: a label must name one {kind}. Rename one of them."
+            )
+
+    @classmethod
+    def numbered(cls, size: int, kind: str = "entity") -> Vocabulary:
+        """Label ``size`` things with their own ids, for graphs that have no labels."""
+        return cls(pa.array(range(size), pa.int64()).cast(pa.string()), kind)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels.to_pylist())
+
+    def __contains__(self, label: object) -> bool:
+        return isinstance(label, str) and bool(self.ids([label])[0] >= 0)
+
+    def __getitem__(self, index: int) -> str:
+        return str(self.labels[int(index)].as_py())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and bool(self.labels.equals(other.labels))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} {self.kind} labels)"
+
+    def ids(self, labels: Iterable[str] | pa.Array) -> IntArray:
+        """Return the id of each label, -1 where it is unknown; int64[label]."""
+        found = pc.index_in(_as_strings(labels), value_set=self.labels)
+        return np.asarray(pc.fill_null(found, -1).cast(pa.int64()))
+
+    def id(self, label: str) -> int:
+        """Return the id of one label.
+
+        Raises
+        ------
+        InputError
+            if the label is unknown, with the nearest known ones
+        """
+        index = int(self.ids([label])[0])
+        if index < 0:
+            hint = did_you_mean(label, self) if len(self) <= 100_000 else ""
+            raise InputError(f"unknown {self.kind} {label!r}. {hint}".strip())
+        return index
+
+    def take(self, ids: IntArray) -> pa.Array:
+        """Return the labels of ids; string[id]."""
+        return self.labels.take(pa.array(ids))
+
+
+def _as_strings(labels: Any) -> pa.Array:
+    if isinstance(labels, pa.ChunkedArray):
+        labels = labels.combine_chunks()
+    if isinstance(labels, pa.Array):
+        return labels if labels.type == pa.string() else labels.cast(pa.string())
+    return pa.array(list(labels), pa.string())

@@ -1,0 +1,132 @@
+"""Adapters for finished scores: any Python callable, and score tables that were computed elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import FloatArray, IntArray
+from kgeval.errors import InputError, ScoreError
+from kgeval.graph.known import known_answers
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Triples
+
+ScoreFunction = Callable[[IntArray, IntArray, IntArray], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CallableScorer:
+    """Any function of equally long id arrays: ``f(heads, relations, tails) -> scores``.
+
+    Examples
+    --------
+    >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
+    >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
+    array([[-2, -1,  0, -1, -2]])
+    """
+
+    function: ScoreFunction
+    num_entities: int
+    num_relations: int
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Call the function with one row per query and candidate.
+
+        Raises
+        ------
+        ScoreError
+            if it returns another number of scores
+        """
+        shape = (len(queries), candidates.shape[-1])
+        anchors = np.broadcast_to(queries.anchors[:, None], shape).ravel()
+        relations = np.broadcast_to(queries.relations[:, None], shape).ravel()
+        others = np.broadcast_to(candidates, shape).ravel()
+        heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
+        values = np.asarray(self.function(heads, relations, tails))
+        if values.size != len(others):
+            raise ScoreError(f"the scoring function returned {values.size} scores for {len(others)} triples.")
+        return values.reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of all entities in the place of one side of some triples, computed elsewhere.
+
+    Parameters
+    ----------
+    triples
+        the triples that the rows belong to
+    head, tail
+        float[triple, entity]; row ``i`` holds the score of every entity in the place of triple ``i``'s head or tail;
+        one of them may be missing if that side is not evaluated
+
+    Examples
+    --------
+    >>> table = ScoreTable(Triples.of([(0, 0, 2)]), tail=np.array([[0.1, 0.9, 0.5]]))
+    >>> table.scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.array([2, 1]))
+    array([[0.5, 0.9]])
+    """
+
+    triples: Triples
+    head: npt.NDArray[Any] | None = None
+    tail: npt.NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.head is None and self.tail is None:
+            raise InputError("a score table needs the scores of heads or tails.")
+        for side, table in (("head", self.head), ("tail", self.tail)):
+            if table is not None and (table.ndim != 2 or len(table) != len(self.triples)):
+                raise InputError(
+                    f"score table: {side} has shape {table.shape}; expected one row for each of the {len(self.triples)} triples."
+                )
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities have a column."""
+        table = self.tail if self.tail is not None else self.head
+        return int(table.shape[1])  # type: ignore[union-attr]
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the triples speak of: the largest id and one."""
+        return int(self.triples.relations.max(initial=-1)) + 1
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Look the scores up.
+
+        Raises
+        ------
+        InputError
+            if the table has no row for a query
+        """
+        table = self.head if queries.side == "head" else self.tail
+        if table is None:
+            raise InputError(
+                f"the score table has no scores of {queries.side}s. Evaluate sides=('{_other(queries)}',)."
+            )
+        rows = self._rows(queries)
+        return np.asarray(table[rows[:, None], candidates])
+
+    def _rows(self, queries: Queries) -> IntArray:
+        """Find a row that asks each query; rows that ask the same query hold the same scores."""
+        anchors, relations, _ = self.triples.asked(queries.side)
+        numbered = Triples(np.stack([anchors, relations, np.arange(len(anchors))], 1))
+        as_tail_queries = Queries(
+            "tail", queries.anchors, queries.relations, queries.offsets, queries.answers, queries.triples
+        )
+        rows = known_answers(as_tail_queries, [numbered])
+        if (rows.lengths == 0).any():
+            query = int(np.argmax(rows.lengths == 0))
+            raise InputError(
+                f"the score table has no row for the {queries.side} query with anchor {queries.anchors[query]} "
+                f"and relation {queries.relations[query]}."
+            )
+        return rows.ids[rows.offsets[:-1]]
+
+
+def _other(queries: Queries) -> str:
+    return "tail" if queries.side == "head" else "head"

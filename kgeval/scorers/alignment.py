@@ -1,0 +1,161 @@
+"""Alignment: which row of a model is which entity and relation of a dataset, by label wherever there are labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.errors import CheckpointError, InputError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Side, Triples
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.adapters import CallableScorer
+from kgeval.scorers.base import Labelled, Scorer, VectorScorer
+from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
+from kgeval.scorers.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """A scorer that is asked in the ids of a dataset."""
+
+    scorer: Scorer | VectorScorer
+    entity_rows: IntArray
+    """int64[entity of the dataset], its row in the scorer, -1 where the scorer does not know it"""
+    relation_rows: IntArray
+    """int64[relation of the dataset], likewise"""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities the dataset has."""
+        return len(self.entity_rows)
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the dataset has."""
+        return len(self.relation_rows)
+
+    def knows(self, triples: Triples) -> BoolArray:
+        """Whether the scorer knows head, relation and tail of each triple; bool[triple]."""
+        heads, relations, tails = (
+            self.entity_rows[triples.heads] >= 0,
+            self.relation_rows[triples.relations] >= 0,
+            self.entity_rows[triples.tails] >= 0,
+        )
+        return np.asarray(heads & relations & tails)
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score in the scorer's own ids."""
+        return self.scorer.scores(self._translated(queries), self.entity_rows[candidates])
+
+    def _translated(self, queries: Queries) -> Queries:
+        return replace(
+            queries, anchors=self.entity_rows[queries.anchors], relations=self.relation_rows[queries.relations]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedVectors(Aligned, VectorScorer):
+    """A vector scorer that is asked in the ids of a dataset."""
+
+    scorer: VectorScorer
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity of the scorer."""
+        return self.scorer.similarity
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the scorer's query vectors."""
+        return self.scorer.query_vectors(self._translated(queries))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the scorer's query offsets."""
+        return self.scorer.query_offsets(self._translated(queries))
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the scorer's entity vectors."""
+        return self.scorer.entity_vectors(side, self.entity_rows[ids])
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return the scorer's entity biases."""
+        return self.scorer.entity_biases(side, self.entity_rows[ids])
+
+
+def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned:
+    """Make a scorer of whatever was given, and align it with a dataset.
+
+    Parameters
+    ----------
+    model
+        a scorer, a live PyKEEN model, or a callable ``f(heads, relations, tails) -> scores``
+    dataset
+        the graph; entities that only the model knows are left aside
+
+    Raises
+    ------
+    CheckpointError
+        if the model has no labels and another number of ids, or if no label agrees
+    """
+    scorer = _as_scorer(model, dataset)
+    labels = (scorer.entities, scorer.relations) if isinstance(scorer, Labelled) else (None, None)
+    entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
+    relations = _match(dataset, dataset.relations, labels[1], scorer.num_relations)
+    notes = (*entities.notes, *relations.notes)
+    if isinstance(scorer, VectorScorer):
+        return AlignedVectors(scorer, entities.rows, relations.rows, notes)
+    return Aligned(scorer, entities.rows, relations.rows, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Match:
+    rows: IntArray
+    notes: tuple[str, ...] = ()
+
+
+def _match(dataset: Dataset, ours: Vocabulary, theirs: Vocabulary | None, size: int) -> _Match:
+    if theirs is not None:
+        rows = theirs.ids(ours.labels)
+        if not (rows >= 0).any():
+            raise CheckpointError(
+                f"no {ours.kind} label of the model occurs in dataset {dataset.name}: the model has {theirs[0]!r}, "
+                f"the dataset {ours[0]!r}. Is it the right dataset?"
+            )
+        return _Match(rows)
+    if size == len(ours):
+        return _Match(np.arange(size))
+    if size == _in_train(dataset, ours):
+        rows = np.where(np.arange(len(ours)) < size, np.arange(len(ours)), -1)
+        return _Match(rows, (f"the model has no {ours.kind} labels; its {size} ids were taken as those of train.",))
+    raise CheckpointError(
+        f"the model has {size} {ours.kind} ids and no labels, dataset {dataset.name} has {len(ours)}: "
+        f"they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it."
+    )
+
+
+def _in_train(dataset: Dataset, labels: Vocabulary) -> int:
+    """How many ids occur in train, where those come first; readers of labelled triples number them so."""
+    columns = [1] if labels.kind == "relation" else [0, 2]
+    ids = np.unique(dataset.train.ids[:, columns])
+    return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1
+
+
+def _as_scorer(model: Any, dataset: Dataset) -> Scorer:
+    if isinstance(model, Aligned):
+        return model.scorer
+    if isinstance(model, Scorer):
+        return model
+    if is_pykeen_model(model):
+        return PyKEENScorer(model)
+    if callable(model):
+        return CallableScorer(model, num_entities=len(dataset.entities), num_relations=len(dataset.relations))
+    raise InputError(
+        f"cannot score with a {type(model).__name__}: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, "
+        "a callable f(heads, relations, tails) -> scores, or a score table."
+    )

@@ -1,0 +1,102 @@
+"""The two kinds of scorer: one that hands over finished scores, and one that is a similarity of vectors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Side
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.similarity import Similarity, canonical
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Anything that scores the candidates of queries; higher is more plausible."""
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows: ids 0 … num_entities − 1."""
+        ...
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+        ...
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score candidates in the place of each query's answer.
+
+        Parameters
+        ----------
+        queries
+            queries of one side
+        candidates
+            int64[candidate], the same for every query, or int64[query, candidate]
+
+        Returns
+        -------
+        float[query, candidate]
+        """
+        ...
+
+
+@runtime_checkable
+class Labelled(Protocol):
+    """A scorer that knows the labels of its own ids."""
+
+    entities: Vocabulary | None
+    relations: Vocabulary | None
+
+
+class VectorScorer(ABC):
+    """A scorer whose score is a similarity between a query's vector and a candidate's vector.
+
+    score(q, e) = similarity(query vector, entity vector) + entity bias + query offset
+
+    The *canonical* score of a pair is this formula in float64, from the stored parameters, summed over the dimensions
+    from the first to the last. It is a function of the pair alone: no batch, thread or device changes it.
+    """
+
+    @property
+    @abstractmethod
+    def similarity(self) -> Similarity:
+        """Which similarity compares the vectors."""
+
+    @property
+    @abstractmethod
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+
+    @property
+    @abstractmethod
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+
+    @abstractmethod
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query, each a function of that query alone; float64[query, dim]."""
+
+    @abstractmethod
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as answers on one side, in the precision they are stored in; float[id, dim]."""
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return what is added to the scores of entities; float64[id]."""
+        return np.zeros(len(ids))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return what is added to all scores of a query; float64[query]."""
+        return np.zeros(len(queries))
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
+        flat = candidates.ravel()
+        vectors = np.asarray(self.entity_vectors(queries.side, flat), np.float64).reshape(*candidates.shape, -1)
+        biases = self.entity_biases(queries.side, flat).reshape(candidates.shape)
+        similarities = canonical(self.similarity, self.query_vectors(queries)[:, None, :], vectors)
+        return similarities + biases + self.query_offsets(queries)[:, None]

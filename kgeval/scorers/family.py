@@ -1,0 +1,146 @@
+"""Model families: a formula over stored arrays. Each file in ``families`` declares one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, TypeVar, get_type_hints
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.discovery import subclasses
+from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.graph.triples import Side
+from kgeval.scorers.base import VectorScorer
+
+Self = TypeVar("Self", bound="Family")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Family(VectorScorer):
+    """A model family: its fields are the stored arrays, and the options of its formula.
+
+    Arrays keep the precision they are stored in; formulas compute in float64.
+    """
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+
+    entity: FloatArray
+    """float[entity, width]"""
+    relation: FloatArray
+    """float[relation, width]"""
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+        return len(self.entity)
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+        return len(self.relation)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the stored vectors of entities; float[id, dim]."""
+        return self.entity[ids]
+
+    @classmethod
+    def build(cls: type[Self], arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
+        """Make the model from named arrays and options.
+
+        Raises
+        ------
+        CheckpointError
+            if an array or option is missing, unknown or of the wrong shape or value
+        """
+        wanted = {field.name: field for field in dataclasses.fields(cls)}
+        for name in [*arrays, *options]:
+            if name not in wanted:
+                raise CheckpointError(f"{cls.name} has no array or option {name!r}. {did_you_mean(name, wanted)}")
+        missing = [name for name, field in wanted.items() if _required(field) and name not in {**arrays, **options}]
+        if missing:
+            raise CheckpointError(f"{cls.name} needs " + " and ".join(cls._how_to_give(name) for name in missing) + ".")
+        return cls(**arrays, **{name: cls._checked(name, value) for name, value in options.items()})
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """List the options of the formula: the fields that are not arrays."""
+        return [name for name in cls._hints() if name not in cls.array_names()]
+
+    @classmethod
+    def array_names(cls) -> list[str]:
+        """List the arrays that the formula reads."""
+        return [name for name, hint in cls._hints().items() if "ndarray" in str(hint)]
+
+    @property
+    def arrays(self) -> dict[str, FloatArray]:
+        """The stored arrays, by name."""
+        return {name: value for name in self.array_names() if (value := getattr(self, name)) is not None}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the formula, by name."""
+        return {name: getattr(self, name) for name in self.option_names()}
+
+    def require(self, condition: bool, message: str) -> None:  # noqa: FBT001
+        """Refuse arrays whose shapes do not fit together."""
+        if not condition:
+            shapes = ", ".join(f"{name} {'×'.join(map(str, array.shape))}" for name, array in self.arrays.items())
+            raise CheckpointError(f"{self.name}: {message}; found {shapes}.")
+
+    @classmethod
+    def _hints(cls) -> dict[str, Any]:
+        hints = get_type_hints(cls)
+        return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+    @classmethod
+    def _how_to_give(cls, name: str) -> str:
+        if name in cls.array_names():
+            return f"the array {name!r}"
+        choices = getattr(cls._hints()[name], "__args__", ())
+        return f"the option {name!r} (" + " or ".join(f"{name}={choice}" for choice in choices) + ")"
+
+    @classmethod
+    def _checked(cls, name: str, value: Any) -> Any:
+        try:
+            return TypeAdapter(cls._hints()[name]).validate_python(value)
+        except ValidationError as error:
+            raise CheckpointError(f"{cls.name}: {name}={value!r}: {error.errors()[0]['msg']}.") from error
+
+
+@cache
+def families() -> dict[str, type[Family]]:
+    """All model families, by name."""
+    return {family.name: family for family in subclasses("kgeval.scorers.families", Family)}  # type: ignore[type-abstract]
+
+
+def family(name: str) -> type[Family]:
+    """Find a model family by name, in any capitalisation.
+
+    Raises
+    ------
+    CheckpointError
+        if there is none, with the nearest name
+
+    Examples
+    --------
+    >>> family("complex").name
+    'ComplEx'
+    """
+    for known, found in families().items():
+        if known.lower() == name.lower():
+            return found
+    raise CheckpointError(f"unknown model {name!r}. {did_you_mean(name, families())}")
+
+
+def rows64(array: FloatArray, ids: IntArray) -> Float64Array:
+    """Take rows of a stored array into float64, in which every stored value is exact."""
+    return np.asarray(array[ids], np.float64)
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

@@ -1,0 +1,62 @@
+"""Models trained with inverse relations: a head query is the tail query of the inverse relation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Side
+from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.family import Family
+from kgeval.scorers.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class Reciprocal(VectorScorer):
+    """A family whose relation rows are R relations, then their R inverses: (?, r, t) is scored as (t, r + R, ?).
+
+    Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
+    """
+
+    family: Family
+
+    def __post_init__(self) -> None:
+        rows = self.family.num_relations
+        self.family.require(rows % 2 == 0, "a reciprocal model has two rows per relation, so an even number")
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity of the family."""
+        return self.family.similarity
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+        return self.family.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows, inverses not counted."""
+        return self.family.num_relations // 2
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the family's vectors of the tail queries."""
+        return self.family.query_vectors(self._as_tail_queries(queries))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the family's offsets of the tail queries."""
+        return self.family.query_offsets(self._as_tail_queries(queries))
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the family's tail vectors, for both sides."""
+        return self.family.entity_vectors("tail", ids)
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return the family's tail biases, for both sides."""
+        return self.family.entity_biases("tail", ids)
+
+    def _as_tail_queries(self, queries: Queries) -> Queries:
+        if queries.side == "tail":
+            return queries
+        return replace(queries, side="tail", relations=queries.relations + self.num_relations)
