@@ -1,1 +1,75 @@
-"""kgeval: how well a knowledge-graph embedding model predicts missing links, and how far the number may be trusted."""
+"""kgeval: how well a knowledge-graph embedding model predicts missing links, and how far the number may be trusted.
+
+    data = kgeval.load_dataset("umls")
+    scorer = kgeval.load_checkpoint("model.safetensors", dataset=data)
+    table = kgeval.evaluate(scorer, data)
+    kgeval.summarize(table, ["mrr", "hits@10"])["mrr"]
+
+Everything is imported on first use, so that ``import kgeval`` itself costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgeval.checkpoints import load_checkpoint as load_checkpoint
+    from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
+    from kgeval.corruption import AllEntities as AllEntities
+    from kgeval.corruption import FromFile as FromFile
+    from kgeval.corruption import Uniform as Uniform
+    from kgeval.corruption.negatives import negatives as negatives
+    from kgeval.errors import KgevalError as KgevalError
+    from kgeval.graph.dataset import Dataset as Dataset
+    from kgeval.graph.layouts import load_dataset as load_dataset
+    from kgeval.graph.triples import Triples as Triples
+    from kgeval.graph.vocabulary import Vocabulary as Vocabulary
+    from kgeval.metrics.comparison import compare as compare
+    from kgeval.metrics.summary import summarize as summarize
+    from kgeval.ranking.evaluation import Evaluation as Evaluation
+    from kgeval.ranking.evaluation import evaluate as evaluate
+    from kgeval.ranking.table import RankTable as RankTable
+    from kgeval.scorers.adapters import CallableScorer as CallableScorer
+    from kgeval.scorers.adapters import ScoreTable as ScoreTable
+    from kgeval.scorers.base import Scorer as Scorer
+    from kgeval.scorers.base import VectorScorer as VectorScorer
+    from kgeval.scorers.live import PyKEENScorer as PyKEENScorer
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AllEntities": "corruption",
+    "CallableScorer": "scorers.adapters",
+    "Dataset": "graph.dataset",
+    "Evaluation": "ranking.evaluation",
+    "FromFile": "corruption",
+    "KgevalError": "errors",
+    "PyKEENScorer": "scorers.live",
+    "RankTable": "ranking.table",
+    "ScoreTable": "scorers.adapters",
+    "Scorer": "scorers.base",
+    "Triples": "graph.triples",
+    "Uniform": "corruption",
+    "VectorScorer": "scorers.base",
+    "Vocabulary": "graph.vocabulary",
+    "compare": "metrics.comparison",
+    "evaluate": "ranking.evaluation",
+    "load_checkpoint": "checkpoints",
+    "load_dataset": "graph.layouts",
+    "negatives": "corruption.negatives",
+    "save_checkpoint": "checkpoints.native",
+    "summarize": "metrics.summary",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kgeval' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"kgeval.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

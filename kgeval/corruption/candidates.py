@@ -22,6 +22,9 @@ class SharedCandidates:
     notes: tuple[str, ...] = ()
     """what a reader of the results should know about these candidates"""
 
+    def __getitem__(self, part: slice) -> SharedCandidates:
+        return self
+
     def among(self, allowed: BoolArray) -> SharedCandidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""
         return SharedCandidates(self.ids[allowed[self.ids]], self.notes)
@@ -34,6 +37,9 @@ class QueryCandidates:
     rows: Rows
     """one row a query, ascending and distinct"""
     notes: tuple[str, ...] = ()
+
+    def __getitem__(self, part: slice) -> QueryCandidates:
+        return QueryCandidates(self.rows[part], self.notes)
 
     def among(self, allowed: BoolArray) -> QueryCandidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""

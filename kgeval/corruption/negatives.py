@@ -42,7 +42,7 @@ def negatives(
     triples = dataset.split(split)
     for side in sides:
         queries = Queries.of(triples, side)
-        known = known_answers(queries, [part for name, part in dataset.splits.items() if name in filter])
+        known = known_answers(queries, [triples, *(part for name, part in dataset.splits.items() if name in filter)])
         candidates = generator.candidates(queries, known, dataset)
         step = max(1, BLOCK // max(1, _widest(candidates)))
         for start in range(0, len(queries), step):

@@ -1,0 +1,5 @@
+"""``python -m kgeval``."""
+
+from kgeval.cli import main
+
+main(prog_name="kgeval")

@@ -1,0 +1,60 @@
+"""Checkpoints of every framework: one reader each, from files to (model family, arrays, vocabularies)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.reader import readers, recognise
+from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.graph.columns import nearby
+from kgeval.graph.dataset import Dataset
+from kgeval.scorers.alignment import align
+
+__all__ = ["Checkpoint", "load_checkpoint"]
+
+
+def load_checkpoint(
+    path: str | Path, *, dataset: Dataset | None = None, format: str = "auto", nan: str = "error", **options: Any
+) -> Checkpoint:
+    """Read a model from the files that a framework wrote. Nothing in them is executed.
+
+    Parameters
+    ----------
+    path
+        a file or a folder
+    dataset
+        the graph it will be evaluated on; given, it is checked at once that their vocabularies agree
+    format
+        ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows
+    nan
+        ``"error"`` refuses parameters that are not finite; ``"worst"`` lets them through, for ``evaluate(nan="worst")``
+    options
+        what the files do not hold, under the names of the model family: ``model="TransE"``, ``norm=1``
+
+    Raises
+    ------
+    CheckpointError
+        if the files are missing, damaged, of unknown format or incomplete, with what to give
+
+    Examples
+    --------
+    >>> load_checkpoint("no-such-model.npz")
+    Traceback (most recent call last):
+    kgeval.errors.CheckpointError: no such file or folder 'no-such-model.npz'.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise CheckpointError(f"no such file or folder {str(path)!r}. {nearby(path)}".strip())
+    if format != "auto" and format not in readers():
+        raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, readers())}")
+    reader = recognise(path) if format == "auto" else readers()[format]
+    given = Options(options)
+    checkpoint = reader.read(path, given)
+    given.refuse_unused(path, ["model", *checkpoint.family.option_names()])
+    if nan == "error":
+        checkpoint.refuse_nonfinite()
+    if dataset is not None:
+        align(checkpoint, dataset)
+    return checkpoint

@@ -1,0 +1,165 @@
+"""Checkpoints: a model that was read from files, with the labels of its ids and the story of its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Side
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.family import Family
+from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint(VectorScorer):
+    """A scorer that was read from files. It speaks its own ids; ``evaluate`` aligns them with a dataset by label."""
+
+    model: Family | Reciprocal
+    format: str
+    """the reader's name"""
+    files: tuple[Path, ...]
+    """every file that was read"""
+    entities: Vocabulary | None = None
+    relations: Vocabulary | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """where the model's name and each option came from"""
+
+    def __post_init__(self) -> None:
+        for labels, size in ((self.entities, self.num_entities), (self.relations, self.num_relations)):
+            if labels is not None and len(labels) != size:
+                raise CheckpointError(
+                    f"{self.files[0]}: the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels."
+                )
+
+    @property
+    def family(self) -> Family:
+        """The formula and its arrays."""
+        return self.model.family if isinstance(self.model, Reciprocal) else self.model
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity of the model."""
+        return self.model.similarity
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+        return self.model.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+        return self.model.num_relations
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the model's query vectors."""
+        return self.model.query_vectors(queries)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the model's query offsets."""
+        return self.model.query_offsets(queries)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the model's entity vectors."""
+        return self.model.entity_vectors(side, ids)
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return the model's entity biases."""
+        return self.model.entity_biases(side, ids)
+
+    def describe(self) -> dict[str, Any]:
+        """Tell what it is: what ``kgeval inspect`` shows."""
+        family = self.family
+        return {
+            "format": self.format,
+            "model": family.name,
+            "formula": family.formula,
+            "options": family.options,
+            "origins": dict(self.origins),
+            "reciprocal": isinstance(self.model, Reciprocal),
+            "entities": self.num_entities,
+            "relations": self.num_relations,
+            "arrays": {name: f"{array.dtype} {list(array.shape)}" for name, array in family.arrays.items()},
+            "labels": {"entities": self.entities is not None, "relations": self.relations is not None},
+            "files": [str(path) for path in self.files],
+        }
+
+    def refuse_nonfinite(self) -> None:
+        """Refuse arrays that hold NaN or infinity, which no score survives.
+
+        Raises
+        ------
+        CheckpointError
+            with the array, row, label and column of the first such value
+        """
+        for name, array in self.family.arrays.items():
+            wrong = ~np.isfinite(array)
+            if wrong.any():
+                where = np.unravel_index(int(np.argmax(wrong)), array.shape)
+                labels = {"entity": self.entities, "relation": self.relations}.get(name)
+                row = f"row {where[0]}"
+                if labels is not None and where[0] < len(labels):
+                    row += f" ({labels[int(where[0])]})"
+                raise CheckpointError(
+                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {list(map(int, where[1:]))}; "
+                    f"{int(wrong.sum())} of its values are not finite. Fix the model, or set nan: worst."
+                )
+
+
+class Options:
+    """What the user said about a checkpoint; every option must be used by the reader."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = dict(given)
+        self.origins: dict[str, str] = {}
+
+    def resolve(self, name: str, stored: Any, where: str) -> Any:
+        """Take an option from the user or from the file, which must not contradict each other.
+
+        Returns ``None`` where neither says anything.
+
+        Raises
+        ------
+        CheckpointError
+            if they differ
+        """
+        if name not in self._given:
+            if stored is not None:
+                self.origins[name] = where
+            return stored
+        value = self._given.pop(name)
+        if stored is not None and stored != value:
+            raise CheckpointError(
+                f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
+            )
+        self.origins[name] = "option"
+        return value
+
+    def rest(self) -> dict[str, Any]:
+        """Take all options that have not been asked for by name."""
+        rest, self._given = self._given, {}
+        self.origins.update(dict.fromkeys(rest, "option"))
+        return rest
+
+    def refuse_unused(self, path: Path, known: list[str]) -> None:
+        """Refuse options that the reader did not ask for.
+
+        Raises
+        ------
+        CheckpointError
+            with the nearest known option
+        """
+        for name in self._given:
+            raise CheckpointError(
+                f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, known)}".strip()
+            )

@@ -1,0 +1,90 @@
+"""The native format: one safetensors file with everything inside.
+
+==================  ====================================================================================================
+tensor              content
+==================  ====================================================================================================
+entity, relation…   the arrays of the model family, under their names, in their precision (float16, float32 or float64);
+                    complex vectors as halves [re | im]; a reciprocal model's relations are R rows, then their inverses
+entity_labels       uint8, a JSON list of the entity labels in UTF-8 (may be missing)
+relation_labels     likewise
+==================  ====================================================================================================
+
+Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object) and
+``reciprocal`` ("true" or "false").
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from kgeval.atomic import replacing
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.errors import InputError
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.family import Family
+from kgeval.scorers.reciprocal import Reciprocal
+
+FORMAT, VERSION = "kgeval", "1"
+LABELS = {"entity_labels": "entity", "relation_labels": "relation"}
+
+
+def save_checkpoint(
+    model: Checkpoint | Family | Reciprocal,
+    path: str | Path,
+    *,
+    entities: Vocabulary | None = None,
+    relations: Vocabulary | None = None,
+) -> None:
+    """Write a model in the native format; a failed write leaves nothing under that name.
+
+    Parameters
+    ----------
+    model
+        a model family, or a checkpoint, whose labels are taken along
+    path
+        a file that ends in ``.safetensors``
+    entities, relations
+        the labels of the ids
+
+    Raises
+    ------
+    InputError
+        if the path ends otherwise
+    RunError
+        if the file cannot be written
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kgeval.scorers.families.distmult import DistMult
+    >>> from kgeval import load_checkpoint
+    >>> model = DistMult(entity=np.ones((3, 2), np.float32), relation=np.ones((1, 2), np.float32))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_checkpoint(model, Path(folder) / "model.safetensors", entities=Vocabulary(["a", "b", "c"]))
+    ...     load_checkpoint(Path(folder) / "model.safetensors").entities
+    Vocabulary(3 entity labels)
+    """
+    from safetensors.numpy import save_file
+
+    path = Path(path)
+    if path.suffix != ".safetensors":
+        raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
+    if isinstance(model, Checkpoint):
+        entities, relations, model = entities or model.entities, relations or model.relations, model.model
+    family = model.family if isinstance(model, Reciprocal) else model
+    tensors = {name: np.ascontiguousarray(array) for name, array in family.arrays.items()}
+    for name, labels in (("entity_labels", entities), ("relation_labels", relations)):
+        if labels is not None:
+            tensors[name] = np.frombuffer(json.dumps(list(labels), ensure_ascii=False).encode(), np.uint8)
+    metadata = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": family.name,
+        "options": json.dumps(family.options),
+        "reciprocal": json.dumps(isinstance(model, Reciprocal)),
+    }
+    with replacing(path) as partial:
+        save_file(tensors, partial, metadata)

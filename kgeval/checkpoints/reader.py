@@ -1,0 +1,47 @@
+"""Readers: what it takes to read a framework's checkpoint; each file in ``readers`` declares one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.discovery import instances
+from kgeval.errors import CheckpointError
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One way of storing a model."""
+
+    name: str
+    summary: str
+    recognises: Callable[[Path], bool]
+    """whether a file or folder is in this format; cheap, and never by guessing"""
+    read: Callable[[Path, Options], Checkpoint]
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """All readers, by name."""
+    return {reader.name: reader for reader in instances("kgeval.checkpoints.readers", Reader)}
+
+
+def recognise(path: Path) -> Reader:
+    """Find the reader of a checkpoint from its files.
+
+    Raises
+    ------
+    CheckpointError
+        if none, or more than one, recognises it
+    """
+    fitting = [reader for reader in readers().values() if reader.recognises(path)]
+    if len(fitting) == 1:
+        return fitting[0]
+    known = "; ".join(f"{reader.name}: {reader.summary}" for reader in readers().values())
+    if fitting:
+        names = " and ".join(reader.name for reader in fitting)
+        raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
+    raise CheckpointError(f"{str(path)!r} is in no known checkpoint format. Known formats: {known}.")

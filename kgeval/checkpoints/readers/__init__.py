@@ -1,0 +1,1 @@
+"""The readers of checkpoints, one file a framework."""

@@ -1,0 +1,51 @@
+"""The command line: thin commands, each importing what it needs when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from kgeval.errors import KgevalError
+
+COMMANDS = {
+    "evaluate": "Evaluate a checkpoint on a dataset.",
+    "inspect": "Describe a dataset, checkpoint or run.",
+    "list": "List metrics, models, formats, protocols, corruptions or datasets.",
+    "metrics": "Compute metrics from the stored ranks of a run; nothing is scored again.",
+    "negatives": "Write the synthetic negatives of a dataset's triples.",
+    "run": "Run experiments from configuration files.",
+    "schema": "Print the JSON schema of the configuration, for editors.",
+}
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are called, and whose refusals are one clear message."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"kgeval.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KgevalError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(error.exit_code)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="kgeval")
+def main() -> None:
+    """Evaluate how well knowledge-graph embedding models predict missing links."""

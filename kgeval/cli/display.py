@@ -1,0 +1,87 @@
+"""What people see: tables, notes and progress bars. Results go to standard output, all else to standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from kgeval.metrics.summary import Summary
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: int | None = None) -> None:
+    """Print a table; the columns from ``right`` on are aligned to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, name in enumerate(columns):
+        justified = right is not None and index >= right
+        table.add_column(name, justify="right" if justified else "left", no_wrap=justified, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    # Where nobody watches (a pipe, a file), lines are as long as they need to be.
+    width = None if sys.stdout.isatty() else 200
+    Console(width=width, markup=False, highlight=False).print(table)
+
+
+def show_summary(summary: Summary) -> None:
+    """Print a summary: a row per metric, a column per side; groups get a row each."""
+    from kgeval.metrics.summary import number
+
+    if summary.by:
+        frame = summary.to_pandas()
+        names = [column for column in frame.columns if column not in summary.by]
+        rows = [
+            [*(str(row[key]) for key in summary.by), *(_cell(row[name]) for name in names)]
+            for _, row in frame.iterrows()
+        ]
+        show_table([*summary.by, *names], rows, right=len(summary.by))
+        return
+    (group,) = summary.groups
+    sides = list(dict.fromkeys(str(name.side) for name in group.values))
+    rows = [
+        [base, *("" if side not in values else number(values[side]) for side in sides)] for base, values in group.rows()
+    ]
+    show_table(["", *sides], rows, right=1)
+
+
+def _cell(value: Any) -> str:
+    from kgeval.metrics.summary import number
+
+    return number(None if value is None or value != value else float(value))
+
+
+def show_notes(notes: Iterable[str]) -> None:
+    """Print what a reader of the results should know."""
+    for note in notes:
+        click.echo(f"Note: {note}", err=True)
+
+
+@contextmanager
+def watching(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar with rate and time left, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.finished_speed or task.speed or 0:,.0f} ranks/s")
+
+    bar = Progress(
+        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn()),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)

@@ -1,0 +1,60 @@
+"""``kgeval evaluate``: evaluate a checkpoint on a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgeval.cli.options import JSON, METRIC, TIES, pairs
+
+
+@click.command("evaluate")
+@click.argument("checkpoint")
+@click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
+@click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@click.option("--split", default="test", help="The split whose triples are ranked.  [default: test]")
+@click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
+@click.option(
+    "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
+)
+@click.option("--protocol", default="standard", help="The rules of the evaluation.  [default: standard]")
+@click.option(
+    "--unseen", default="error", help="Triples the model does not know: error, drop or worst.  [default: error]"
+)
+@click.option("--nan", default="error", help="Scores that are not a number: error or worst.  [default: error]")
+@click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no rank.")
+@click.option("--threads", type=int, help="Threads to use; they change no rank.")
+@METRIC
+@TIES
+@click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
+@click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@JSON
+def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:  # noqa: FBT001
+    """Evaluate a checkpoint on a dataset: every true answer is ranked among all entities, both sides, filtered.
+
+    Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
+    """
+    from kgeval.cli.display import show_notes, show_summary, watching
+    from kgeval.runs.directory import as_json as json_text
+    from kgeval.runs.load import check
+    from kgeval.runs.runner import run
+
+    evaluation = {
+        key: given[key] for key in ("split", "unseen", "nan", "batch_size", "threads") if given[key] is not None
+    }
+    layout = {} if given["layout"] == "auto" else {"layout": given["layout"]}
+    content = {
+        "dataset": {"path": dataset, **layout} if layout else dataset,
+        "model": {"path": checkpoint, "format": given["format"], "options": pairs(given["options"], "--option")},
+        "protocol": given["protocol"],
+        "evaluation": evaluation,
+        "metrics": list(given["metrics"]),
+        "ties": given["ties"],
+    }
+    (outcome,) = run(check(content, "evaluate"), out, force=force, watch=watching)
+    click.echo(json_text(outcome.summary.to_dict()), nl=False) if as_json else show_summary(outcome.summary)
+    show_notes(outcome.table.notes)
+    if out is not None:
+        click.echo(f"Written to {out}", err=True)

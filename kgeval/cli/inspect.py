@@ -1,0 +1,73 @@
+"""``kgeval inspect``: describe a dataset, checkpoint or run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgeval.cli.options import JSON, pairs
+
+
+@click.command("inspect")
+@click.argument("path")
+@click.option("--option", "options", multiple=True, metavar="K=V", help="What a checkpoint's files do not hold.")
+@JSON
+def command(path: str, options: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
+    """Describe a dataset (folder or PyKEEN name), a checkpoint or a run."""
+    from kgeval.cli.display import show_table
+    from kgeval.runs.directory import as_json as json_text
+
+    described = _describe(path, pairs(options, "--option"))
+    if as_json:
+        click.echo(json_text(described), nl=False)
+    else:
+        show_table(["", ""], [[key, _text(value)] for key, value in described.items()])
+
+
+def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
+    from kgeval.checkpoints import load_checkpoint
+    from kgeval.checkpoints.reader import readers
+    from kgeval.runs.directory import is_run
+
+    place = Path(path)
+    if place.is_dir() and is_run(place):
+        return {"run": path, **_run(place)}
+    if place.exists() and any(reader.recognises(place) for reader in readers().values()):
+        return {"checkpoint": path, **load_checkpoint(place, **options).describe()}
+    return {"dataset": path, **_dataset(path)}
+
+
+def _run(folder: Path) -> dict[str, Any]:
+    from kgeval.errors import InputError
+    from kgeval.runs.directory import MANIFEST, METRICS
+
+    try:
+        manifest, metrics = (json.loads((folder / name).read_text("utf-8")) for name in (MANIFEST, METRICS))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(folder)!r}: its {MANIFEST} or {METRICS} cannot be read ({error}).") from error
+    return {**manifest, "metrics": metrics.get("metrics", {})}
+
+
+def _dataset(path: str) -> dict[str, Any]:
+    from kgeval.graph.layouts import load_dataset
+
+    dataset = load_dataset(path)
+    return {
+        "name": dataset.name,
+        "entities": len(dataset.entities),
+        "relations": len(dataset.relations),
+        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
+        "repeated triples, left out": dict(dataset.repeated),
+        "files": [str(file) for file in dataset.files],
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(
+            f"{key}: {json.dumps(item) if isinstance(item, dict) else item}" for key, item in value.items()
+        )
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)

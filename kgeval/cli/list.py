@@ -1,0 +1,95 @@
+"""``kgeval list``: what there is to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from kgeval.cli.options import JSON
+
+Listing = tuple[list[str], list[list[str]]]
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "datasets"]))
+@JSON
+def command(what: str, as_json: bool) -> None:  # noqa: FBT001
+    """List metrics, models, formats, protocols, corruptions or datasets."""
+    from kgeval.cli.display import show_table
+    from kgeval.runs.directory import as_json as json_text
+
+    columns, rows = _LISTINGS[what]()
+    if as_json:
+        click.echo(json_text([dict(zip(columns, row, strict=True)) for row in rows]), nl=False)
+    else:
+        show_table(columns, rows)
+
+
+def _metrics() -> Listing:
+    from kgeval.metrics.metric import metrics
+
+    columns = ["name", "title", "formula", "range", "better", "undefined", "synonyms", "source"]
+    return columns, [
+        [
+            f"{metric.name}@k" if metric.takes_k else metric.name,
+            metric.title,
+            metric.formula,
+            f"{metric.lowest:g} … {metric.highest:g}",
+            "higher" if metric.increasing else "lower",
+            metric.undefined,
+            ", ".join(metric.synonyms),
+            metric.source,
+        ]
+        for metric in metrics().values()
+    ]
+
+
+def _models() -> Listing:
+    from kgeval.scorers.family import families
+
+    columns = ["name", "score", "arrays", "options"]
+    return columns, [
+        [name, family.formula, ", ".join(family.array_names()), ", ".join(family.option_names())]
+        for name, family in families().items()
+    ]
+
+
+def _formats() -> Listing:
+    from kgeval.checkpoints.reader import readers
+
+    return ["name", "files"], [[reader.name, reader.summary] for reader in readers().values()]
+
+
+def _protocols() -> Listing:
+    from kgeval.protocols.protocol import protocols
+
+    return ["name", "rules"], [[protocol.name, protocol.summary] for protocol in protocols().values()]
+
+
+def _corruptions() -> Listing:
+    from kgeval.corruption import GENERATORS
+
+    columns = ["kind", "what it does", "options"]
+    return columns, [
+        [kind, (generator.__doc__ or "").strip().splitlines()[0], ", ".join(set(generator.model_fields) - {"kind"})]
+        for kind, generator in GENERATORS.items()
+    ]
+
+
+def _datasets() -> Listing:
+    from kgeval.graph.layouts import layouts
+    from kgeval.graph.readers.pykeen import names
+
+    folders = [["folder", layout.name, layout.summary] for layout in layouts().values()]
+    return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
+
+
+_LISTINGS: dict[str, Callable[[], Listing]] = {
+    "metrics": _metrics,
+    "models": _models,
+    "formats": _formats,
+    "protocols": _protocols,
+    "corruptions": _corruptions,
+    "datasets": _datasets,
+}

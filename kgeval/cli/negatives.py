@@ -1,0 +1,48 @@
+"""``kgeval negatives``: write the synthetic negatives of a dataset's triples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgeval.cli.options import JSON
+
+
+@click.command("negatives")
+@click.argument("dataset")
+@click.option("--kind", required=True, help="How they are chosen; 'kgeval list corruptions' shows all.")
+@click.option("--count", type=int, help="Negatives per triple and side (uniform).")
+@click.option("--seed", type=int, help="The seed of the draw (uniform).  [default: 0]")
+@click.option("--allow-known", is_flag=True, default=None, help="Let known answers be drawn too (uniform).")
+@click.option("--path", help="The file they are taken from (file).")
+@click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
+@click.option("--layout", default="auto", help="The layout of the dataset's folder.  [default: auto]")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="A .tsv or .parquet file.")
+@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@JSON
+def command(
+    dataset: str,
+    kind: str,
+    split: str,
+    layout: str,
+    out: Path,
+    force: bool,
+    as_json: bool,
+    **given: Any,  # noqa: FBT001
+) -> None:
+    """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
+    from kgeval.corruption.negatives import negatives, write_negatives
+    from kgeval.errors import InputError
+    from kgeval.graph.layouts import load_dataset
+    from kgeval.runs.directory import as_json as json_text
+    from kgeval.runs.load import check_corruption
+
+    options = {key: value for key, value in given.items() if value is not None}
+    generator = check_corruption({"kind": kind, **options})
+    if out.exists() and not force:
+        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+    written = write_negatives(out, negatives(load_dataset(dataset, layout=layout), generator, split=split))
+    told = {"written": written, "path": str(out), "corruption": generator.model_dump()}
+    click.echo(json_text(told), nl=False) if as_json else click.echo(f"{written} negatives written to {out}")

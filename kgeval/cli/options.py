@@ -1,0 +1,40 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+METRIC = click.option(
+    "--metric",
+    "-m",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="A metric, [side.][ties.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
+)
+TIES = click.option(
+    "--ties",
+    type=click.Choice(["optimistic", "realistic", "pessimistic", "expected"]),
+    help="How ties are ranked.  [default: realistic]",
+)
+
+
+def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
+    """Read KEY=VALUE options; values are YAML, so that ``norm=1`` is a number and ``clamp=true`` a truth value."""
+    import yaml
+
+    from kgeval.errors import ConfigError
+
+    values = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"{option} {text!r}: expected KEY=VALUE, for example model=ComplEx.")
+        try:
+            values[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{option} {text!r}: the value is not readable YAML.") from error
+    return values

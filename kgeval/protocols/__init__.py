@@ -1,0 +1,1 @@
+"""The evaluation protocols, as data: one file each."""

@@ -1,0 +1,12 @@
+"""kgeval's own protocol: filtered by every split, realistic ranks, both sides."""
+
+from kgeval.metrics.summary import DEFAULT
+from kgeval.protocols.protocol import Protocol
+
+STANDARD = Protocol(
+    name="standard",
+    summary="filtered by train, valid and test; realistic ranks; kgeval's metric names",
+    ties="realistic",
+    filter=("train", "valid", "test"),
+    metrics=DEFAULT,
+)

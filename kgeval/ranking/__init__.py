@@ -1,0 +1,1 @@
+"""Ranking: from scores to the kept counts (greater, tied, candidates) of every test triple and side."""

@@ -1,0 +1,74 @@
+"""Contests: where the answers and the known answers of each query stand in its list of candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import Candidates, SharedCandidates
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Queries, their candidates, and the positions that must not count.
+
+    A candidate is known by its position in its query's list; the list is shared by all queries, or each has its own.
+    """
+
+    queries: Queries
+    candidates: Candidates
+    known: Rows
+    """the positions of each query's known answers, ascending; those that are no candidates are left out"""
+    answers: IntArray
+    """int64[task], the position of each answer, -1 where it is no candidate"""
+
+    @classmethod
+    def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> Contest:
+        """Find the positions; ``known`` holds one ascending row of entities per query."""
+        if isinstance(candidates, SharedCandidates):
+            size = 1 + max(array.max(initial=-1) for array in (candidates.ids, known.ids, queries.answers))
+            position = np.full(size, -1)
+            position[candidates.ids] = np.arange(len(candidates.ids))
+            places, answers = position[known.ids], position[queries.answers]
+        else:
+            places = _places(candidates.rows, known.owners, known.ids)
+            answers = _places(candidates.rows, queries.owners, queries.answers)
+        return cls(queries, candidates, Rows(known.offsets, places).where(places >= 0), answers)
+
+    def __getitem__(self, part: slice) -> Contest:
+        queries = self.queries
+        start, stop, _ = part.indices(len(queries))
+        tasks = slice(queries.offsets[start], queries.offsets[stop])
+        return Contest(queries[part], self.candidates[part], self.known[part], self.answers[tasks])
+
+    @property
+    def widths(self) -> IntArray:
+        """The number of candidates of each query; int64[query]."""
+        if isinstance(self.candidates, SharedCandidates):
+            return np.full(len(self.queries), len(self.candidates.ids))
+        return self.candidates.rows.lengths
+
+    @property
+    def raw_candidates(self) -> IntArray:
+        """How many entities stand in each task's raw ranking, the answer included; int64[task]."""
+        return self.widths[self.queries.owners] - (self.answers >= 0) + 1
+
+    @property
+    def filtered_candidates(self) -> IntArray:
+        """How many entities stand in each task's filtered ranking, the answer included; int64[task]."""
+        owners = self.queries.owners
+        itself = _places(self.known, owners, self.answers) >= 0
+        return self.raw_candidates - self.known.lengths[owners] + itself
+
+
+def _places(rows: Rows, owners: IntArray, ids: IntArray) -> IntArray:
+    """Find each id's place in its owner's ascending row, -1 where it is not in it."""
+    size = 2 + max(rows.ids.max(initial=0), ids.max(initial=0))
+    keys, wanted = rows.owners * size + rows.ids, owners * size + ids
+    found = np.searchsorted(keys, wanted)
+    there = np.append(keys, -1)[found] == wanted
+    return np.where(there & (ids >= 0), found - rows.offsets[owners], -1)

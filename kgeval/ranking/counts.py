@@ -1,0 +1,34 @@
+"""Rank counts: the three integers that describe how an answer did among its candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kgeval.arrays import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class RankCounts:
+    """How many candidates beat or tie each answer, and how many there were.
+
+    Counts over parts of the candidates add up to the counts over all of them; every part counts the answer itself
+    among its ``candidates``, the sum counts it once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, second = (RankCounts(*np.array([[2], [1], [5]])), RankCounts(*np.array([[0], [1], [4]])))
+    >>> total = first + second
+    >>> int(total.greater[0]), int(total.tied[0]), int(total.candidates[0])
+    (2, 2, 8)
+    """
+
+    greater: IntArray
+    """int64[task], candidates that score strictly above the answer"""
+    tied: IntArray
+    """int64[task], candidates that score exactly the same"""
+    candidates: IntArray
+    """int64[task], candidates and the answer itself: the N of the adjusted metrics"""
+
+    def __add__(self, other: RankCounts) -> RankCounts:
+        return RankCounts(self.greater + other.greater, self.tied + other.tied, self.candidates + other.candidates - 1)

@@ -1,0 +1,165 @@
+"""The engine: score the candidates of every query once, and count them against all of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.corruption.candidates import SharedCandidates
+from kgeval.errors import ScoreError
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+from kgeval.graph.triples import Side
+from kgeval.ranking.contest import Contest
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
+from kgeval.ranking.plan import Plan, slices
+from kgeval.scorers.base import Scorer, VectorScorer
+
+NaNPolicy = Literal["error", "worst"]
+
+Progress = Callable[[int], None]
+"""called with the number of tasks that have just been ranked"""
+
+
+class UndefinedScore(ScoreError):
+    """A scorer gave NaN for a candidate (or an answer) of a query."""
+
+    def __init__(self, queries: Queries, query: int, candidate: int) -> None:
+        self.side = queries.side
+        self.anchor, self.relation = int(queries.anchors[query]), int(queries.relations[query])
+        self.candidate = candidate
+        super().__init__("a scorer returned NaN")
+
+
+class Ranked(NamedTuple):
+    """What a contest ended with."""
+
+    scores: Float64Array
+    """float64[task], the score of each answer"""
+    filtered: RankCounts
+    raw: RankCounts
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Ranks contests with one kernel."""
+
+    kernel: Kernel
+    nan: NaNPolicy = "error"
+    batch_size: int | None = None
+    """queries in hand at a time; none: as many as fit"""
+
+    def rank(self, scorer: Scorer | VectorScorer, contest: Contest, progress: Progress = lambda _: None) -> Ranked:
+        """Rank every answer of a contest.
+
+        Raises
+        ------
+        UndefinedScore
+            if a score is NaN and the policy is ``"error"``
+        ScoreError
+            if the scorer returns an array of another shape
+        """
+        by_vectors = isinstance(scorer, VectorScorer) and self.nan == "error"
+        plan = self._plan(scorer, contest, by_vectors=by_vectors)
+        tallies = []
+        for block in slices(len(contest.queries), plan.queries):
+            part = contest[block]
+            if by_vectors:
+                tally = self._rank_vectors(scorer, part, plan.candidates)  # type: ignore[arg-type]
+            else:
+                tally = self._rank_scores(scorer, part)
+            self._refuse_nan(scorer, tally)
+            progress(part.queries.num_tasks)
+            tallies.append(tally)
+        return _joined(contest, tallies)
+
+    def _plan(self, scorer: Scorer | VectorScorer, contest: Contest, *, by_vectors: bool) -> Plan:
+        width = int(contest.widths.max(initial=1))
+        if not by_vectors or not isinstance(scorer, VectorScorer):
+            return Plan.for_scores(width, self.batch_size)
+        dim = scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]).shape[1]
+        shared = isinstance(contest.candidates, SharedCandidates)
+        return Plan.for_vectors(dim, 1 if shared else width, self.batch_size)
+
+    def _rank_vectors(self, scorer: VectorScorer, contest: Contest, step: int) -> Tally:
+        queries, candidates = contest.queries, contest.candidates
+        asked = Asked(scorer.similarity, scorer.query_vectors(queries), scorer.query_offsets(queries))
+        answers = _offered(scorer, queries.side, queries.answers)
+        tally = Tally.zero(contest, self.kernel.pairs(asked, answers, queries.offsets))
+        if isinstance(candidates, SharedCandidates):
+            for chunk in slices(len(candidates.ids), step):
+                offered = _offered(scorer, queries.side, candidates.ids[chunk])
+                self.kernel.count_vectors(asked, offered, chunk.start, tally)
+        else:
+            offered = _offered(scorer, queries.side, candidates.rows.ids)
+            scores = self.kernel.pairs(asked, offered, candidates.rows.offsets)
+            self.kernel.count_scores(scores, candidates.rows.offsets[:-1], tally)
+        return tally
+
+    def _rank_scores(self, scorer: Scorer | VectorScorer, contest: Contest) -> Tally:
+        """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
+        ids, columns = _columns(contest)
+        shape = (len(contest.queries), ids.shape[-1])
+        returned = np.asarray(scorer.scores(contest.queries, ids))
+        if returned.shape != shape:
+            raise ScoreError(
+                f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
+            )
+        scores: Float64Array = np.ascontiguousarray(returned, np.float64)
+        if self.nan == "worst":
+            scores = np.where(np.isnan(scores), -np.inf, scores)
+        tally = Tally.zero(contest, scores[contest.queries.owners, columns])
+        self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], tally)
+        return tally
+
+    def _refuse_nan(self, scorer: Scorer | VectorScorer, tally: Tally) -> None:
+        queries = tally.contest.queries
+        undefined = np.isnan(tally.thresholds)
+        if undefined.any():
+            task = int(np.argmax(undefined))
+            raise UndefinedScore(queries, int(queries.owners[task]), int(queries.answers[task]))
+        if tally.undefined.any():
+            query = int(np.argmax(tally.undefined))
+            part = tally.contest[query : query + 1]
+            candidates = (
+                part.candidates.ids if isinstance(part.candidates, SharedCandidates) else part.candidates.rows.ids
+            )
+            holes = np.isnan(scorer.scores(part.queries, candidates)[0])
+            raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
+
+
+def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
+    return Offered(scorer.entity_vectors(side, ids), scorer.entity_biases(side, ids))
+
+
+def _columns(contest: Contest) -> tuple[IntArray, IntArray]:
+    """Lay out a block of scores: the entity of each column, and the column of each task's answer.
+
+    The candidates come first, then the answers that are not among them.
+    """
+    queries, candidates = contest.queries, contest.candidates
+    if isinstance(candidates, SharedCandidates):
+        further = np.unique(queries.answers[contest.answers < 0])
+        places = len(candidates.ids) + np.searchsorted(further, queries.answers)
+        return np.append(candidates.ids, further), np.where(contest.answers < 0, places, contest.answers)
+    rows, width = candidates.rows, int(candidates.rows.lengths.max(initial=0))
+    tasks = Rows(queries.offsets, queries.answers)
+    columns = width + np.arange(queries.num_tasks) - tasks.offsets[tasks.owners]
+    # A short row is filled up with its first answer, which is always an entity that the scorer knows.
+    ids = np.repeat(queries.answers[queries.offsets[:-1], None], width + int(tasks.lengths.max(initial=0)), axis=1)
+    ids[rows.owners, np.arange(len(rows.ids)) - rows.offsets[rows.owners]] = rows.ids
+    ids[tasks.owners, columns] = tasks.ids
+    return ids, columns
+
+
+def _joined(contest: Contest, tallies: list[Tally]) -> Ranked:
+    """Concatenate what was counted for blocks of queries."""
+    counts = np.concatenate([np.empty((0, 4), np.int64), *(tally.counts for tally in tallies)])
+    scores = np.concatenate([np.empty(0), *(tally.thresholds for tally in tallies)])
+    whole = Tally(contest, scores, counts, np.zeros(len(contest.queries), np.bool_))
+    return Ranked(scores, whole.filtered, whole.raw)

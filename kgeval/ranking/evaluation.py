@@ -1,0 +1,262 @@
+"""Evaluate: dataset → queries → candidates → scores → counts → rank table, the whole way in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.corruption import AllEntities, Corruption
+from kgeval.errors import InputError, ScoreError
+from kgeval.graph.dataset import Dataset, Split
+from kgeval.graph.known import known_answers
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Side, Triples
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.ranking.contest import Contest
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
+from kgeval.ranking.kernels import KernelName, kernel
+from kgeval.ranking.table import SCHEMA, RankTable
+from kgeval.scorers.alignment import Aligned, align
+
+UnseenPolicy = Literal["error", "drop", "worst"]
+
+
+class Evaluation(BaseModel):
+    """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    split: Split = "test"
+    """the split whose triples are ranked"""
+    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("head", "tail")
+    """the sides that are predicted"""
+    filter: Annotated[tuple[Split, ...], Field(strict=False)] = ("train", "valid", "test")
+    """the splits whose triples are known answers; none is the raw setting"""
+    corruption: Corruption = AllEntities()
+    """which candidates compete"""
+    unseen: UnseenPolicy = "error"
+    """test triples with an entity or relation that the model does not know: refuse, leave out, or rank last"""
+    nan: NaNPolicy = "error"
+    """scores that are not a number: refuse, or take as the worst possible score"""
+    batch_size: Annotated[int, Field(ge=1)] | None = None
+    """queries in hand at a time; by default as many as fit. It changes the speed, never a rank of a vector model"""
+    threads: Annotated[int, Field(ge=1)] | None = None
+    """threads of the counting loops; by default all cores"""
+    kernel: KernelName = "auto"
+    """the implementation of the loops; all give the same integers"""
+
+    def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> RankTable:
+        """Rank every triple of the split; see :func:`evaluate`."""
+        scorer = align(model, dataset)
+        triples = dataset.split(self.split)
+        known = scorer.knows(triples)
+        notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
+        with _threads(self.threads):
+            parts = [self._rank_side(scorer, dataset, triples, known, side, progress) for side in self.sides]
+        notes += [note for part in parts for note in part.notes]
+        return RankTable(RankTable.concat(parts).data, self.split, tuple(dict.fromkeys(notes)))
+
+    def _rank_side(
+        self,
+        scorer: Aligned,
+        dataset: Dataset,
+        triples: Triples,
+        known: BoolArray,
+        side: Side,
+        progress: Progress | None,
+    ) -> RankTable:
+        """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
+        ranked = np.flatnonzero(known)
+        unseen = np.flatnonzero(~known) if self.unseen == "worst" else ranked[:0]
+        contest, notes = self._contest(scorer, dataset, Triples(triples.ids[ranked]), side)
+        lost, _ = self._contest(scorer, dataset, Triples(triples.ids[unseen]), side)
+        engine = Engine(kernel(self.kernel), self.nan, self.batch_size)
+        try:
+            outcome = engine.rank(scorer, contest, progress or (lambda _: None))
+        except UndefinedScore as error:
+            raise ScoreError(_undefined(error, dataset)) from error
+        parts = [
+            _table(dataset, triples, ranked[contest.queries.triples], side, outcome),
+            _table(dataset, triples, unseen[lost.queries.triples], side, _last(lost)),
+        ]
+        data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
+        return RankTable(data, self.split, notes)
+
+    def _contest(
+        self, scorer: Aligned, dataset: Dataset, triples: Triples, side: Side
+    ) -> tuple[Contest, tuple[str, ...]]:
+        queries = Queries.of(triples, side)
+        facts = [part for name, part in dataset.splits.items() if name in self.filter]
+        known = known_answers(queries, facts)
+        # A generator leaves out what is evaluated too, whether or not the filter names that split.
+        taken = known_answers(queries, [*facts, dataset.split(self.split)])
+        candidates = self.corruption.candidates(queries, taken, dataset).among(scorer.entity_rows >= 0)
+        return Contest.of(queries, candidates, known), candidates.notes
+
+    def _unseen(self, dataset: Dataset, triples: Triples, known: BoolArray) -> list[str]:
+        if known.all():
+            return []
+        rows = np.flatnonzero(~known)
+        named = ", ".join(dataset.triple(*triples.ids[row]) for row in rows[:3])
+        what = f"{len(rows)} {self.split} triples have an entity or relation that the model does not know: {named}"
+        what += ", …" if len(rows) > 3 else ""
+        if self.unseen == "error":
+            raise InputError(f"{what}. Set unseen: drop to leave them out, or unseen: worst to rank them last.")
+        if self.unseen == "drop" and len(rows) == len(triples):
+            raise InputError(f"{what}. Nothing is left to rank.")
+        return [f"{what}. They were {'left out' if self.unseen == 'drop' else 'ranked last'} (unseen: {self.unseen})."]
+
+
+def evaluate(  # noqa: PLR0913
+    model: Any,
+    dataset: Dataset,
+    *,
+    split: Split = "test",
+    sides: Sequence[Side] = ("head", "tail"),
+    filter: Sequence[Split] = ("train", "valid", "test"),
+    corruption: Corruption | None = None,
+    unseen: UnseenPolicy = "error",
+    nan: NaNPolicy = "error",
+    batch_size: int | None = None,
+    threads: int | None = None,
+    kernel: KernelName = "auto",
+    progress: Progress | None = None,
+) -> RankTable:
+    """Rank the true answer of every triple and side of a split among its candidates.
+
+    Parameters
+    ----------
+    model
+        a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
+        ``f(heads, relations, tails) -> scores`` of equally long id arrays; higher is more plausible
+    dataset
+        the graph
+    split, sides
+        which triples, and which of their sides are predicted
+    filter
+        the splits whose triples are known answers: *other* known answers of a query never count against an answer.
+        An empty filter is the raw setting; the raw counts are kept in any case
+    corruption
+        which candidates compete; all entities by default
+    unseen
+        what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
+    nan
+        what to do with scores that are not a number: ``"error"``, or ``"worst"`` to take them as minus infinity
+    batch_size, threads, kernel
+        how the work is cut and done; no rank of a vector model depends on them
+    progress
+        called with the number of (triple, side) tasks that were just ranked
+
+    Returns
+    -------
+    RankTable
+        one row per (triple, side)
+
+    Raises
+    ------
+    InputError
+        if model and dataset do not fit together
+    ScoreError
+        if a score is NaN, with the triple and the candidate
+
+    Examples
+    --------
+    The classic example: Italy is second among its candidates, Thomas first.
+
+    >>> import numpy as np
+    >>> from kgeval import Dataset, ScoreTable, Triples, Vocabulary, summarize
+    >>> people = Vocabulary(["Jack", "Italy", "Thomas", "Ireland", "Germany", "China"])
+    >>> test = Triples.of([(0, 0, 1), (0, 1, 2)])
+    >>> relations = Vocabulary(["born_in", "friend_with"], "relation")
+    >>> data = Dataset.build("classic", {"test": test}, entities=people, relations=relations)
+    >>> scores = ScoreTable(test, tail=np.array([
+    ...     [-np.inf, 0.753, 0.234, 0.789, 0.695, 0.456],
+    ...     [-np.inf, 0.293, 0.901, 0.201, 0.156, 0.345],
+    ... ]))
+    >>> table = evaluate(scores, data, sides=("tail",))
+    >>> table.column("greater")
+    array([1, 0])
+    >>> summary = summarize(table, ["hits@1", "hits@3", "mrr"])
+    >>> summary["hits@1"], summary["hits@3"], summary["mrr"]
+    (0.5, 1.0, 0.75)
+    """
+    settings = Evaluation(
+        split=split,
+        sides=tuple(sides),
+        filter=tuple(filter),
+        corruption=corruption or AllEntities(),
+        unseen=unseen,
+        nan=nan,
+        batch_size=batch_size,
+        threads=threads,
+        kernel=kernel,
+    )
+    return settings(model, dataset, progress=progress)
+
+
+def _table(dataset: Dataset, triples: Triples, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
+    heads, relations, tails = triples.ids[rows].T
+    filtered, raw = outcome.filtered, outcome.raw
+    columns = [
+        *(rows, heads, relations, tails),
+        pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int32)), [side]),
+        outcome.scores,
+        *(filtered.greater, filtered.tied, filtered.candidates),
+        *(raw.greater, raw.tied, raw.candidates),
+        _labels(dataset.entities, heads),
+        _labels(dataset.relations, relations),
+        _labels(dataset.entities, tails),
+    ]
+    return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
+
+
+def _labels(vocabulary: Vocabulary, ids: IntArray) -> pa.DictionaryArray:
+    used, codes = np.unique(ids, return_inverse=True)
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), vocabulary.take(used))
+
+
+def _last(contest: Contest) -> Ranked:
+    """Rank answers that could not be scored behind all of their candidates."""
+    nothing = np.zeros(contest.queries.num_tasks, np.int64)
+    counts = [
+        RankCounts(candidates - 1, nothing, candidates)
+        for candidates in (contest.filtered_candidates, contest.raw_candidates)
+    ]
+    return Ranked(np.full(len(nothing), -np.inf), *counts)
+
+
+def _repeated(dataset: Dataset, split: str) -> list[str]:
+    count = dataset.repeated.get(split, 0)
+    return [f"{count} {split} triples repeat an earlier one; each triple was ranked once."] if count else []
+
+
+def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
+    anchor, relation = error.anchor, error.relation
+    query = dataset.triple(anchor, relation, -1) if error.side == "tail" else dataset.triple(-1, relation, anchor)
+    return (
+        f"the model's score is NaN for {query}, candidate {dataset.entities[error.candidate]}: a rank is undefined. "
+        "Fix the model, or set nan: worst."
+    )
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Let the counting loops use that many threads for a while."""
+    if count is None:
+        yield
+        return
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

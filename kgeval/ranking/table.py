@@ -1,0 +1,152 @@
+"""The rank table: what an evaluation keeps, one row per (triple, side). Every number is a function of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgeval.arrays import BoolArray
+from kgeval.atomic import replacing
+from kgeval.errors import TableError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABELS = pa.dictionary(pa.int32(), pa.string())
+
+SCHEMA = pa.schema(
+    [
+        ("triple", pa.int64()),
+        ("head", pa.int64()),
+        ("relation", pa.int64()),
+        ("tail", pa.int64()),
+        ("side", LABELS),
+        ("score", pa.float64()),
+        ("greater", pa.int64()),
+        ("tied", pa.int64()),
+        ("candidates", pa.int64()),
+        ("raw_greater", pa.int64()),
+        ("raw_tied", pa.int64()),
+        ("raw_candidates", pa.int64()),
+        ("head_label", LABELS),
+        ("relation_label", LABELS),
+        ("tail_label", LABELS),
+    ]
+)
+"""Ids are those of the dataset; ``triple`` is the row in the split (each triple once); ``side`` is what was predicted."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankTable:
+    """The ranks of a split.
+
+    The optimistic rank of a row is ``1 + greater``, the pessimistic one ``1 + greater + tied``, the realistic one their
+    mean; the ``raw_`` columns hold the same before known answers were taken out.
+    """
+
+    data: pa.Table
+    """the columns of ``SCHEMA``"""
+    split: str = "test"
+    notes: tuple[str, ...] = ()
+    """what a reader of the ranks should know: dropped triples, short candidate lists, …"""
+
+    def __post_init__(self) -> None:
+        for field in SCHEMA:
+            if field.name not in self.data.column_names:
+                raise TableError(
+                    f"a rank table needs the column {field.name!r}; found {', '.join(self.data.column_names)}."
+                )
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+    def __repr__(self) -> str:
+        return f"RankTable({len(self)} ranks of {self.num_triples} {self.split} triples)"
+
+    @property
+    def num_triples(self) -> int:
+        """How many different triples were ranked."""
+        return len(np.unique(self.column("triple")))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.data.column_names)
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """Return one column as an array (labels and sides as strings).
+
+        Raises
+        ------
+        TableError
+            if there is no such column, with the nearest one
+        """
+        if name not in self.data.column_names:
+            raise TableError(f"a rank table has no column {name!r}. {did_you_mean(name, self.columns)}")
+        return np.asarray(self.data.column(name).to_numpy())
+
+    def where(self, keep: BoolArray) -> RankTable:
+        """Keep some rows (bool[row])."""
+        return RankTable(self.data.filter(pa.array(keep)), self.split, self.notes)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with the columns of the table; sides and labels are categorical."""
+        frame: pd.DataFrame = self.data.to_pandas()
+        return frame
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table; a failed write leaves nothing under that name.
+
+        Raises
+        ------
+        RunError
+            if the file cannot be written
+        """
+        about = json.dumps({"schema": 1, "split": self.split, "notes": self.notes})
+        with replacing(Path(path)) as partial:
+            pq.write_table(self.data.replace_schema_metadata({"kgeval": about}), partial)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path) -> RankTable:
+        """Read a table that :meth:`to_parquet` wrote.
+
+        Raises
+        ------
+        TableError
+            if the file is missing, damaged, or holds no rank table
+        """
+        try:
+            data = pq.read_table(path)
+            about = json.loads((data.schema.metadata or {}).get(b"kgeval", b"{}"))
+            data = data.select([name for name in SCHEMA.names if name in data.column_names])
+            data = data.cast(pa.schema([SCHEMA.field(name) for name in data.column_names]))
+        except FileNotFoundError as error:
+            raise TableError(f"no such file {str(path)!r}.") from error
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise TableError(f"{path}: not a readable rank table ({str(error).splitlines()[0]}).") from error
+        return cls(data, about.get("split", "test"), tuple(about.get("notes", ())))
+
+    @classmethod
+    def concat(cls, tables: Sequence[RankTable]) -> RankTable:
+        """Put the shards of one evaluation together.
+
+        Raises
+        ------
+        TableError
+            if there are none, or if they rank different splits
+        """
+        splits = {table.split for table in tables}
+        if len(splits) != 1:
+            raise TableError(
+                f"cannot concatenate the ranks of {' and '.join(sorted(splits)) or 'no table'}: one split only."
+            )
+        data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
+        notes = dict.fromkeys(note for table in tables for note in table.notes)
+        return cls(data, tables[0].split, tuple(notes))

@@ -1,0 +1,106 @@
+"""The run directory: configuration, manifest, metrics and ranks, each written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kgeval.atomic import write_text
+from kgeval.errors import InputError, RunError
+from kgeval.metrics.summary import Summary
+from kgeval.ranking.table import RankTable
+
+CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (folder / RANKS).is_file() and (folder / MANIFEST).is_file()
+
+
+def claim(folder: Path, *, force: bool) -> None:
+    """Make sure that a run may be written into a folder, before any work is done.
+
+    Raises
+    ------
+    InputError
+        if it already holds a run, or part of one, and ``force`` is not given
+    RunError
+        if it cannot be made
+    """
+    there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS) if (folder / name).exists()]
+    if there and not force:
+        raise InputError(
+            f"{str(folder)!r} already holds a run ({', '.join(there)}). Choose another folder, or add --force."
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot make the folder {str(folder)!r}: {error.strerror}.") from error
+
+
+def write_run(
+    folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, summary: Summary
+) -> None:
+    """Write a run; the manifest comes last, so a folder with a manifest is complete."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    table.to_parquet(folder / RANKS)
+    write_text(folder / METRICS, as_json(summary.to_dict()))
+    write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    write_text(folder / MANIFEST, as_json(manifest))
+
+
+def read_ranks(path: Path) -> RankTable:
+    """Read the ranks of a run directory, or of a ``.parquet`` file.
+
+    Raises
+    ------
+    InputError
+        if there are none
+    """
+    if path.is_dir() and not (path / RANKS).is_file():
+        raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
+    return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
+
+
+def describe_machine() -> dict[str, Any]:
+    """Tell on what, and with which libraries, a run was made."""
+    libraries = ("kgeval", "numpy", "numba", "pyarrow", "pandas", "torch", "pykeen")
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in libraries},
+        "machine": {
+            "system": platform.system(),
+            "processor": platform.machine(),
+            "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        },
+    }
+
+
+def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of every file that a run has read."""
+    return {str(path): _sha256(path) for path in paths}
+
+
+def as_json(content: Any) -> str:
+    """Write JSON for people: indented, with a final newline; NaN and infinity are refused, being no JSON."""
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
