@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kgeval.errors import RunError
@@ -32,7 +32,8 @@ def replacing(path: Path) -> Iterator[Path]:
             f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was left under that name."
         ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

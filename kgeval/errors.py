@@ -57,6 +57,16 @@ class ScoreError(RunError):
     """A model gave a score that cannot be ranked."""
 
 
+def nearest(given: str, choices: Iterable[str]) -> list[str]:
+    """Find the two choices that a mistaken name most likely meant, if any is near.
+
+    >>> nearest("hits", ["mrr", "hits@k"])
+    ['hits@k']
+    """
+    folded = {name.lower(): name for name in choices}
+    return [folded[name] for name in difflib.get_close_matches(given.lower(), folded, n=2, cutoff=0.6)]
+
+
 def did_you_mean(given: str, choices: Iterable[str]) -> str:
     """Name the nearest valid choices, or all of them where nothing is near.
 
@@ -66,11 +76,7 @@ def did_you_mean(given: str, choices: Iterable[str]) -> str:
     "Choose one of 'head', 'tail'."
     """
     names = sorted(set(choices))
-    if not names:
-        return ""
-    folded = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(given.lower(), folded, n=2, cutoff=0.6)
-    if near:
-        return "Did you mean " + " or ".join(repr(folded[name]) for name in near) + "?"
+    if near := nearest(given, names):
+        return f"Did you mean {' or '.join(map(repr, near))}?"
     shown = ", ".join(repr(name) for name in names[:12])
-    return f"Choose one of {shown}{', …' if len(names) > 12 else ''}."
+    return f"Choose one of {shown}{', …' if len(names) > 12 else ''}." if names else ""

@@ -107,11 +107,11 @@ class Checkpoint(VectorScorer):
             if wrong.any():
                 where = np.unravel_index(int(np.argmax(wrong)), array.shape)
                 labels = {"entity": self.entities, "relation": self.relations}.get(name)
-                row = f"row {where[0]}"
+                row, place = f"row {where[0]}", ", ".join(map(str, where[1:]))
                 if labels is not None and where[0] < len(labels):
                     row += f" ({labels[int(where[0])]})"
                 raise CheckpointError(
-                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {list(map(int, where[1:]))}; "
+                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; "
                     f"{int(wrong.sum())} of its values are not finite. Fix the model, or set nan: worst."
                 )
 

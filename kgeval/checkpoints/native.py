@@ -9,8 +9,8 @@ entity_labels       uint8, a JSON list of the entity labels in UTF-8 (may be mis
 relation_labels     likewise
 ==================  ====================================================================================================
 
-Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object) and
-``reciprocal`` ("true" or "false").
+Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object)
+and ``reciprocal`` ("true" or "false").
 """
 
 from __future__ import annotations

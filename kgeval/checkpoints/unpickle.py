@@ -2,7 +2,7 @@
 
 A pickle is a program: it names classes and functions, and calls them. Here every name is either one of a few harmless
 constructors (tensors, ordered dictionaries, sets), or, if it belongs to a library that such files are known to mention,
-an inert stand-in that remembers its arguments and does nothing. Any other name is refused, before anything is made of it.
+an inert stand-in that remembers its arguments and does nothing. Any other name is refused before it is looked at.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Inert:
     """module and name of the class"""
 
     def __new__(cls, *_: Any, **__: Any) -> Inert:
+        """Make an empty object, whatever the arguments."""
         return object.__new__(cls)
 
     def __init__(self, *args: Any, **_: Any) -> None:
@@ -82,6 +83,7 @@ class _Unpickler(pickle.Unpickler):
         self._made: dict[str, type[Inert]] = {}
 
     def find_class(self, module: str, name: str) -> Any:
+        """Give what stands for a name; nothing is imported."""
         full = f"{module}.{name}"
         if full in _HARMLESS:
             return _HARMLESS[full]
@@ -94,6 +96,7 @@ class _Unpickler(pickle.Unpickler):
         )
 
     def persistent_load(self, pid: Any) -> np.ndarray[Any, Any]:
+        """Give the numbers of a tensor's storage."""
         kind, storage_type, key, _, count = pid
         if kind != "storage" or not isinstance(storage_type, _StorageType):
             raise CheckpointError(f"the pickle refers to an unknown kind of data ({kind!r}).")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,7 +55,7 @@ def show_summary(summary: Summary) -> None:
 def _cell(value: Any) -> str:
     from kgeval.metrics.summary import number
 
-    return number(None if value is None or value != value else float(value))
+    return number(None if value is None or isnan(value) else float(value))
 
 
 def show_notes(notes: Iterable[str]) -> None:

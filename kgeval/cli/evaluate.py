@@ -31,7 +31,7 @@ from kgeval.cli.options import JSON, METRIC, TIES, pairs
 @click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @JSON
-def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:  # noqa: FBT001
+def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
     """Evaluate a checkpoint on a dataset: every true answer is ranked among all entities, both sides, filtered.
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx

@@ -15,7 +15,7 @@ from kgeval.cli.options import JSON, pairs
 @click.argument("path")
 @click.option("--option", "options", multiple=True, metavar="K=V", help="What a checkpoint's files do not hold.")
 @JSON
-def command(path: str, options: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
+def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint or a run."""
     from kgeval.cli.display import show_table
     from kgeval.runs.directory import as_json as json_text

@@ -14,7 +14,7 @@ Listing = tuple[list[str], list[list[str]]]
 @click.command("list")
 @click.argument("what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "datasets"]))
 @JSON
-def command(what: str, as_json: bool) -> None:  # noqa: FBT001
+def command(what: str, as_json: bool) -> None:
     """List metrics, models, formats, protocols, corruptions or datasets."""
     from kgeval.cli.display import show_table
     from kgeval.runs.directory import as_json as json_text

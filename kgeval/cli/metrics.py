@@ -15,7 +15,7 @@ from kgeval.cli.options import JSON, METRIC, TIES
 @TIES
 @click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
 @JSON
-def command(run: Path, metrics: tuple[str, ...], ties: str | None, by: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
+def command(run: Path, metrics: tuple[str, ...], ties: str | None, by: tuple[str, ...], as_json: bool) -> None:
     """Compute metrics from the stored ranks of a run (a directory or a ranks.parquet); nothing is scored again."""
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.metrics.summary import DEFAULT, summarize

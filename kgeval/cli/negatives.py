@@ -30,7 +30,7 @@ def command(
     out: Path,
     force: bool,
     as_json: bool,
-    **given: Any,  # noqa: FBT001
+    **given: Any,
 ) -> None:
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
     from kgeval.corruption.negatives import negatives, write_negatives

@@ -19,7 +19,7 @@ from kgeval.cli.options import JSON
 @JSON
 def command(
     configs: tuple[Path, ...], overrides: tuple[str, ...], out: Path | None, force: bool, as_json: bool
-) -> None:  # noqa: FBT001
+) -> None:
     """Run experiments from configuration files.
 
     Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet; one with
@@ -57,4 +57,5 @@ def _show(tables, config, *, as_json: bool) -> None:  # type: ignore[no-untyped-
         return
     frame = comparison.to_pandas()
     names = [name for name in frame.columns if not name.startswith(("head.", "tail."))]
-    show_table(["model", *names], [[str(model), *map(number, row[names])] for model, row in frame.iterrows()], right=1)
+    rows = [[str(model), *map(number, row[names])] for model, row in frame.iterrows()]
+    show_table(["model", *(name.removeprefix("both.") for name in names)], rows, right=1)

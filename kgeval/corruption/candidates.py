@@ -50,7 +50,7 @@ Candidates = SharedCandidates | QueryCandidates
 
 
 class CorruptionGenerator(BaseModel):
-    """Answers one question: which entities compete with the answer of a query?
+    """Chooses which entities compete with the answer of a query.
 
     A generator is its own configuration: ``{kind: uniform, count: 500}`` *is* ``Uniform(count=500)``. Whatever it
     proposes, an answer never competes with itself, and the filter still takes known answers out of the ranking.

@@ -74,6 +74,6 @@ class FromFile(CorruptionGenerator):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise DatasetError(
-                f"{self.path}, row {row + 1}: side {sides[row]!r}. {did_you_mean(str(sides[row]), SIDES)}"
+                f"{self.path}, row {row + 1}: side {str(sides[row])!r}. {did_you_mean(str(sides[row]), SIDES)}"
             )
         return sides

@@ -36,8 +36,8 @@ def negatives(
 ) -> Iterator[pa.Table]:
     """Yield the negatives of a split, in tables of string columns head, relation, tail, side.
 
-    Each triple of the split gives one negative per side and candidate, in the order of the split; its own answer is
-    never among them, and neither are the known answers of the ``filter`` splits, unless the generator allows known ones.
+    Each triple of the split gives one negative per side and candidate. Its own answer is never among them, and neither
+    are the known answers of the ``filter`` splits, unless the generator allows known ones.
     """
     triples = dataset.split(split)
     for side in sides:

@@ -28,7 +28,8 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     """
     left = size - avoid.lengths
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
-    _draw_rows(*map(np.uint64, key), size, avoid.offsets, avoid.ids, anchors, relations, rows.offsets, rows.ids)
+    seed, side = map(np.uint64, key)
+    _draw_rows((seed, side), size, (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids)
     return rows
 
 
@@ -53,7 +54,10 @@ def _below(state: int, bound: int) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def _draw_rows(seed, side, size, avoid_offsets, avoid_ids, anchors, relations, offsets, out):  # type: ignore[no-untyped-def]
+def _draw_rows(key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
+    seed, side = key
+    avoid_offsets, avoid_ids = avoided
+    anchors, relations = queries
     seen = np.full(size, -1, np.int64)
     start = _mix(_mix(seed) + side)
     for query in range(len(anchors)):

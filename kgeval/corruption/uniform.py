@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
-from kgeval.corruption.sampling import draw
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
@@ -41,6 +40,8 @@ class Uniform(CorruptionGenerator):
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Draw the entities of each query."""
+        from kgeval.corruption.sampling import draw
+
         avoid = Rows.of([[]] * len(queries)) if self.allow_known else known
         key = (self.seed, SIDES.index(queries.side))
         rows = draw(self.count, len(dataset.entities), avoid, key, queries.anchors, queries.relations)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from kgeval.errors import DatasetError, did_you_mean
+from kgeval.errors import DatasetError, nearest
 
 TRIPLE = ("head", "relation", "tail")
 
@@ -120,9 +120,9 @@ def nearby(path: Path) -> str:
     parent = path.parent
     if not parent.is_dir():
         return ""
-    names = [entry.name for entry in parent.iterdir() if not entry.name.startswith(".")]
-    hint = did_you_mean(path.name, names)
-    return f"Nearby: {hint.removeprefix('Did you mean ').removesuffix('?')}." if hint.startswith("Did") else ""
+    near = {entry.name: entry for entry in parent.iterdir() if not entry.name.startswith(".")}
+    names = nearest(path.name, near)
+    return f"Nearby: {', '.join(repr(str(near[name])) for name in names)}." if names else ""
 
 
 def _delimiter(path: Path, skip: int = 0) -> str:

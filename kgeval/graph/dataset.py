@@ -112,5 +112,5 @@ def _check_ids(where: str, triples: Triples, entities: Vocabulary, relations: Vo
         if values.size and values.max() >= len(labels):
             row = int(np.argmax(values >= len(labels)))
             raise DatasetError(
-                f"{where}: triple {row} names {labels.kind} id {values[row]}, but there are {len(labels)} {labels.kind} ids."
+                f"{where}: triple {row} names {labels.kind} id {values[row]}, but there are {len(labels)} of them."
             )

@@ -1,6 +1,6 @@
 """Metrics adjusted for chance: comparable between graphs, whose candidate sets differ in size.
 
-Under random scores the rank of an answer among N candidates (itself included) is uniform on 1 … N, so E[r] = (N + 1) / 2.
+Under random scores the rank of an answer among N candidates, itself included, is uniform on 1 … N: E[r] = (N + 1) / 2.
 """
 
 from __future__ import annotations

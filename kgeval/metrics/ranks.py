@@ -58,9 +58,9 @@ class Ranks:
         Parameters
         ----------
         ties
-            optimistic, pessimistic: the lowest, the highest rank; realistic: their mean (may be x.5); expected: the exact
-            mean of the *function* over the interval, as if ties were broken at random (Sun et al., 2020), which is not the
-            function of the mean rank
+            optimistic, pessimistic: the lowest, the highest rank; realistic: their mean (may be x.5); expected: the
+            exact mean of the *function* over the interval, as if ties were broken at random (Sun et al., 2020), which
+            is not the function of the mean rank
         of_rank
             the function
         expected

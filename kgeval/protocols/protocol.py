@@ -20,7 +20,7 @@ class Protocol:
     ties: Ties
     filter: tuple[Split, ...]
     metrics: tuple[str, ...]
-    """the metrics that are reported, under the framework's own names"""
+    """the metrics that are reported"""
 
 
 @cache

@@ -1,10 +1,10 @@
-"""PyKEEN's protocol: what its pipeline reports by default, under PyKEEN's names."""
+"""PyKEEN's protocol: what its pipeline reports by default."""
 
 from kgeval.protocols.protocol import Protocol
 
 PYKEEN = Protocol(
     name="pykeen",
-    summary="filtered by train, valid and test, as the pipeline does; realistic ranks; PyKEEN's metric names",
+    summary="filtered by train, valid and test, as the pipeline does; realistic ranks; the metrics PyKEEN prints",
     ties="realistic",
     filter=("train", "valid", "test"),
     metrics=(

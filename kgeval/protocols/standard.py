@@ -5,7 +5,7 @@ from kgeval.protocols.protocol import Protocol
 
 STANDARD = Protocol(
     name="standard",
-    summary="filtered by train, valid and test; realistic ranks; kgeval's metric names",
+    summary="filtered by train, valid and test; realistic ranks",
     ties="realistic",
     filter=("train", "valid", "test"),
     metrics=DEFAULT,

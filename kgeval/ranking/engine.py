@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -64,27 +65,26 @@ class Engine:
         ScoreError
             if the scorer returns an array of another shape
         """
-        by_vectors = isinstance(scorer, VectorScorer) and self.nan == "error"
-        plan = self._plan(scorer, contest, by_vectors=by_vectors)
+        # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
+        if isinstance(scorer, VectorScorer) and self.nan == "error":
+            plan = self._plan_vectors(scorer, contest)
+            rank_part = partial(self._rank_vectors, scorer, step=plan.candidates)
+        else:
+            plan = Plan.for_scores(int(contest.widths.max(initial=1)), self.batch_size)
+            rank_part = partial(self._rank_scores, scorer)
         tallies = []
         for block in slices(len(contest.queries), plan.queries):
             part = contest[block]
-            if by_vectors:
-                tally = self._rank_vectors(scorer, part, plan.candidates)  # type: ignore[arg-type]
-            else:
-                tally = self._rank_scores(scorer, part)
+            tally = rank_part(part)
             self._refuse_nan(scorer, tally)
             progress(part.queries.num_tasks)
             tallies.append(tally)
         return _joined(contest, tallies)
 
-    def _plan(self, scorer: Scorer | VectorScorer, contest: Contest, *, by_vectors: bool) -> Plan:
-        width = int(contest.widths.max(initial=1))
-        if not by_vectors or not isinstance(scorer, VectorScorer):
-            return Plan.for_scores(width, self.batch_size)
+    def _plan_vectors(self, scorer: VectorScorer, contest: Contest) -> Plan:
         dim = scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]).shape[1]
         shared = isinstance(contest.candidates, SharedCandidates)
-        return Plan.for_vectors(dim, 1 if shared else width, self.batch_size)
+        return Plan.for_vectors(dim, 1 if shared else int(contest.widths.max(initial=1)), self.batch_size)
 
     def _rank_vectors(self, scorer: VectorScorer, contest: Contest, step: int) -> Tally:
         queries, candidates = contest.queries, contest.candidates

@@ -40,7 +40,7 @@ SCHEMA = pa.schema(
         ("tail_label", LABELS),
     ]
 )
-"""Ids are those of the dataset; ``triple`` is the row in the split (each triple once); ``side`` is what was predicted."""
+"""Ids are those of the dataset; ``triple`` is the row in the split, each once; ``side`` is what was predicted."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,9 +80,8 @@ class ScoreTable:
             raise InputError("a score table needs the scores of heads or tails.")
         for side, table in (("head", self.head), ("tail", self.tail)):
             if table is not None and (table.ndim != 2 or len(table) != len(self.triples)):
-                raise InputError(
-                    f"score table: {side} has shape {table.shape}; expected one row for each of the {len(self.triples)} triples."
-                )
+                expected = f"one row for each of the {len(self.triples)} triples"
+                raise InputError(f"score table: {side} has shape {table.shape}; expected {expected}.")
 
     @property
     def num_entities(self) -> int:

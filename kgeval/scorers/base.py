@@ -83,7 +83,7 @@ class VectorScorer(ABC):
 
     @abstractmethod
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the vectors of entities as answers on one side, in the precision they are stored in; float[id, dim]."""
+        """Return the vectors of entities as answers on one side, in their stored precision; float[id, dim]."""
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
         """Return what is added to the scores of entities; float64[id]."""

@@ -1,4 +1,4 @@
-"""Arrays with names: kgeval's own safetensors files, and any ``.safetensors`` or ``.npz`` with entity and relation arrays."""
+"""Named arrays: kgeval's own safetensors files, and any ``.safetensors`` or ``.npz`` with entity and relation in it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ def _read_safetensors(file: Path) -> Stored:
     try:
         with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118: not a mapping
+            names = opened.keys()
+            tensors = {name: opened.get_tensor(name) for name in names}
         options = json.loads(metadata.get("options", "{}"))
         reciprocal = json.loads(metadata.get("reciprocal", "null"))
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
@@ -146,7 +147,7 @@ def _first(error: BaseException) -> str:
 
 READER = Reader(
     name="native",
-    summary=".safetensors or .npz with the arrays entity and relation, labels inside or in entities.tsv and relations.tsv",
+    summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
     recognises=lambda path: (
         path.suffix in SUFFIXES if path.is_file() else any(entry.suffix in SUFFIXES for entry in path.iterdir())
     ),

@@ -37,7 +37,8 @@ def find(folder: Path) -> dict[str, Path]:
             raise DatasetError(
                 f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one of them."
             )
-        found.update({split: file for file in files})
+        if files:
+            found[split] = files[0]
     return found
 
 

@@ -31,9 +31,8 @@ def read_named(name: str, **options: Any) -> Dataset:
     key = dataset_resolver.normalize(name)
     if key not in dataset_resolver.lookup_dict:
         here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
-        raise DatasetError(
-            f"no folder and no PyKEEN dataset is called {name!r}. {did_you_mean(name, [*dataset_resolver.lookup_dict, *here])}"
-        )
+        hint = did_you_mean(name, [*dataset_resolver.lookup_dict, *here])
+        raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
         data = dataset_resolver.make(key, options)
         return from_factories(key, data.training, data.testing, data.validation)

@@ -80,5 +80,5 @@ class Kernel(Protocol):
         ...
 
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
-        """Count finished scores into the tally: ``scores[starts[q] : starts[q] + width of q]`` belong to query ``q``."""
+        """Count finished scores into the tally; those of query ``q`` begin at ``starts[q]``."""
         ...

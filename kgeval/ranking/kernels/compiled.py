@@ -104,7 +104,7 @@ def _count_row(query, scores, first, tasks, counts, undefined):  # type: ignore[
     begin, end = np.searchsorted(known, first), np.searchsorted(known, first + len(scores))
     holes = 0
     for score in scores:
-        holes += score != score
+        holes += np.isnan(score)
     undefined[query] |= holes > 0
     for task in range(task_offsets[query], task_offsets[query + 1]):
         threshold, answer = thresholds[task], answers[task]
@@ -126,32 +126,50 @@ def _count_row(query, scores, first, tasks, counts, undefined):  # type: ignore[
 
 @njit(cache=True)
 def _score_tile(similarity, query, tile, scores):  # type: ignore[no-untyped-def]
+    """Score a query against the candidates of a tile."""
     scores[:] = 0.0
     if similarity == DOT:
-        for k in range(len(query)):
-            for lane in range(TILE):
-                scores[lane] += query[k] * tile[k, lane]
+        _add_dot(query, tile, scores)
     elif similarity == L1:
-        for k in range(len(query)):
-            for lane in range(TILE):
-                scores[lane] += abs(query[k] - tile[k, lane])
+        _subtract_l1(query, tile, scores)
     elif similarity == L2:
-        for k in range(len(query)):
-            for lane in range(TILE):
-                difference = query[k] - tile[k, lane]
-                scores[lane] += difference * difference
-        for lane in range(TILE):
-            scores[lane] = np.sqrt(scores[lane])
+        _subtract_l2(query, tile, scores)
     else:
-        half = len(query) // 2
-        for k in range(half):
-            for lane in range(TILE):
-                real = query[k] - tile[k, lane]
-                imaginary = query[half + k] - tile[half + k, lane]
-                scores[lane] += np.sqrt(real * real + imaginary * imaginary)
-    if similarity != DOT:
+        _subtract_modulus(query, tile, scores)
+
+
+@njit(cache=True)
+def _add_dot(query, tile, scores):  # type: ignore[no-untyped-def]
+    for k in range(len(query)):
         for lane in range(TILE):
-            scores[lane] = -scores[lane]
+            scores[lane] += query[k] * tile[k, lane]
+
+
+@njit(cache=True)
+def _subtract_l1(query, tile, scores):  # type: ignore[no-untyped-def]
+    for k in range(len(query)):
+        for lane in range(TILE):
+            scores[lane] -= abs(query[k] - tile[k, lane])
+
+
+@njit(cache=True)
+def _subtract_l2(query, tile, scores):  # type: ignore[no-untyped-def]
+    for k in range(len(query)):
+        for lane in range(TILE):
+            difference = query[k] - tile[k, lane]
+            scores[lane] += difference * difference
+    for lane in range(TILE):
+        scores[lane] = -np.sqrt(scores[lane])
+
+
+@njit(cache=True)
+def _subtract_modulus(query, tile, scores):  # type: ignore[no-untyped-def]
+    half = len(query) // 2
+    for k in range(half):
+        for lane in range(TILE):
+            real = query[k] - tile[k, lane]
+            imaginary = query[half + k] - tile[half + k, lane]
+            scores[lane] -= np.sqrt(real * real + imaginary * imaginary)
 
 
 @njit(cache=True, parallel=True)

@@ -1,0 +1,44 @@
+"""What all tests share: small graphs that they make themselves, and the real ones where they are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real graphs and checkpoints that lies beside a development checkout."""
+    if not SHARED.is_dir():
+        pytest.skip("needs the folder of real graphs and checkpoints beside the checkout")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def nations() -> Dataset:
+    from kgeval import load_dataset
+
+    return load_dataset("nations")
+
+
+def random_dataset(seed: int = 0, *, entities: int = 30, relations: int = 4, triples: int = 200) -> Dataset:
+    """A random graph, cut into three splits that share no triple."""
+    rng = np.random.default_rng(seed)
+    high = (entities, relations, entities)
+    ids = Triples.of(np.stack([rng.integers(0, top, triples) for top in high], 1)).distinct().triples.ids
+    rng.shuffle(ids)
+    first, second = int(len(ids) * 0.7), int(len(ids) * 0.85)
+    return Dataset.build(
+        "random",
+        {"train": Triples(ids[:first]), "valid": Triples(ids[first:second]), "test": Triples(ids[second:])},
+        entities=Vocabulary([f"e{index:04}" for index in range(entities)]),
+        relations=Vocabulary([f"r{index:02}" for index in range(relations)], "relation"),
+    )

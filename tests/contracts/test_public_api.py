@@ -1,0 +1,54 @@
+"""The public names, the inertness of the import, and the lightness of the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import kgeval
+
+HEAVY = ["numpy", "pandas", "pyarrow", "numba", "torch", "pykeen", "scipy", "sklearn"]
+
+
+def loaded_after(statement):
+    code = f"import sys; {statement}; print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+
+
+def test_exported_names_are_sorted_and_there():
+    assert sorted(kgeval.__all__) == list(kgeval.__all__)
+    assert all(getattr(kgeval, name) is not None for name in kgeval.__all__)
+    assert set(kgeval.__all__) <= set(dir(kgeval))
+
+
+def test_the_contract_of_the_design():
+    names = {
+        "load_dataset",
+        "load_checkpoint",
+        "save_checkpoint",
+        "evaluate",
+        "summarize",
+        "compare",
+        "RankTable",
+        "Dataset",
+    }
+    assert names <= set(kgeval.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'evalute'"):
+        kgeval.evalute  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "statement", ["import kgeval", "from kgeval.cli import main; main(['--help'], standalone_mode=False)"]
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(statement):
+    assert loaded_after(statement) == []
+
+
+def test_metrics_of_stored_ranks_need_neither_torch_nor_pykeen_nor_numba():
+    loaded = loaded_after("from kgeval import RankTable, compare, load_checkpoint, load_dataset, evaluate, summarize")
+    assert not {"torch", "pykeen", "numba"} & set(loaded)

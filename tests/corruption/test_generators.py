@@ -1,0 +1,173 @@
+"""Corruption generators: what is drawn is distinct, unknown, keyed and uniform; what is written reads back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+from scipy.stats import chisquare
+
+from kgeval import AllEntities, CallableScorer, FromFile, Uniform, evaluate
+from kgeval.corruption.negatives import negatives, write_negatives
+from kgeval.errors import DatasetError, InputError, RunError
+from kgeval.graph.known import known_answers
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Triples
+from tests.conftest import random_dataset
+
+DATA = random_dataset(5)
+EVERYTHING = [DATA.train, DATA.valid, DATA.test]
+
+
+def drawn(generator, queries, known=None):
+    return generator.candidates(queries, known or known_answers(queries, EVERYTHING), DATA).rows
+
+
+def hashed(h, r, t):
+    """Scores with few values, so that many tie."""
+    return (h * 7 + r * 3 + t * 5) % 11
+
+
+def test_a_draw_is_distinct_unknown_and_of_the_asked_size():
+    queries = Queries.of(DATA.test, "tail")
+    known = known_answers(queries, EVERYTHING)
+    rows = drawn(Uniform(count=10), queries)
+    for query in range(len(queries)):
+        row = rows.row(query)
+        assert len(set(row.tolist())) == len(row) == 10
+        assert not set(row.tolist()) & set(known.row(query).tolist())
+        assert sorted(row.tolist()) == row.tolist()
+
+
+def test_known_answers_may_be_allowed():
+    queries = Queries.of(DATA.test, "tail")
+    rows = drawn(Uniform(count=30, allow_known=True), queries)
+    assert (rows.lengths == 30).all()
+
+
+def test_order_and_shards_change_no_draw():
+    queries = Queries.of(DATA.test, "head")
+    rows = drawn(Uniform(count=5, seed=3), queries)
+    shuffled = Queries.of(Triples(DATA.test.ids[::-1]), "head")
+    again = drawn(Uniform(count=5, seed=3), shuffled)
+    assert rows.ids.tolist() == again.ids.tolist()
+    known = known_answers(queries, EVERYTHING)
+    shard = drawn(Uniform(count=5, seed=3), queries[4:8], known[4:8])
+    assert shard.ids.tolist() == rows[4:8].ids.tolist()
+
+
+@pytest.mark.parametrize("other", [{"seed": 1}, {"side": "head"}])
+def test_seed_and_side_change_the_draw(other):
+    queries = Queries.of(Triples.of([(1, 1, 1)]), "tail")
+    changed = Queries.of(Triples.of([(1, 1, 1)]), other.get("side", "tail"))
+    nothing = known_answers(queries, [])
+    first = drawn(Uniform(count=8, seed=0), queries, nothing)
+    second = drawn(Uniform(count=8, seed=other.get("seed", 0)), changed, nothing)
+    assert first.ids.tolist() != second.ids.tolist()
+
+
+def test_draws_are_uniform():
+    queries = Queries.of(Triples.of([(a, r, 0) for a in range(30) for r in range(200)]), "tail")
+    rows = drawn(Uniform(count=3), queries, known_answers(queries, []))
+    counts = np.bincount(rows.ids, minlength=30)
+    # Draws without replacement spread less than chi-square assumes, so the test can only be too kind, never flaky.
+    assert chisquare(counts).pvalue > 1e-3
+    assert len(np.unique(rows.ids.reshape(-1, 3), axis=0)) > 1500
+
+
+def test_a_short_list_is_reported_and_not_padded():
+    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=Uniform(count=29), sides=("tail",))
+    assert "have fewer than 29 entities left to draw" in table.notes[0]
+    full = evaluate(CallableScorer(hashed, 30, 4), DATA, sides=("tail",))
+    assert table.column("candidates").tolist() == full.column("candidates").tolist()
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".parquet"])
+@pytest.mark.parametrize("generator", [Uniform(count=4), Uniform(count=7, seed=9, allow_known=True)], ids=str)
+def test_written_negatives_read_back_to_the_same_ranks(tmp_path, generator, ending):
+    path = tmp_path / f"negatives{ending}"
+    write_negatives(path, negatives(DATA, generator))
+    scorer = CallableScorer(hashed, 30, 4)
+    drawn_ranks = evaluate(scorer, DATA, corruption=generator).to_pandas()
+    read_ranks = evaluate(scorer, DATA, corruption=FromFile(path=str(path))).to_pandas()
+    assert drawn_ranks.equals(read_ranks)
+
+
+def test_all_negatives_read_back_to_the_same_filtered_ranks(tmp_path):
+    path = tmp_path / "negatives.tsv"
+    write_negatives(path, negatives(DATA, AllEntities()))
+    scorer = CallableScorer(hashed, 30, 4)
+    columns = ["triple", "side", "greater", "tied", "candidates"]
+    full = evaluate(scorer, DATA).to_pandas()[columns]
+    assert full.equals(evaluate(scorer, DATA, corruption=FromFile(path=str(path))).to_pandas()[columns])
+
+
+def test_every_triple_and_side_gets_its_negatives(tmp_path):
+    path = tmp_path / "negatives.parquet"
+    written = write_negatives(path, negatives(DATA, Uniform(count=4)))
+    frame = pq.read_table(path).to_pandas()
+    assert written == len(frame) == len(DATA.test) * 2 * 4
+    known = {DATA.triple(*row) for split in EVERYTHING for row in split.ids}
+    spelled = frame.apply(lambda row: f"({row['head']}, {row['relation']}, {row['tail']})", axis=1)
+    assert not set(spelled) & known
+
+
+def test_a_file_without_sides_serves_both(tmp_path):
+    path = tmp_path / "hard.tsv"
+    h, r, t = DATA.test.ids[0]
+    other = next(e for e in range(30) if e not in (h, t))
+    labels = DATA.entities
+    path.write_text(
+        f"{labels[h]}\t{DATA.relations[r]}\t{labels[other]}\n{labels[other]}\t{DATA.relations[r]}\t{labels[t]}\n"
+    )
+    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)))
+    first = table.where(table.column("triple") == 0)
+    assert first.column("raw_candidates").tolist() == [2, 2]
+    assert any("have no negatives in" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("e0000\tr00\tnobody\n", "row 1: unknown entity 'nobody' in the column tail"),
+        ("head\trelation\ttail\tside\ne0000\tr00\te0001\ttale\n", r"row 1: side 'tale'. Did you mean 'tail'\?"),
+        ("e0000\tr00\n", "line 1: 2 columns"),
+    ],
+)
+def test_a_bad_file_of_negatives_is_named(tmp_path, content, message):
+    path = tmp_path / "negatives.tsv"
+    path.write_text(content)
+    with pytest.raises(DatasetError, match=message):
+        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)))
+
+
+def test_negatives_that_fit_no_query_are_refused(tmp_path):
+    path = tmp_path / "negatives.tsv"
+    asked = {(int(h), int(r)) for h, r, _ in DATA.test.ids}
+    h, r = next((h, r) for h in range(30) for r in range(4) if (h, r) not in asked)
+    path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te0001\ttail\n")
+    with pytest.raises(DatasetError, match="none of its 1 negatives fits a tail query"):
+        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)), sides=("tail",))
+
+
+def test_a_component_is_its_own_configuration():
+    assert Uniform.model_validate({"kind": "uniform", "count": 5}) == Uniform(count=5)
+    for wrong in ({"count": 0}, {"count": "5"}, {"count": 5, "sed": 1}):
+        with pytest.raises(ValidationError):
+            Uniform.model_validate(wrong)
+
+
+def test_a_failed_write_leaves_nothing(tmp_path):
+    def failing():
+        yield from negatives(DATA, Uniform(count=1), sides=("head",))
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(RunError, match=r"No space left on device\. Nothing was left under that name"):
+        write_negatives(tmp_path / "negatives.tsv", failing())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"written as .tsv, .txt, .parquet"):
+        write_negatives(tmp_path / "negatives.xlsx", negatives(DATA, Uniform(count=1)))

@@ -1,0 +1,212 @@
+"""Folders of triples: every layout gives the same graph, and every mistake is named with its line."""
+
+from __future__ import annotations
+
+import gzip
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kgeval import load_dataset
+from kgeval.errors import DatasetError
+
+ROWS = {
+    "train": [("b", "likes", "a"), ("a", "likes", "c"), ("c", "knows", "b")],
+    "valid": [("a", "knows", "b")],
+    "test": [("b", "likes", "c"), ("z", "knows", "a")],
+}
+
+
+def lines(rows, separator="\t"):
+    return "".join(separator.join(row) + "\n" for row in rows)
+
+
+def write(folder, ending, rows=ROWS):
+    separator = "," if ".csv" in ending else "\t"
+    for split, triples in rows.items():
+        path = folder / f"{split}{ending}"
+        if ending == ".parquet":
+            columns = dict(zip(("head", "relation", "tail"), map(list, zip(*triples, strict=True)), strict=True))
+            pq.write_table(pa.table(columns), path)
+        elif ending.endswith(".gz"):
+            path.write_bytes(gzip.compress(lines(triples, separator).encode()))
+        else:
+            path.write_text(lines(triples, separator), encoding="utf-8")
+
+
+def labelled(dataset, split):
+    triples = dataset.split(split)
+    columns = (dataset.entities.take(triples.heads), dataset.relations.take(triples.relations))
+    return list(zip(*(column.to_pylist() for column in (*columns, dataset.entities.take(triples.tails))), strict=True))
+
+
+@pytest.mark.parametrize("ending", [".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet"])
+def test_every_ending_gives_the_same_graph(tmp_path, ending):
+    write(tmp_path, ending)
+    dataset = load_dataset(tmp_path)
+    assert {split: labelled(dataset, split) for split in ROWS} == ROWS
+
+
+def test_ids_are_the_sorted_labels_of_train_then_the_further_ones(tmp_path):
+    write(tmp_path, ".txt", {**ROWS, "test": [("Z", "likes", "a"), ("A", "likes", "b")]})
+    assert list(load_dataset(tmp_path).entities) == ["a", "b", "c", "A", "Z"]
+
+
+def test_ids_are_pykeens_own():
+    from pykeen.datasets import get_dataset
+
+    theirs = get_dataset(dataset="nations").training
+    ours = load_dataset(theirs.metadata["path"].parent if "path" in theirs.metadata else "nations")
+    assert {label: index for index, label in enumerate(ours.entities)} == theirs.entity_to_id
+    assert {label: index for index, label in enumerate(ours.relations)} == theirs.relation_to_id
+
+
+def test_valid_is_optional(tmp_path):
+    write(tmp_path, ".txt")
+    (tmp_path / "valid.txt").unlink()
+    dataset = load_dataset(tmp_path)
+    assert set(dataset.splits) == {"train", "test"}
+    with pytest.raises(DatasetError, match=r"no valid triples.*'train'"):
+        dataset.split("valid")
+
+
+@pytest.mark.parametrize("stem", ["val", "dev", "validation"])
+def test_valid_has_many_names(tmp_path, stem):
+    write(tmp_path, ".tsv")
+    (tmp_path / "valid.tsv").rename(tmp_path / f"{stem}.tsv")
+    assert len(load_dataset(tmp_path).valid) == 1
+
+
+@pytest.mark.parametrize("header", ["head\trelation\ttail", "h\tr\tt", "Subject\tPredicate\tObject"])
+def test_a_header_is_no_triple(tmp_path, header):
+    write(tmp_path, ".txt")
+    (tmp_path / "test.txt").write_text(header + "\n" + lines(ROWS["test"]))
+    assert labelled(load_dataset(tmp_path), "test") == ROWS["test"]
+
+
+def test_labels_are_taken_to_the_letter(tmp_path):
+    odd = [('say "hi"', "NA", "null"), ("007", "", "naïve ☕"), ("#x", "NaN", "b")]
+    write(tmp_path, ".tsv", {"train": odd, "test": odd[:1]})
+    assert labelled(load_dataset(tmp_path), "train") == odd
+
+
+def test_windows_line_ends_blank_lines_and_byte_order_mark(tmp_path):
+    write(tmp_path, ".txt")
+    (tmp_path / "test.txt").write_bytes(
+        b"\xef\xbb\xbf" + lines(ROWS["test"]).replace("\n", "\r\n").encode() + b"\r\n\r\n"
+    )
+    assert labelled(load_dataset(tmp_path), "test") == ROWS["test"]
+
+
+def test_space_separated_triples(tmp_path):
+    write(tmp_path, ".txt")
+    (tmp_path / "test.txt").write_text(lines(ROWS["test"], " "))
+    assert labelled(load_dataset(tmp_path), "test") == ROWS["test"]
+
+
+def test_repeated_triples_count_once_in_each_split(tmp_path):
+    write(tmp_path, ".txt", {**ROWS, "train": ROWS["train"] * 3})
+    dataset = load_dataset(tmp_path)
+    assert dict(dataset.repeated) == {"train": 6}
+    assert labelled(dataset, "train") == ROWS["train"]
+
+
+def write_openke(folder, rows):
+    (folder / "entity2id.txt").write_text("3\na\t2\nb\t0\nc\t1\n")
+    (folder / "relation2id.txt").write_text("2\r\nlikes\t0\r\nknows\t1\r\n")
+    for split, triples in rows.items():
+        (folder / f"{split}2id.txt").write_text(f"{len(triples)}\n" + "".join(f"{h} {t} {r}\n" for h, r, t in triples))
+
+
+def test_openke_rows_are_head_tail_relation(tmp_path):
+    write_openke(tmp_path, {"train": [(0, 0, 2), (2, 1, 1)], "test": [(0, 1, 1)]})
+    dataset = load_dataset(tmp_path)
+    assert labelled(dataset, "train") == [("b", "likes", "a"), ("a", "knows", "c")]
+    assert labelled(dataset, "test") == [("b", "knows", "c")]
+
+
+def test_the_same_graph_in_two_layouts(shared):
+    ours, theirs = load_dataset(shared / "data/wn18rr"), load_dataset(shared / "data/openke/WN18RR")
+    for split in ("train", "valid", "test"):
+        assert set(labelled(ours, split)) == set(labelled(theirs, split))
+
+
+def test_triples_factories_in_memory():
+    from pykeen.datasets import get_dataset
+
+    from kgeval.graph.readers.pykeen import from_factories
+
+    data = get_dataset(dataset="nations", dataset_kwargs={"create_inverse_triples": True})
+    dataset = from_factories("nations", data.training, data.testing, data.validation)
+    assert (len(dataset.relations), len(dataset.train), len(dataset.test)) == (55, 1592, 201)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a\tb\tc\na\tb\n", r"test.txt, line 2: 2 columns where 3 columns \(head, relation, tail\)"),
+        ("a\tb\tc\n\na\tb\tc\td\n", r"test.txt, line 3: 4 columns"),
+        ("a\tb\tc\na\tb\t\xff\n", r"test.txt, line 2: not UTF-8"),
+        ("", r"test.txt: no triples"),
+        ("\n\n", r"test.txt: no triples"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, content, message):
+    write(tmp_path, ".txt")
+    (tmp_path / "test.txt").write_bytes(content.encode("latin-1"))
+    with pytest.raises(DatasetError, match=message):
+        load_dataset(tmp_path)
+
+
+def test_a_truncated_gz_is_refused(tmp_path):
+    write(tmp_path, ".txt.gz")
+    whole = (tmp_path / "train.txt.gz").read_bytes()
+    (tmp_path / "train.txt.gz").write_bytes(whole[:-12])
+    with pytest.raises(DatasetError, match=r"train\.txt\.gz"):
+        load_dataset(tmp_path)
+
+
+def test_two_files_for_one_split_are_refused(tmp_path):
+    write(tmp_path, ".txt")
+    (tmp_path / "train.tsv").write_text("a\tb\tc\n")
+    with pytest.raises(DatasetError, match=r"two files for the train split: train.txt and train.tsv"):
+        load_dataset(tmp_path)
+
+
+def test_a_missing_folder_names_its_neighbours(tmp_path):
+    (tmp_path / "fb15k-237").mkdir()
+    with pytest.raises(DatasetError, match=r"no such folder '.*fb15k'. Nearby: '.*fb15k-237'."):
+        load_dataset(tmp_path / "fb15k")
+
+
+def test_an_unknown_name_names_the_nearest():
+    with pytest.raises(DatasetError, match=r"Did you mean .*'kinships'"):
+        load_dataset("kinship")
+
+
+def test_a_folder_of_something_else_says_what_it_holds(tmp_path):
+    (tmp_path / "notes.md").write_text("hello")
+    with pytest.raises(DatasetError, match=r"no known layout. It holds notes.md. Known layouts: labels: .*openke: "):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("train2id.txt", "3\n0 1 0\n", "announces 3 rows, 1 follow"),
+        ("train2id.txt", "x\n0 1 0\n", "line 1: expected the number of rows"),
+        ("train2id.txt", "1\n0 9 0\n", "names entity id 9, but there are 3"),
+        ("train2id.txt", "1\n0 1 7\n", "names relation id 7, but there are 2"),
+        ("entity2id.txt", "3\na\t0\nb\t0\nc\t1\n", "not 0 to 2, each once"),
+        ("entity2id.txt", "3\na\t0\na\t1\nc\t2\n", "two ids carry the entity label 'a'"),
+        ("entity2id.txt", "3\na\tx\nb\t1\nc\t2\n", "not a whole number"),
+    ],
+)
+def test_a_broken_openke_file_is_named(tmp_path, name, content, message):
+    from kgeval.errors import InputError
+
+    write_openke(tmp_path, {"train": [(0, 0, 2)], "test": [(0, 1, 1)]})
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=message):
+        load_dataset(tmp_path)

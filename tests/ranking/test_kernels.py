@@ -1,0 +1,140 @@
+"""Kernels and the engine: whatever the kernel, blocks and threads, the integers are those of the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import AllEntities, CallableScorer, Uniform, VectorScorer, evaluate
+from kgeval.ranking.contest import Contest
+from kgeval.ranking.engine import Engine
+from kgeval.ranking.kernels import kernel
+from kgeval.ranking.kernels.base import Asked, Offered
+from kgeval.scorers.similarity import canonical
+from tests.brute_force import as_counts, brute_force
+from tests.conftest import random_dataset
+
+SIMILARITIES = ["dot", "l1", "l2", "modulus"]
+
+
+class Vectors(VectorScorer):
+    """Random vectors in a few values each, so that many scores tie exactly; biases and offsets too."""
+
+    def __init__(self, similarity, seed=0, entities=30, relations=4, dim=6, values=3):
+        rng = np.random.default_rng(seed)
+        self._similarity = similarity
+        self.entity = rng.integers(-values, values + 1, (entities, dim)).astype(np.float32)
+        self.relation = rng.integers(-values, values + 1, (relations, dim)).astype(np.float32)
+        self.bias = rng.integers(-1, 2, entities) / 4
+
+    similarity = property(lambda self: self._similarity)
+    num_entities = property(lambda self: len(self.entity))
+    num_relations = property(lambda self: len(self.relation))
+
+    def query_vectors(self, queries):
+        sign = 1.0 if queries.side == "tail" else -1.0
+        return self.entity[queries.anchors] + sign * self.relation[queries.relations].astype(np.float64)
+
+    def entity_vectors(self, side, ids):
+        return self.entity[ids]
+
+    def entity_biases(self, side, ids):
+        return self.bias[ids]
+
+    def query_offsets(self, queries):
+        return 0.5 * queries.anchors
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_the_compiled_scores_have_the_bits_of_the_reference(similarity):
+    rng = np.random.default_rng(0)
+    for dim in (2, 10, 64, 130):
+        scale = 10.0 ** rng.integers(-8, 8, (90, 1))
+        asked = Asked(similarity, rng.normal(size=(90, dim)) * scale, rng.normal(size=90))
+        offered = Offered((rng.normal(size=(300, dim)) * 3).astype(np.float32), rng.normal(size=300))
+        offsets = np.sort(np.r_[0, rng.integers(0, 300, 89), 300])
+        ours = kernel("compiled").pairs(asked, offered, offsets)
+        theirs = kernel("reference").pairs(asked, offered, offsets)
+        assert ours.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_canonical_scores_are_the_formulas(similarity):
+    rng = np.random.default_rng(1)
+    q, e = rng.normal(size=(5, 8)), rng.normal(size=(5, 8))
+    as_complex = (q - e)[:, :4] + 1j * (q - e)[:, 4:]
+    expected = {
+        "dot": np.einsum("nd,nd->n", q, e),
+        "l1": -np.linalg.norm(q - e, 1, axis=1),
+        "l2": -np.linalg.norm(q - e, 2, axis=1),
+        "modulus": -np.abs(as_complex).sum(1),
+    }[similarity]
+    np.testing.assert_allclose(canonical(similarity, q, e), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("corruption", [AllEntities(), Uniform(count=60)], ids=str)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corruption):
+    dataset, scorer = random_dataset(6, entities=150, triples=900), Vectors(similarity, entities=150)
+    whole = evaluate(scorer, dataset, corruption=corruption, kernel="reference").to_pandas()
+    assert (whole["tied"] > 0).any()
+    assert (whole["greater"] > 0).any()
+    for settings in ({"batch_size": 1}, {"batch_size": 7}, {"threads": 1}, {"threads": 2, "batch_size": 33}, {}):
+        assert evaluate(scorer, dataset, corruption=corruption, **settings).to_pandas().equals(whole)
+
+
+@pytest.mark.parametrize("name", ["reference", "compiled"])
+def test_chunks_of_candidates_add_up(name, monkeypatch):
+    dataset, scorer = random_dataset(7, entities=300, triples=900), Vectors("l1", entities=300)
+    whole = evaluate(scorer, dataset, kernel=name).to_pandas()
+    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)
+    assert evaluate(scorer, dataset, kernel=name).to_pandas().equals(whole)
+
+
+@pytest.mark.parametrize("filter", [(), ("train",), ("train", "valid", "test")], ids=str)
+@pytest.mark.parametrize("name", ["reference", "compiled"])
+def test_counts_are_those_of_plain_loops(name, filter):
+    dataset = random_dataset(8, entities=15, triples=150)
+
+    def score(h, r, t):
+        return (h * 5 + r * 3 + t * 11) % 7
+
+    scorer = CallableScorer(score, 15, 4)
+    table = evaluate(scorer, dataset, filter=filter, kernel=name)
+    assert as_counts(table) == brute_force(score, dataset, filter=filter)
+
+
+def test_vector_and_finished_scores_rank_alike():
+    dataset, scorer = random_dataset(9), Vectors("dot")
+    finished = CallableScorer(None, 30, 4)
+    object.__setattr__(finished, "scores", scorer.scores)
+    assert evaluate(finished, dataset).to_pandas().equals(evaluate(scorer, dataset).to_pandas())
+
+
+def test_raw_counts_are_the_filtered_ones_without_a_filter():
+    dataset, scorer = random_dataset(10), Vectors("l2")
+    kept, raw = evaluate(scorer, dataset), evaluate(scorer, dataset, filter=())
+    for column in ("greater", "tied", "candidates"):
+        assert kept.column(f"raw_{column}").tolist() == raw.column(column).tolist()
+        assert raw.column(f"raw_{column}").tolist() == raw.column(column).tolist()
+
+
+def test_the_score_kept_is_the_canonical_one():
+    dataset, scorer = random_dataset(11), Vectors("modulus")
+    table = evaluate(scorer, dataset, sides=("tail",))
+    for row in range(0, len(table), 7):
+        h, r, t = (int(table.column(name)[row]) for name in ("head", "relation", "tail"))
+        vector = scorer.entity[h].astype(float) + scorer.relation[r]
+        expected = canonical("modulus", vector, scorer.entity[t].astype(float)) + scorer.bias[t] + 0.5 * h
+        assert table.column("score")[row] == expected
+
+
+def test_an_empty_contest_has_no_ranks():
+    from kgeval.corruption.candidates import SharedCandidates
+    from kgeval.graph.known import known_answers
+    from kgeval.graph.queries import Queries
+    from kgeval.graph.triples import Triples
+
+    queries = Queries.of(Triples.of([]), "tail")
+    contest = Contest.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))
+    assert len(Engine(kernel()).rank(Vectors("dot"), contest).scores) == 0
