@@ -59,7 +59,7 @@ class VectorScorer(ABC):
     score(q, e) = similarity(query vector, entity vector) + entity bias + query offset
 
     The *canonical* score of a pair is this formula in float64, from the stored parameters, summed over the dimensions
-    from the first to the last. It is a function of the pair alone: no batch, thread or device changes it.
+    in one fixed order. It is a function of the pair alone: no batch, thread or device changes it.
     """
 
     @property
