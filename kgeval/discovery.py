@@ -36,5 +36,5 @@ def subclasses(package: str, base: type[T]) -> list[type[T]]:
         value
         for module in modules(package)
         for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__
+        if isinstance(value, type) and value.__module__ == module.__name__ and issubclass(value, base)
     ]

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from kgeval.arrays import IntArray
 from kgeval.graph.queries import Queries, starts_of_runs
 from kgeval.graph.rows import Rows
-from kgeval.graph.triples import Triples
+from kgeval.graph.triples import Side, Triples
+
+
+@dataclass(frozen=True, eq=False)
+class KnownAnswers:
+    """Facts sorted by query, so that the answers of any query are found by bisection."""
+
+    keys: IntArray
+    """int64[fact], anchor × width + relation, ascending; entities × relations stays far below 2^63"""
+    answers: IntArray
+    """int64[fact], ascending and distinct within a key"""
+    width: int
+
+    @classmethod
+    def of(cls, triples: Sequence[Triples], side: Side) -> KnownAnswers:
+        """Sort the facts of some sets of triples (the filter) once; no sets give no answers, the raw setting."""
+        facts = Triples(np.concatenate([part.ids for part in triples])) if triples else Triples.of([])
+        anchors, relations, answers = facts.asked(side)
+        width = 1 + int(relations.max(initial=0))
+        keys = anchors * width + relations
+        order = np.lexsort((answers, keys))
+        keys, answers = keys[order], answers[order]
+        first = starts_of_runs(keys, answers)
+        return cls(keys[first], answers[first], width)
+
+    def rows(self, queries: Queries) -> Rows:
+        """Collect the known answers of queries, one ascending row each."""
+        wanted = np.where(queries.relations < self.width, queries.anchors * self.width + queries.relations, -1)
+        starts, stops = (np.searchsorted(self.keys, wanted, side) for side in ("left", "right"))
+        return Rows.spans(starts, stops, self.answers)
 
 
 def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
-    """Collect each query's known answers, sorted and distinct, by sorting all triples once.
-
-    Parameters
-    ----------
-    queries
-        the questions
-    triples
-        the sets of triples whose facts are known (the filter); none gives empty rows, the raw setting
+    """Collect each query's answers among some sets of triples, sorted and distinct.
 
     Examples
     --------
@@ -27,14 +51,4 @@ def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
     >>> known_answers(queries, [Triples.of([(0, 0, 2), (0, 0, 1), (5, 0, 1)]), Triples.of([(0, 0, 2)])]).row(0)
     array([1, 2])
     """
-    facts = Triples(np.concatenate([part.ids for part in triples])) if triples else Triples.of([])
-    anchors, relations, answers = facts.asked(queries.side)
-    # One integer a query key: entities × relations stays far below 2^63.
-    width = 1 + max(relations.max(initial=0), queries.relations.max(initial=0))
-    keys = anchors * width + relations
-    order = np.lexsort((answers, keys))
-    keys, answers = keys[order], answers[order]
-    first = starts_of_runs(keys, answers)
-    keys, answers = keys[first], answers[first]
-    wanted = queries.anchors * width + queries.relations
-    return Rows.spans(np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right"), answers)
+    return KnownAnswers.of(triples, queries.side).rows(queries)

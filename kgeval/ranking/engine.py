@@ -54,8 +54,9 @@ class Engine:
     nan: NaNPolicy = "error"
     batch_size: int | None = None
     """queries in hand at a time; none: as many as fit"""
+    progress: Progress = lambda _: None
 
-    def rank(self, scorer: Scorer | VectorScorer, contest: Contest, progress: Progress = lambda _: None) -> Ranked:
+    def rank(self, scorer: Scorer | VectorScorer, contest: Contest) -> Ranked:
         """Rank every answer of a contest.
 
         Raises
@@ -77,7 +78,7 @@ class Engine:
             part = contest[block]
             tally = rank_part(part)
             self._refuse_nan(scorer, tally)
-            progress(part.queries.num_tasks)
+            self.progress(part.queries.num_tasks)
             tallies.append(tally)
         return _joined(contest, tallies)
 

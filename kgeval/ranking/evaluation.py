@@ -14,7 +14,7 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
-from kgeval.graph.known import known_answers
+from kgeval.graph.known import KnownAnswers
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
@@ -58,47 +58,36 @@ class Evaluation(BaseModel):
         triples = dataset.split(self.split)
         known = scorer.knows(triples)
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
+        engine = Engine(kernel(self.kernel), self.nan, self.batch_size, progress or (lambda _: None))
         with _threads(self.threads):
-            parts = [self._rank_side(scorer, dataset, triples, known, side, progress) for side in self.sides]
+            parts = [self._rank_side(engine, scorer, dataset, known, side) for side in self.sides]
         notes += [note for part in parts for note in part.notes]
-        return RankTable(RankTable.concat(parts).data, self.split, tuple(dict.fromkeys(notes)))
+        data = RankTable.concat(parts).data
+        return RankTable(data, self.split, tuple(dict.fromkeys(notes)), engine.kernel.work())
 
-    def _rank_side(
-        self,
-        scorer: Aligned,
-        dataset: Dataset,
-        triples: Triples,
-        known: BoolArray,
-        side: Side,
-        progress: Progress | None,
-    ) -> RankTable:
+    def _rank_side(self, engine: Engine, scorer: Aligned, dataset: Dataset, known: BoolArray, side: Side) -> RankTable:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
-        ranked = np.flatnonzero(known)
-        unseen = np.flatnonzero(~known) if self.unseen == "worst" else ranked[:0]
-        contest, notes = self._contest(scorer, dataset, Triples(triples.ids[ranked]), side)
-        lost, _ = self._contest(scorer, dataset, Triples(triples.ids[unseen]), side)
-        engine = Engine(kernel(self.kernel), self.nan, self.batch_size)
+        filtered = [part for name, part in dataset.splits.items() if name in self.filter]
+        facts = KnownAnswers.of(filtered, side)
+        # A generator leaves out what is evaluated too, whether or not the filter names that split.
+        taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
+
+        def contest(rows: IntArray) -> Contest:
+            queries = Queries.of(Triples(dataset.split(self.split).ids[rows]), side)
+            candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
+            return Contest.of(queries, candidates.among(scorer.entity_rows >= 0), facts.rows(queries))
+
+        ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
+        seen = contest(ranked)
         try:
-            outcome = engine.rank(scorer, contest, progress or (lambda _: None))
+            parts = [_table(dataset, self.split, ranked[seen.queries.triples], side, engine.rank(scorer, seen))]
         except UndefinedScore as error:
             raise ScoreError(_undefined(error, dataset)) from error
-        parts = [
-            _table(dataset, triples, ranked[contest.queries.triples], side, outcome),
-            _table(dataset, triples, unseen[lost.queries.triples], side, _last(lost)),
-        ]
+        if self.unseen == "worst" and len(unseen):
+            lost = contest(unseen)
+            parts.append(_table(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
-        return RankTable(data, self.split, notes)
-
-    def _contest(
-        self, scorer: Aligned, dataset: Dataset, triples: Triples, side: Side
-    ) -> tuple[Contest, tuple[str, ...]]:
-        queries = Queries.of(triples, side)
-        facts = [part for name, part in dataset.splits.items() if name in self.filter]
-        known = known_answers(queries, facts)
-        # A generator leaves out what is evaluated too, whether or not the filter names that split.
-        taken = known_answers(queries, [*facts, dataset.split(self.split)])
-        candidates = self.corruption.candidates(queries, taken, dataset).among(scorer.entity_rows >= 0)
-        return Contest.of(queries, candidates, known), candidates.notes
+        return RankTable(data, self.split, seen.candidates.notes)
 
     def _unseen(self, dataset: Dataset, triples: Triples, known: BoolArray) -> list[str]:
         if known.all():
@@ -201,8 +190,8 @@ def evaluate(  # noqa: PLR0913
     return settings(model, dataset, progress=progress)
 
 
-def _table(dataset: Dataset, triples: Triples, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
-    heads, relations, tails = triples.ids[rows].T
+def _table(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
+    heads, relations, tails = dataset.split(split).ids[rows].T
     filtered, raw = outcome.filtered, outcome.raw
     columns = [
         *(rows, heads, relations, tails),

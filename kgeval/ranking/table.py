@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,12 +56,14 @@ class RankTable:
     split: str = "test"
     notes: tuple[str, ...] = ()
     """what a reader of the ranks should know: dropped triples, short candidate lists, …"""
+    work: Mapping[str, Any] = field(default_factory=dict)
+    """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
 
     def __post_init__(self) -> None:
-        for field in SCHEMA:
-            if field.name not in self.data.column_names:
+        for column in SCHEMA:
+            if column.name not in self.data.column_names:
                 raise TableError(
-                    f"a rank table needs the column {field.name!r}; found {', '.join(self.data.column_names)}."
+                    f"a rank table needs the column {column.name!r}; found {', '.join(self.data.column_names)}."
                 )
 
     def __len__(self) -> int:

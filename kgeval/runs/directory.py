@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,14 @@ def read_ranks(path: Path) -> RankTable:
 
 def describe_machine() -> dict[str, Any]:
     """Tell on what, and with which libraries, a run was made."""
-    libraries = ("kgeval", "numpy", "numba", "pyarrow", "pandas", "torch", "pykeen")
+    versions = {}
+    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "torch", "pykeen"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
     return {
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in libraries},
+        "versions": versions,
         "machine": {
             "system": platform.system(),
             "processor": platform.machine(),

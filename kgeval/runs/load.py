@@ -79,12 +79,14 @@ def _lines(root: yaml.Node | None) -> dict[Location, str]:
     def walk(node: yaml.Node | None, place: Location) -> None:
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                lines[(*place, key.value)] = f"config line {key.start_mark.line + 1}"
-                walk(value, (*place, key.value))
+                here: Location = (*place, key.value)
+                lines[here] = f"config line {key.start_mark.line + 1}"
+                walk(value, here)
         elif isinstance(node, yaml.SequenceNode):
             for index, value in enumerate(node.value):
-                lines[(*place, index)] = f"config line {value.start_mark.line + 1}"
-                walk(value, (*place, index))
+                here = (*place, index)
+                lines[here] = f"config line {value.start_mark.line + 1}"
+                walk(value, here)
 
     walk(root, ())
     return lines

@@ -145,5 +145,6 @@ def _manifest(
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": fingerprints(read),
         "seconds": dict(clock.seconds),
+        "ranking": dict(table.work),
         "notes": list(table.notes),
     }

@@ -30,13 +30,19 @@ def train(config: TrainingConfig, dataset: Dataset, folder: Path) -> Scorer | Ve
     RunError
         if PyKEEN refuses the configuration or fails
     """
+    import torch
     from pykeen.pipeline import pipeline
 
-    # PyKEEN announces every step; what goes wrong still comes through.
+    # PyKEEN announces every step, and that evaluating on a CPU is unusual; what goes wrong still comes through.
     logging.getLogger("pykeen").setLevel(logging.WARNING)
+    logging.getLogger("torch_max_mem").setLevel(logging.ERROR)
     factories = to_factories(dataset, inverse=config.create_inverse_triples)
     given = config.model_dump(exclude={"kind", "create_inverse_triples"}, exclude_none=True)
-    given["training_kwargs"] = {"use_tqdm": sys.stderr.isatty(), **config.training_kwargs}
+    given["training_kwargs"] = {
+        "use_tqdm": sys.stderr.isatty(),
+        "pin_memory": torch.cuda.is_available(),
+        **config.training_kwargs,
+    }
     try:
         result = pipeline(
             training=factories["train"],

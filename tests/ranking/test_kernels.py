@@ -79,7 +79,16 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
     whole = evaluate(scorer, dataset, corruption=corruption, kernel="reference").to_pandas()
     assert (whole["tied"] > 0).any()
     assert (whole["greater"] > 0).any()
-    for settings in ({"batch_size": 1}, {"batch_size": 7}, {"threads": 1}, {"threads": 2, "batch_size": 33}, {}):
+    for settings in (
+        {"batch_size": 1},
+        {"batch_size": 7},
+        {"threads": 1},
+        {"threads": 2, "batch_size": 33},
+        {},
+        {"kernel": "float32"},
+        {"kernel": "bfloat16"},
+        {"kernel": "compiled"},
+    ):
         assert evaluate(scorer, dataset, corruption=corruption, **settings).to_pandas().equals(whole)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -70,6 +70,10 @@ class Kernel(Protocol):
     """One way of computing canonical scores and counting them."""
 
     name: str
+
+    def work(self) -> dict[str, Any]:
+        """Tell how the counts were made: for the manifest of a run."""
+        ...
 
     def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
         """Score ``offered[offsets[q] : offsets[q + 1]]`` canonically against query ``q``; float64[offered]."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit, prange
 
@@ -20,6 +22,10 @@ class CompiledKernel:
     """Scores and counts in one pass, in parallel over queries."""
 
     name = "compiled"
+
+    def work(self) -> dict[str, Any]:
+        """Tell how the counts were made."""
+        return {"kernel": self.name}
 
     def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
         """Score pairs canonically; float64[offered]."""
@@ -40,17 +46,18 @@ class CompiledKernel:
             (asked.vectors, asked.offsets),
             (np.ascontiguousarray(offered.vectors), offered.biases),
             first,
-            _tasks(tally),
+            tasks_of(tally),
             tally.counts,
             tally.undefined,
         )
 
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
         """Count finished scores into the tally."""
-        _count_rows(scores, starts, tally.contest.widths, _tasks(tally), tally.counts, tally.undefined)
+        _count_rows(scores, starts, tally.contest.widths, tasks_of(tally), tally.counts, tally.undefined)
 
 
-def _tasks(tally: Tally) -> tuple[IntArray, Float64Array, IntArray, IntArray, IntArray]:
+def tasks_of(tally: Tally) -> tuple[IntArray, Float64Array, IntArray, IntArray, IntArray]:
+    """The tasks of a tally as plain arrays: offsets, thresholds, answers, offsets of the known, known."""
     contest = tally.contest
     return (
         contest.queries.offsets,
@@ -89,15 +96,15 @@ def _count_row(query, scores, first, tasks, counts, undefined):  # type: ignore[
     known = known[known_offsets[query] : known_offsets[query + 1]]
     begin, end = np.searchsorted(known, first), np.searchsorted(known, first + len(scores))
     holes = 0
-    for score in scores:
-        holes += np.isnan(score)
+    for value in scores:
+        holes += np.isnan(value)
     undefined[query] |= holes > 0
     for task in range(task_offsets[query], task_offsets[query + 1]):
         threshold, answer = thresholds[task], answers[task]
         greater, tied = 0, 0
-        for score in scores:
-            greater += score > threshold
-            tied += score == threshold
+        for value in scores:
+            greater += value > threshold
+            tied += value == threshold
         if first <= answer < first + len(scores):
             tied -= 1
         counts[task, 0] += greater

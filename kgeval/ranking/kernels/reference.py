@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
@@ -13,6 +15,10 @@ class ReferenceKernel:
     """Scores whole blocks with the canonical formulas, and counts one query after the other."""
 
     name = "reference"
+
+    def work(self) -> dict[str, Any]:
+        """Tell how the counts were made."""
+        return {"kernel": self.name}
 
     def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
         """Score pairs canonically; float64[offered]."""
