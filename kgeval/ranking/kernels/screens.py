@@ -131,10 +131,12 @@ class DotScreen(Screen):
         """The statistic of each answer, and what rounding may have taken from it and from canonical scores."""
         offsets = self.asked.offsets[owners]
         scores, norms = answers - offsets, self._query_norms[owners]
-        size = np.abs(answers) + np.abs(offsets) + norms * self._norms[-1] + np.abs(self._added).max()
+        given = np.abs(answers) + np.abs(offsets)
         if self.asked.similarity == "l2":
-            size = size * size + (norms + self._norms[-1]) ** 2
+            size = given * given + (norms + self._norms[-1]) ** 2
             scores = 0.5 * (norms * norms - scores * scores)
+        else:
+            size = given + norms * self._norms[-1] + np.abs(self._added).max()
         return scores, (2 * self.asked.vectors.shape[1] + 64) * U64 * size
 
     def _error(self, largest: Float64Array, lost: Float64Array, added: Float64Array) -> Float64Array:

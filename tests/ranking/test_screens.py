@@ -1,0 +1,106 @@
+"""Screening on adversarial numbers: whatever the precision, the counts are the reference's, and the bounds hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from kgeval import evaluate
+from kgeval.ranking.kernels import kernel
+from kgeval.ranking.kernels.base import Asked, Offered
+from kgeval.ranking.kernels.screens import screen
+from kgeval.scorers.similarity import canonical
+from tests.conftest import random_dataset
+from tests.ranking.test_kernels import Vectors
+
+torch = pytest.importorskip("torch")
+
+DATA = random_dataset(20, entities=120, triples=700)
+PRECISIONS = ["float32", "bfloat16"]
+SIMILARITIES = ["dot", "l1", "l2", "modulus"]
+
+
+# Vectors that make a careless screen go wrong.
+ADVERSARIAL = {
+    "duplicates": lambda vectors, rng: np.tile(vectors[:30], (4, 1)),
+    "one ulp apart": lambda vectors, rng: np.concatenate([vectors[:60], np.nextafter(vectors[:60], np.inf)]),
+    "norms far apart": lambda vectors, rng: vectors * 10.0 ** rng.integers(-15, 9, (120, 1)),
+    "zeros": lambda vectors, rng: vectors * (np.arange(120) % 2)[:, None],
+    "denormal": lambda vectors, rng: vectors * 1e-40,
+    "squares underflow": lambda vectors, rng: vectors * 1e-25,
+    "float32 overflows": lambda vectors, rng: vectors * 1e30,
+    "float64 nearly overflows": lambda vectors, rng: vectors * 1e150,
+    "saturated": lambda vectors, rng: np.sign(vectors) * 3.0,
+    "near the limit": lambda vectors, rng: vectors * 2.0**50,
+}
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("kind", ADVERSARIAL)
+def test_counts_are_the_references(kind, similarity):
+    scorer, rng = Vectors(similarity, entities=120, dim=8), np.random.default_rng(0)
+    scorer.entity = ADVERSARIAL[kind](rng.normal(size=(120, 8)), rng)
+    scorer.relation = 0.0 * scorer.relation
+    scorer.bias = np.zeros(120)
+    expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
+    for precision in PRECISIONS:
+        assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected), precision
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(SIMILARITIES),
+    st.sampled_from(PRECISIONS),
+    arrays(np.float64, (120, 4), elements=st.sampled_from([0.0, 1.0, -1.0, 1 + 2**-24, 1 + 2**-9, 3e-30, 1e15, -2.5])),
+)
+def test_counts_are_the_references_on_drawn_vectors(similarity, precision, entities):
+    scorer = Vectors(similarity, entities=120, dim=4)
+    scorer.entity, scorer.bias = entities, np.zeros(120)
+    expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
+    assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("dim", [2, 64, 400])
+def test_no_statistic_leaves_its_limits(dim, similarity, precision):
+    """Each candidate plays the answer: its own statistic must lie between the limits that enclose its own score."""
+    rng = np.random.default_rng(dim)
+    queries = rng.normal(size=(40, dim)) * 10.0 ** rng.integers(-3, 4, (40, 1))
+    entities = rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))
+    asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, np.zeros(90))
+    made = screen(asked, offered, precision)
+    scores = canonical(similarity, queries[:, None], entities) + asked.offsets[:, None]
+    statistics = np.array(made.statistics(slice(0, 40)))
+    for column, candidate in enumerate(made.order):
+        limits = made.limits(scores[:, candidate], np.arange(40))
+        assert (statistics[:, column] <= limits.upper[:, 0]).all()
+        assert (statistics[:, column] >= limits.lower[:, 0]).all()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_few_comparisons_stay_uncertain(precision):
+    rng = np.random.default_rng(3)
+    scorer = Vectors("dot", entities=120, dim=200)
+    scorer.entity, scorer.bias = rng.normal(size=(120, 200)).astype(np.float32), np.zeros(120)
+    work = evaluate(scorer, DATA, kernel=precision).work
+    assert work["kernel"] == precision
+    assert work["screened"] == 2 * len(DATA.test) * 120
+    # Each answer meets itself, which is always uncertain: 1 in 120.
+    assert work["rescored_share"] < (0.03 if precision == "bfloat16" else 0.009)
+
+
+def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch):
+    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)
+    scorer = Vectors("dot", entities=120, dim=8)
+    scorer.entity, scorer.bias = np.ones((120, 8)), np.zeros(120)
+    table = evaluate(scorer, DATA, kernel="bfloat16", batch_size=20)
+    assert table.work["screened"] < 2 * len(DATA.test) * 120
+    assert table.to_pandas().equals(evaluate(scorer, DATA, kernel="reference").to_pandas())
+
+
+def test_auto_decides_without_importing_torch():
+    assert kernel("auto").work()["kernel"] in PRECISIONS
