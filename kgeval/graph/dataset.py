@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -71,6 +71,26 @@ class Dataset:
             files=files,
             **{split: triples for split, (triples, _) in kept.items()},
         )
+
+    @classmethod
+    def from_factories(cls, training: Any, testing: Any, validation: Any = None, *, name: str = "factories") -> Dataset:
+        """Take PyKEEN's triples factories, with their ids and labels.
+
+        Parameters
+        ----------
+        training, testing, validation
+            ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; one without labels is labelled by its ids
+        name
+            what to call the dataset
+
+        Raises
+        ------
+        DatasetError
+            if the factories number their entities or relations differently
+        """
+        from kgeval.graph.readers.pykeen import from_factories
+
+        return from_factories(name, training, testing, validation)
 
     @property
     def splits(self) -> dict[Split, Triples]:

@@ -78,7 +78,6 @@ class Engine:
             part = contest[block]
             tally = rank_part(part)
             self._refuse_nan(scorer, tally)
-            self.progress(part.queries.num_tasks)
             tallies.append(tally)
         return _joined(contest, tallies)
 
@@ -96,10 +95,12 @@ class Engine:
             for chunk in slices(len(candidates.ids), step):
                 offered = _offered(scorer, queries.side, candidates.ids[chunk])
                 self.kernel.count_vectors(asked, offered, chunk.start, tally)
+                self._report(queries, chunk.start, chunk.stop, len(candidates.ids))
         else:
             offered = _offered(scorer, queries.side, candidates.rows.ids)
             scores = self.kernel.pairs(asked, offered, candidates.rows.offsets)
             self.kernel.count_scores(scores, candidates.rows.offsets[:-1], tally)
+            self._report(queries, 0, 1, 1)
         return tally
 
     def _rank_scores(self, scorer: Scorer | VectorScorer, contest: Contest) -> Tally:
@@ -116,7 +117,12 @@ class Engine:
             scores = np.where(np.isnan(scores), -np.inf, scores)
         tally = Tally.zero(contest, scores[contest.queries.owners, columns])
         self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], tally)
+        self._report(contest.queries, 0, 1, 1)
         return tally
+
+    def _report(self, queries: Queries, start: int, stop: int, total: int) -> None:
+        """Report the progress of the tasks of some queries, of whose candidates a part was counted."""
+        self.progress(queries.num_tasks * stop // total - queries.num_tasks * start // total)
 
     def _refuse_nan(self, scorer: Scorer | VectorScorer, tally: Tally) -> None:
         queries = tally.contest.queries

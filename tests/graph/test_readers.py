@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import load_dataset
+from kgeval import Dataset, load_dataset
 from kgeval.errors import DatasetError
 
 ROWS = {
@@ -135,10 +135,8 @@ def test_the_same_graph_in_two_layouts(shared):
 def test_triples_factories_in_memory():
     from pykeen.datasets import get_dataset
 
-    from kgeval.graph.readers.pykeen import from_factories
-
     data = get_dataset(dataset="nations", dataset_kwargs={"create_inverse_triples": True})
-    dataset = from_factories("nations", data.training, data.testing, data.validation)
+    dataset = Dataset.from_factories(data.training, data.testing, data.validation)
     assert (len(dataset.relations), len(dataset.train), len(dataset.test)) == (55, 1592, 201)
 
 

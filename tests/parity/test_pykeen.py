@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import evaluate, load_checkpoint
-from kgeval.graph.readers.pykeen import from_factories
+from kgeval import Dataset, evaluate, load_checkpoint
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +82,7 @@ def assert_same_ranks(table, theirs):
 @pytest.mark.parametrize("name", MODELS)
 def test_ranks_agree_triple_by_triple(graph, name, inverse, tmp_path):
     result = train(graph, name, inverse=inverse)
-    dataset = from_factories("graph", graph.training, graph.testing, graph.validation)
+    dataset = Dataset.from_factories(graph.training, graph.testing, graph.validation)
     theirs = pykeens_ranks(result.model, graph)
 
     assert_same_ranks(evaluate(result.model, dataset), theirs)

@@ -1,0 +1,72 @@
+"""Live PyKEEN models: any interaction, evaluation mode for the time of scoring, inverse triples included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import Dataset, PyKEENScorer, Uniform, evaluate
+from kgeval.graph.queries import Queries
+
+
+@pytest.fixture(scope="module")
+def graph():
+    from pykeen.datasets import get_dataset
+
+    return get_dataset(dataset="nations", dataset_kwargs={"create_inverse_triples": True})
+
+
+def make(graph, name, **kwargs):
+    from pykeen.models import model_resolver
+
+    return model_resolver.make(name, triples_factory=graph.training, random_seed=0, **kwargs)
+
+
+def as_dataset(graph):
+    return Dataset.from_factories(graph.training, graph.testing, graph.validation)
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs"),
+    [
+        ("ConvE", {"embedding_dim": 16, "embedding_height": 4, "embedding_width": 4}),
+        ("MuRE", {"embedding_dim": 8}),
+        ("BoxE", {"embedding_dim": 8}),
+        ("QuatE", {"embedding_dim": 4}),
+        ("TransH", {"embedding_dim": 8}),
+    ],
+)
+def test_scores_are_the_models_own(graph, name, kwargs):
+    import torch
+
+    model, dataset = make(graph, name, **kwargs).eval(), as_dataset(graph)
+    tails, heads = (Queries.of(dataset.test, side)[:5] for side in ("tail", "head"))
+    every = np.arange(len(dataset.entities))
+    with torch.no_grad():
+        hr = torch.from_numpy(np.stack([tails.anchors, tails.relations], 1))
+        rt = torch.from_numpy(np.stack([heads.relations, heads.anchors], 1))
+        expected = model.predict_t(hr).numpy(), model.predict_h(rt).numpy()
+    scorer = PyKEENScorer(model)
+    np.testing.assert_allclose(scorer.scores(tails, every), expected[0], rtol=1e-6)
+    np.testing.assert_allclose(scorer.scores(heads, every), expected[1], rtol=1e-6)
+    picked = np.array([[3, 1]] * 5)
+    np.testing.assert_array_equal(scorer.scores(tails, picked), scorer.scores(tails, every)[:, [3, 1]])
+
+
+def test_the_mode_of_every_module_is_restored(graph):
+    model = make(graph, "ConvE", embedding_dim=16, embedding_height=4, embedding_width=4).train()
+    next(iter(model.interaction.children())).eval()
+    before = [module.training for module in model.modules()]
+    first = evaluate(model, as_dataset(graph))
+    assert [module.training for module in model.modules()] == before
+    # Dropout would make two evaluations differ.
+    assert evaluate(model, as_dataset(graph)).to_pandas().equals(first.to_pandas())
+
+
+def test_sampled_negatives_are_scored_alike(graph):
+    model, dataset = make(graph, "DistMult", embedding_dim=8), as_dataset(graph)
+    table = evaluate(model, dataset, corruption=Uniform(count=5))
+    assert table.column("candidates").max() == 6
+    full = evaluate(model, dataset)
+    np.testing.assert_allclose(table.column("score"), full.column("score"), rtol=1e-6)
+    assert (table.column("greater") <= full.column("greater")).all()
