@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.reader import readers, recognise
+from kgeval.checkpoints.reader import formats, recognise
 from kgeval.errors import CheckpointError, did_you_mean
-from kgeval.graph.columns import nearby
+from kgeval.graph.columns import is_there, nearby
 from kgeval.graph.dataset import Dataset
 from kgeval.scorers.alignment import align
 
-__all__ = ["Checkpoint", "load_checkpoint"]
+__all__ = ["Checkpoint", "load_checkpoint", "read_checkpoint"]
 
 
 def load_checkpoint(
@@ -44,12 +45,20 @@ def load_checkpoint(
     Traceback (most recent call last):
     kgeval.errors.CheckpointError: no such file or folder 'no-such-model.npz'.
     """
-    path = Path(path)
-    if not path.exists():
+    return read_checkpoint(Path(path), options, dataset=dataset, format=format, nan=nan)
+
+
+def read_checkpoint(
+    path: Path, options: Mapping[str, Any], *, dataset: Dataset | None = None, format: str = "auto", nan: str = "error"
+) -> Checkpoint:
+    """Read a model as :func:`load_checkpoint` does, whatever the names of its options."""
+    if not is_there(path):
         raise CheckpointError(f"no such file or folder {str(path)!r}. {nearby(path)}".strip())
-    if format != "auto" and format not in readers():
-        raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, readers())}")
-    reader = recognise(path) if format == "auto" else readers()[format]
+    if nan not in {"error", "worst"}:
+        raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
+    if format != "auto" and format not in formats():
+        raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, formats())}")
+    reader = recognise(path) if format == "auto" else formats()[format]
     given = Options(options)
     checkpoint = reader.read(path, given)
     given.refuse_unused(path, ["model", *checkpoint.family.option_names()])

@@ -138,12 +138,12 @@ class Options:
                 self.origins[name] = where
             return stored
         value = self._given.pop(name)
-        if stored is not None and stored != value:
+        if stored is not None and str(stored).lower() != str(value).lower():
             raise CheckpointError(
                 f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
             )
         self.origins[name] = "option"
-        return value
+        return value if stored is None else stored
 
     def rest(self) -> dict[str, Any]:
         """Take all options that have not been asked for by name."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from kgeval.atomic import replacing
 from kgeval.checkpoints.checkpoint import Checkpoint
-from kgeval.errors import InputError
+from kgeval.errors import InputError, RunError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
@@ -67,6 +67,7 @@ def save_checkpoint(
     ...     load_checkpoint(Path(folder) / "model.safetensors").entities
     Vocabulary(3 entity labels)
     """
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     path = Path(path)
@@ -74,6 +75,9 @@ def save_checkpoint(
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
     if isinstance(model, Checkpoint):
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
+    for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
+        if labels is not None and len(labels) != size:
+            raise InputError(f"{len(labels)} {labels.kind} labels for the model's {size} {labels.kind} rows.")
     family = model.family if isinstance(model, Reciprocal) else model
     tensors = {name: np.ascontiguousarray(array) for name, array in family.arrays.items()}
     for name, labels in (("entity_labels", entities), ("relation_labels", relations)):
@@ -87,4 +91,7 @@ def save_checkpoint(
         "reciprocal": json.dumps(isinstance(model, Reciprocal)),
     }
     with replacing(path) as partial:
-        save_file(tensors, partial, metadata)
+        try:
+            save_file(tensors, partial, metadata)
+        except SafetensorError as error:
+            raise RunError(f"cannot write {str(path)!r}: {error}. Nothing was left under that name.") from error

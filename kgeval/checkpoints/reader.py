@@ -24,7 +24,7 @@ class Reader:
 
 
 @cache
-def readers() -> dict[str, Reader]:
+def formats() -> dict[str, Reader]:
     """All readers, by name."""
     return {reader.name: reader for reader in instances("kgeval.checkpoints.readers", Reader)}
 
@@ -37,10 +37,10 @@ def recognise(path: Path) -> Reader:
     CheckpointError
         if none, or more than one, recognises it
     """
-    fitting = [reader for reader in readers().values() if reader.recognises(path)]
+    fitting = [reader for reader in formats().values() if reader.recognises(path)]
     if len(fitting) == 1:
         return fitting[0]
-    known = "; ".join(f"{reader.name}: {reader.summary}" for reader in readers().values())
+    known = "; ".join(f"{reader.name}: {reader.summary}" for reader in formats().values())
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
         raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")

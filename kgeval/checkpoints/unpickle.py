@@ -14,6 +14,7 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +24,9 @@ from kgeval.errors import CheckpointError
 
 LIBRARIES = ("torch", "pykeen", "numpy", "class_resolver", "collections", "functools", "pathlib")
 """top-level packages whose names become stand-ins"""
+
+STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
+"""further names that do"""
 
 DTYPES = {
     "DoubleStorage": np.float64,
@@ -76,26 +80,49 @@ class _StorageType:
     name: str
 
 
+@dataclass(frozen=True)
+class _Storage:
+    numbers: np.ndarray[Any, Any]
+
+
+class _Constructor:
+    """A function that a pickle may call, and do nothing else with: it has no attributes that could be set."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        object.__setattr__(self, "_function", function)
+
+    def __call__(self, *args: Any) -> Any:
+        return self._function(*args)  # type: ignore[attr-defined]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise CheckpointError("the pickle tries to change a function. It was refused.")
+
+    def __setstate__(self, state: Any) -> None:
+        raise CheckpointError("the pickle tries to change a function. It was refused.")
+
+
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file: io.BytesIO, storage: Callable[[str], bytes]) -> None:
         super().__init__(file)
-        self._storage = storage
-        self._made: dict[str, type[Inert]] = {}
+        self._storage = cache(storage)
+        self._made: dict[str, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         """Give what stands for a name; nothing is imported."""
         full = f"{module}.{name}"
-        if full in _HARMLESS:
-            return _HARMLESS[full]
+        if full in _CONSTRUCTORS:
+            return self._made.setdefault(full, _Constructor(_CONSTRUCTORS[full]))
         if module == "torch" and name in DTYPES:
             return _StorageType(name)
-        if module.partition(".")[0] in LIBRARIES or full == "builtins.getattr":
+        if module.partition(".")[0] in LIBRARIES or full in STAND_INS:
             return self._made.setdefault(full, type("Inert", (Inert,), {"origin": full}))
         raise CheckpointError(
             f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed."
         )
 
-    def persistent_load(self, pid: Any) -> np.ndarray[Any, Any]:
+    def persistent_load(self, pid: Any) -> _Storage:
         """Give the numbers of a tensor's storage."""
         kind, storage_type, key, _, count = pid
         if kind != "storage" or not isinstance(storage_type, _StorageType):
@@ -103,23 +130,25 @@ class _Unpickler(pickle.Unpickler):
         data: np.ndarray[Any, Any] = np.frombuffer(self._storage(str(key)), DTYPES[storage_type.name])
         if len(data) < count:
             raise CheckpointError(f"storage {key} holds {len(data)} numbers where {count} are announced: cut short?")
-        return data
+        return _Storage(data)
 
 
-def _tensor(storage: np.ndarray[Any, Any], offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
+def _tensor(storage: _Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
     """Make a strided view of a storage, refusing what lies outside of it."""
+    if not isinstance(storage, _Storage):
+        raise CheckpointError("a tensor is made of something that is no storage.")
+    data = storage.numbers
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     numbers = int(np.prod(size, dtype=object))
-    if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= len(storage)) or numbers > len(storage):
-        raise CheckpointError(f"a tensor of shape {size} does not fit into its storage of {len(storage)} numbers.")
-    steps = [step * storage.itemsize for step in stride]
-    return np.lib.stride_tricks.as_strided(storage[offset:], size, steps, writeable=False)
+    if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= len(data)) or numbers > len(data):
+        raise CheckpointError(f"a tensor of shape {size} does not fit into its storage of {len(data)} numbers.")
+    steps = [step * data.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
 
 
-_HARMLESS: dict[str, Any] = {
-    "collections.OrderedDict": OrderedDict,
-    "builtins.set": set,
-    "__builtin__.set": set,
+_CONSTRUCTORS: dict[str, Callable[..., Any]] = {
+    # Called without arguments, it is filled item by item: copying collections over and over would take memory.
+    "collections.OrderedDict": lambda: OrderedDict(),  # noqa: PLW0108: the class itself takes arguments  # noqa: PLW0108: the class itself takes arguments
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
 }

@@ -43,6 +43,9 @@ class _Commands(click.Group):
         except KgevalError as error:
             click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
+        except OSError as error:
+            click.echo(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
+            ctx.exit(1)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -28,15 +28,16 @@ def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
 
 
 def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.checkpoints import load_checkpoint
-    from kgeval.checkpoints.reader import readers
+    from kgeval.checkpoints import read_checkpoint
+    from kgeval.checkpoints.reader import formats
+    from kgeval.graph.columns import is_there
     from kgeval.runs.directory import is_run
 
     place = Path(path)
-    if place.is_dir() and is_run(place):
+    if is_there(place) and is_run(place):
         return {"run": path, **_run(place)}
-    if place.exists() and any(reader.recognises(place) for reader in readers().values()):
-        return {"checkpoint": path, **load_checkpoint(place, **options).describe()}
+    if is_there(place) and any(reader.recognises(place) for reader in formats().values()):
+        return {"checkpoint": path, **read_checkpoint(place, options).describe()}
     return {"dataset": path, **_dataset(path)}
 
 

@@ -56,9 +56,9 @@ def _models() -> Listing:
 
 
 def _formats() -> Listing:
-    from kgeval.checkpoints.reader import readers
+    from kgeval.checkpoints.reader import formats
 
-    return ["name", "files"], [[reader.name, reader.summary] for reader in readers().values()]
+    return ["name", "files"], [[reader.name, reader.summary] for reader in formats().values()]
 
 
 def _protocols() -> Listing:

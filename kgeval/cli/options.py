@@ -24,17 +24,13 @@ TIES = click.option(
 
 def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
     """Read KEY=VALUE options; values are YAML, so that ``norm=1`` is a number and ``clamp=true`` a truth value."""
-    import yaml
-
     from kgeval.errors import ConfigError
+    from kgeval.runs.load import parse_value
 
     values = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise ConfigError(f"{option} {text!r}: expected KEY=VALUE, for example model=ComplEx.")
-        try:
-            values[key] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise ConfigError(f"{option} {text!r}: the value is not readable YAML.") from error
+        values[key] = parse_value(value, f"{option} {text!r}")
     return values

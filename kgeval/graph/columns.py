@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NoReturn
@@ -67,19 +68,11 @@ def read_columns(path: Path, names: Sequence[str], *, skip: int = 0, kind: pa.Da
     """
     kind = kind or pa.string()
     delimiter = _delimiter(path, skip)
-    wrong: list[int] = []
-
-    def note(row: pa_csv.InvalidRow) -> str:
-        wrong.append(row.actual_columns)
-        return "skip"
-
     try:
-        table = pa_csv.read_csv(
+        return pa_csv.read_csv(
             path,
             read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
-            parse_options=pa_csv.ParseOptions(
-                delimiter=delimiter, quote_char='"' if delimiter == "," else False, invalid_row_handler=note
-            ),
+            parse_options=pa_csv.ParseOptions(delimiter=delimiter, quote_char='"' if delimiter == "," else False),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
             ),
@@ -88,9 +81,6 @@ def read_columns(path: Path, names: Sequence[str], *, skip: int = 0, kind: pa.Da
         if "Empty CSV" in str(error):
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(path, names, skip, str(error))
-    if wrong:
-        _explain(path, names, skip, f"a row has {wrong[0]} columns")
-    return table
 
 
 def first_line(path: Path, skip: int = 0) -> str:
@@ -100,15 +90,27 @@ def first_line(path: Path, skip: int = 0) -> str:
             for _ in range(skip):
                 lines.readline()
             return lines.readline().decode("utf-8-sig", errors="replace").rstrip("\r\n")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{path}: cannot be read ({_reason(error)}).") from error
 
 
 def open_text(path: Path) -> IO[bytes]:
     """Open a file that may be compressed."""
-    if not path.is_file():
+    if not is_there(path) or not path.is_file():
         raise DatasetError(f"no such file {str(path)!r}. {nearby(path)}".strip())
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file or a folder; no path is too odd to ask about.
+
+    >>> is_there(Path("x" * 5000))
+    False
+    """
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def nearby(path: Path) -> str:
@@ -118,7 +120,7 @@ def nearby(path: Path) -> str:
     ''
     """
     parent = path.parent
-    if not parent.is_dir():
+    if not is_there(parent) or not parent.is_dir():
         return ""
     near = {entry.name: entry for entry in parent.iterdir() if not entry.name.startswith(".")}
     names = nearest(path.name, near)
@@ -136,7 +138,7 @@ def _first_cells(path: Path) -> list[str]:
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    if not path.is_file():
+    if not is_there(path) or not path.is_file():
         raise DatasetError(f"no such file {str(path)!r}. {nearby(path)}".strip())
     try:
         table = pq.read_table(path)
@@ -151,7 +153,10 @@ def _read_parquet(path: Path) -> pa.Table:
         raise DatasetError(f"{path}: no triples in it.")
     for name in TRIPLE:
         index = table.column_names.index(name)
-        table = table.set_column(index, name, table.column(name).cast(pa.string()))
+        try:
+            table = table.set_column(index, name, table.column(name).cast(pa.string()))
+        except pa.ArrowException as error:
+            raise DatasetError(f"{path}: the column {name} holds {table.column(name).type}, not text.") from error
         if table.column(name).null_count:
             raise DatasetError(f"{path}: the column {name} has empty cells.")
     return table
@@ -173,7 +178,7 @@ def _explain(path: Path, names: Sequence[str], skip: int, reason: str) -> NoRetu
                     line.decode("utf-8")
                 except UnicodeDecodeError as error:
                     raise DatasetError(f"{path}, line {number}: not UTF-8 text. Convert the file to UTF-8.") from error
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = _reason(error)
     raise DatasetError(f"{path}: cannot be read as {expected}: {reason}.")
 

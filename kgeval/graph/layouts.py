@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kgeval.discovery import instances
 from kgeval.errors import DatasetError, did_you_mean
-from kgeval.graph.columns import nearby
+from kgeval.graph.columns import is_there, nearby
 from kgeval.graph.dataset import Dataset
 
 
@@ -53,9 +53,9 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     path = Path(source)
     if layout not in {"auto", "pykeen", *layouts()}:
         raise DatasetError(f"unknown dataset layout {layout!r}. {did_you_mean(layout, ['auto', 'pykeen', *layouts()])}")
-    if path.is_dir() and layout != "pykeen":
+    if is_there(path) and path.is_dir() and layout != "pykeen":
         return _read_folder(path, layout)
-    if path.is_file():
+    if is_there(path) and path.is_file():
         raise DatasetError(f"{str(path)!r} is a file. A dataset is a folder that holds train, valid and test files.")
     return _read_named(str(source), path)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from kgeval.errors import InputError
-from kgeval.graph.columns import nearby
+from kgeval.graph.columns import is_there, nearby
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks import Ties
 from kgeval.protocols.protocol import protocol
@@ -21,6 +21,10 @@ class Part(BaseModel):
     """A part of a configuration: unknown keys are refused, and nothing is converted silently."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _is_folder(path: str) -> bool:
+    return is_there(Path(path)) and Path(path).is_dir()
 
 
 class DatasetConfig(Part):
@@ -40,12 +44,12 @@ class DatasetConfig(Part):
     def _from_string(cls, value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        return {"path": value} if Path(value).is_dir() or len(Path(value).parts) > 1 else {"name": value}
+        return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}
 
     @field_validator("path")
     @classmethod
     def _there(cls, value: str | None) -> str | None:
-        if value is not None and not Path(value).is_dir():
+        if value is not None and not _is_folder(value):
             raise ValueError(f"no such folder {value!r}. {nearby(Path(value))}".strip())
         return value
 
@@ -70,7 +74,7 @@ class CheckpointConfig(Part):
     @field_validator("path")
     @classmethod
     def _there(cls, value: str) -> str:
-        if not Path(value).exists():
+        if not is_there(Path(value)):
             raise ValueError(f"no such file or folder {value!r}. {nearby(Path(value))}".strip())
         return value
 

@@ -18,6 +18,7 @@ import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
+from kgeval.graph.columns import is_there, nearby
 from kgeval.metrics.summary import Summary
 from kgeval.ranking.table import RankTable
 
@@ -39,13 +40,15 @@ def claim(folder: Path, *, force: bool) -> None:
     RunError
         if it cannot be made
     """
-    there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS) if (folder / name).exists()]
-    if there and not force:
-        raise InputError(
-            f"{str(folder)!r} already holds a run ({', '.join(there)}). Choose another folder, or add --force."
-        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS) if (folder / name).exists()]
+        for name in there:
+            if (folder / name).is_dir():
+                raise RunError(f"{str(folder / name)!r} is a folder; a file of that name has to be written.")
+        if there and not force:
+            what = f"{str(folder)!r} already holds a run ({', '.join(there)})"
+            raise InputError(f"{what}. Choose another folder, or add --force.")
     except OSError as error:
         raise RunError(f"cannot make the folder {str(folder)!r}: {error.strerror}.") from error
 
@@ -69,6 +72,8 @@ def read_ranks(path: Path) -> RankTable:
     InputError
         if there are none
     """
+    if not is_there(path):
+        raise InputError(f"no such run {str(path)!r}. {nearby(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)

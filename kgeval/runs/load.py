@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kgeval.corruption import Corruption, CorruptionGenerator
 from kgeval.errors import ConfigError, did_you_mean
-from kgeval.graph.columns import nearby
+from kgeval.graph.columns import is_there, nearby
 from kgeval.runs.config import RunConfig
 
 Location = tuple[str | int, ...]
@@ -25,12 +25,12 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     ConfigError
         with all problems at once, each with its path, the line of the file, and the nearest valid name
     """
-    if not path.is_file():
+    if not is_there(path) or not path.is_file():
         raise ConfigError(f"no such configuration file {str(path)!r}. {nearby(path)}".strip())
     try:
         text = path.read_text(encoding="utf-8")
         root, content = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}.")
@@ -102,11 +102,22 @@ def _override(content: dict[str, Any], override: str) -> Location:
         if not isinstance(place, dict) or not isinstance(place.setdefault(name, {}), dict):
             raise ConfigError(f"--set {override!r}: {'.'.join(parents[: depth + 1])} is no block of keys.")
         place = place[name]
-    try:
-        place[last] = yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--set {override!r}: the value is not readable YAML.") from error
+    place[last] = parse_value(value, f"--set {override!r}")
     return (*parents, last)
+
+
+def parse_value(text: str, where: str) -> Any:
+    """Read a value from the command line as YAML, so that 1 is a number and true a truth value.
+
+    Raises
+    ------
+    ConfigError
+        if it is no YAML
+    """
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{where}: the value is not readable YAML.") from error
 
 
 def _problem(item: Any, content: Any, lines: dict[Location, str]) -> str:

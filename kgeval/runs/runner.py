@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgeval.checkpoints import Checkpoint, load_checkpoint
+from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
@@ -120,7 +120,7 @@ def _scorer(
 ) -> Scorer | VectorScorer:
     if isinstance(job, TrainingConfig):
         return train(job, dataset, (folder or Path()) / "model")
-    return load_checkpoint(job.path, dataset=dataset, format=job.format, nan=config.evaluation.nan, **job.options)
+    return read_checkpoint(Path(job.path), job.options, dataset=dataset, format=job.format, nan=config.evaluation.nan)
 
 
 def _manifest(

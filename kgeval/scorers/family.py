@@ -34,6 +34,18 @@ class Family(VectorScorer):
     relation: FloatArray
     """float[relation, width]"""
 
+    def __post_init__(self) -> None:
+        """Refuse arrays that are no tables of numbers."""
+        for name, array in self.arrays.items():
+            if not isinstance(array, np.ndarray) or array.dtype not in (np.float16, np.float32, np.float64):
+                kind = getattr(array, "dtype", type(array).__name__)
+                raise CheckpointError(
+                    f"{self.name}: the array {name!r} is {kind}; expected float16, float32 or float64"
+                    " (complex vectors as halves [re | im])."
+                )
+            if array.size == 0 or (name in {"entity", "relation"} and array.ndim != 2):
+                raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected one row per {name}.")
+
     @property
     def num_entities(self) -> int:
         """How many entities it knows."""
@@ -58,9 +70,14 @@ class Family(VectorScorer):
             if an array or option is missing, unknown or of the wrong shape or value
         """
         wanted = {field.name: field for field in dataclasses.fields(cls)}
-        for name in [*arrays, *options]:
-            if name not in wanted:
-                raise CheckpointError(f"{cls.name} has no array or option {name!r}. {did_you_mean(name, wanted)}")
+        for kind, given, known in (
+            ("array", arrays, cls.array_names()),
+            ("option", options, cls.option_names()),
+        ):
+            for name in given:
+                if name not in known:
+                    hint = did_you_mean(name, known) if known else "It has none."
+                    raise CheckpointError(f"{cls.name} has no {kind} {name!r}. {hint}")
         missing = [name for name, field in wanted.items() if _required(field) and name not in {**arrays, **options}]
         if missing:
             raise CheckpointError(f"{cls.name} needs " + " and ".join(cls._how_to_give(name) for name in missing) + ".")

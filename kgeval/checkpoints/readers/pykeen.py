@@ -108,6 +108,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
+    except Exception as error:  # what was unpickled can be anything
+        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
     return Checkpoint(whole, "pykeen", (file, *label_files), entities, relations, options.origins)
@@ -117,7 +119,8 @@ def _family(model: Module) -> tuple[str, Family]:
     interaction = model.child("interaction")
     name = (interaction or model).class_name.removesuffix("Interaction")
     if name not in FAMILIES:
-        raise NoFormula(f"kgeval has no formula for PyKEEN's {name} yet; it has {', '.join(FAMILIES)}.")
+        asked = model.class_name if model.class_name == name else f"{model.class_name} ({name})"
+        raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(FAMILIES)}.")
     entity, relation = _representation(model, "entity"), _representation(model, "relation")
     if model.state.get("use_inverse_triples"):
         relation = np.concatenate([relation[0::2], relation[1::2]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,8 +60,8 @@ def _triples(path: Path) -> Triples:
 
 def _counted(path: Path, names: list[str], kind: pa.DataType) -> pa.Table:
     count = first_line(path).strip()
-    if not count.isdigit():
-        raise DatasetError(f"{path}, line 1: expected the number of rows, found {count!r}.")
+    if not re.fullmatch(r"[0-9]{1,18}", count):
+        raise DatasetError(f"{path}, line 1: expected the number of rows, found {count[:40]!r}.")
     table = read_columns(path, names, skip=1, kind=kind)
     if table.num_rows != int(count):
         raise DatasetError(

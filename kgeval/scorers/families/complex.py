@@ -24,6 +24,7 @@ class ComplEx(Family):
     similarity: ClassVar[Similarity] = "dot"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
         self.require(self.entity.shape[1] % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
 

@@ -23,6 +23,7 @@ class DistMult(Family):
     similarity: ClassVar[Similarity] = "dot"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:

@@ -25,6 +25,7 @@ class TransE(Family):
     """the p of the norm"""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     @property

@@ -36,6 +36,7 @@ class TuckER(Family):
     """float[entity width], the shift of B₁; none is 0"""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         width = self.entity.shape[1]
         expected = (width, self.relation.shape[1], width)
         self.require(self.core.shape == expected, "core must be entity width × relation width × entity width")

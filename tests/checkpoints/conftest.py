@@ -1,0 +1,137 @@
+"""Small models that the tests make themselves, one file or folder each."""
+
+from __future__ import annotations
+
+import json
+import struct
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
+
+ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
+RELATIONS = ["eats", "fears", "likes"]
+
+OPTIONS = {"ComplEx": {}, "DistMult": {}, "RotatE": {"norm": 1}, "TransE": {"norm": 2}, "TuckER": {}}
+
+
+def arrays_of(model, *, relations=3, dtype=np.float32):
+    """Random arrays of a family's shapes."""
+    rng = np.random.default_rng(0)
+    shapes = {"entity": (len(ENTITIES), 4), "relation": (relations, 4)}
+    if model == "TuckER":
+        shapes = {**shapes, "relation": (relations, 3), "core": (4, 3, 4), "head_scale": (4,), "product_shift": (4,)}
+    return {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+
+
+def write_arrays(path, arrays, **metadata):
+    """Write a .npz or .safetensors file; metadata other than strings are written as JSON."""
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)
+        return path
+    from safetensors.numpy import save_file
+
+    save_file(
+        arrays, path, {key: value if isinstance(value, str) else json.dumps(value) for key, value in metadata.items()}
+    )
+    return path
+
+
+def write_labels(path, labels, order=None):
+    """Write ``id<TAB>label`` lines, the ids in a given order."""
+    lines = (f"{index}\t{labels[index]}\n" for index in (range(len(labels)) if order is None else order))
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def safetensors_file(folder, header, numbers=b"", length=None):
+    """A file of this header and these bytes, the length of the header perhaps a lie."""
+    encoded = json.dumps(header).encode()
+    path = folder / "m.safetensors"
+    path.write_bytes(struct.pack("<Q", len(encoded) if length is None else length) + encoded + numbers)
+    return path
+
+
+def same_tables(one, other):
+    """Whether two rank tables have the same rows, to the last bit."""
+    return one.data.combine_chunks().equals(other.data.combine_chunks())
+
+
+def train(name, factories, folder, kwargs):
+    """Train a PyKEEN model for one epoch and save it; return the model."""
+    from pykeen.pipeline import pipeline
+
+    testing = factories["testing"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = pipeline(
+            training=factories["training"],
+            testing=testing.clone_and_exchange_triples(testing.mapped_triples[:1]),
+            model=name,
+            model_kwargs=kwargs,
+            training_kwargs={"num_epochs": 1, "use_tqdm": False},
+            evaluation_kwargs={"use_tqdm": False},
+            random_seed=0,
+            device="cpu",
+        )
+    # In float64, PyKEEN's scores are as good as exact, and ranks must agree.
+    result.model.double()
+    result.model.post_parameter_update()
+    result.save_to_directory(folder)
+    return result.model
+
+
+@pytest.fixture(scope="session")
+def factories():
+    """PyKEEN's triples factories of Nations."""
+    from pykeen.datasets import get_dataset
+
+    graph = get_dataset(dataset="nations")
+    return {"training": graph.training, "testing": graph.testing, "validation": graph.validation}
+
+
+@pytest.fixture(scope="session")
+def transe_folder(factories, tmp_path_factory):
+    """What PyKEEN saves of a small TransE with norm 2."""
+    folder = tmp_path_factory.mktemp("transe")
+    train("TransE", factories, folder, {"embedding_dim": 3, "scoring_fct_norm": 2})
+    return folder
+
+
+@pytest.fixture
+def graph() -> Dataset:
+    rows = [(h, r, (3 * h + 2 * r + 1) % 7) for h in range(7) for r in range(3)]
+    return Dataset.build(
+        "animals",
+        {"train": Triples.of(rows[:12]), "valid": Triples.of(rows[12:15]), "test": Triples.of(rows[15:])},
+        entities=Vocabulary(ENTITIES),
+        relations=Vocabulary(RELATIONS, "relation"),
+    )
+
+
+@pytest.fixture
+def model_file(tmp_path) -> Path:
+    """A DistMult without a word about what it is."""
+    return write_arrays(tmp_path / "model.npz", arrays_of("DistMult"))
+
+
+@pytest.fixture
+def little_space():
+    """Make writing fail beyond so many bytes a file, as on a full disk: in the middle of the write."""
+    resource = pytest.importorskip("resource", reason="only Unix limits the size of files")
+
+    @contextmanager
+    def limited(size):
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return limited

@@ -1,0 +1,201 @@
+"""Hostile pickles: no tensor reaches beyond its numbers, and no announcement is taken at its word."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+
+import numpy as np
+import pytest
+
+from kgeval import load_checkpoint
+from kgeval.checkpoints.unpickle import read_torch
+from kgeval.errors import CheckpointError
+from tests.checkpoints.memory import at_most
+from tests.checkpoints.pickles import (
+    archive,
+    made,
+    named,
+    program,
+    refuse,
+    row,
+    storage,
+    tensor,
+    value,
+)
+
+TEN = {"0": np.arange(10, dtype=np.float32).tobytes()}
+
+ORDERED = named("collections", "OrderedDict")
+REBUILD = named("torch._utils", "_rebuild_tensor_v2")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "model.pkl"
+
+
+# Tensors
+
+
+def test_a_sound_tensor_is_read(file):
+    view = tensor(storage(), (2, 3), (1, 2), offset=3)
+    assert read_torch(archive(file, program(view), TEN)).tolist() == [[3, 5, 7], [4, 6, 8]]
+
+
+def test_tensors_cannot_be_written_to(file):
+    assert not read_torch(archive(file, program(tensor(storage(), (10,), (1,))), TEN)).flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"),
+    [
+        ((2, 6), (5, 1), 0),
+        ((2, 5), (6, 1), 0),
+        ((2, 5), (5, 1), 1),
+        ((11,), (1,), 0),
+        ((1,), (1,), 10),
+        ((), (), 10),
+        ((2,), (2**62,), 0),
+        ((2**62, 4), (1, 1), 0),
+        ((1,), (1,), 2**63),
+        ((2, 2), (1, 1), -1),
+        ((3,), (-1,), 5),
+        ((-3,), (1,), 0),
+        ((-2, -5), (5, 1), 0),
+        ((2, 2), (1,), 0),
+        ((2,), (1, 1), 0),
+        ((2.0,), (1,), 0),
+        (("2",), (1,), 0),
+        ((2,), (None,), 0),
+        ((2,), (1,), 0.5),
+        ((2,), (1,), "0"),
+        (None, (1,), 0),
+        (5, 1, 0),
+    ],
+)
+def test_a_tensor_outside_its_storage_is_refused(file, size, stride, offset):
+    refuse(archive(file, program(tensor(storage(), size, stride, offset)), TEN))
+
+
+@pytest.mark.parametrize(
+    ("size", "stride"),
+    [
+        ((2**31, 2**31), (0, 0)),
+        ((11,), (0,)),
+        ((10, 10), (1, 0)),
+        ((2**20, 2**20), (0, 0)),
+        ((0, 2**62, 2**62), (0, 0, 0)),
+    ],
+)
+def test_a_tensor_larger_than_its_storage_is_refused(file, size, stride):
+    with at_most(8):
+        refuse(archive(file, program(tensor(storage(), size, stride)), TEN))
+
+
+@pytest.mark.parametrize("offset", [0, 9])
+def test_a_tensor_is_no_storage(file, offset):
+    """A stretched view says that it is long; taken for a storage, it would let the next one read beyond the numbers."""
+    stretched = tensor(storage(), (10,), (0,), offset=9)
+    refuse(archive(file, program(tensor(stretched, (10 - offset,), (1,), offset=offset)), TEN))
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [value([1.0] * 10), value("0123456789"), value(b"0123456789"), value(None), made(named("torch", "x")), REBUILD],
+)
+def test_nothing_else_is_a_storage_either(file, thing):
+    refuse(archive(file, program(tensor(thing, (2,), (1,)))))
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        storage(count=11),
+        storage(key="1"),
+        storage(key="../data.pkl"),
+        storage(key="../../../../../../etc/passwd"),
+        storage(key="/etc/passwd"),
+        storage(key=""),
+        storage(kind="BFloat16Storage"),
+        storage(kind="UntypedStorage"),
+        storage(kind="NoStorage"),
+        storage(kind="DoubleStorage"),
+        storage(count="10"),
+        storage(count=None),
+        value("0") + b"Q",
+        value(("storage",)) + b"Q",
+        value(("storage", "FloatStorage", "0", "cpu", 10)) + b"Q",
+        row(value("module"), named("torch", "FloatStorage"), value("0"), value("cpu"), value(10)) + b"Q",
+    ],
+    ids=[
+        *("too short", "wrong key", "the pickle itself", "traversal", "absolute", "no key", "bfloat16", "untyped"),
+        *("unknown type", "too wide", "text count", "no count", "text", "short tuple", "text type", "other kind"),
+    ],
+)
+def test_a_reference_to_numbers_that_are_not_there_is_refused(file, reference):
+    refuse(archive(file, program(tensor(reference, (2,), (1,))), TEN))
+
+
+def test_a_key_never_leads_out_of_the_archive(file, tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(40))
+    refuse(archive(file, program(tensor(storage(key=f"../../{tmp_path}/secret"), (10,), (1,)))))
+
+
+# Memory
+
+
+@pytest.mark.parametrize("length", [2**32 - 1, 2**40, 2**62, 2**63 - 1])
+@pytest.mark.parametrize(
+    ("opcode", "width"),
+    [(b"B", 4), (b"X", 4), (b"T", 4), (b"\x8b", 4), (b"\x8d", 8), (b"\x8e", 8), (b"\x95", 8), (b"\x96", 8)],
+    ids=["BINBYTES", "BINUNICODE", "BINSTRING", "LONG4", "BINUNICODE8", "BINBYTES8", "FRAME", "BYTEARRAY8"],
+)
+def test_announced_lengths_ask_for_nothing(file, opcode, width, length):
+    announced = opcode + struct.pack("<Q", length)[:width] if width == 8 else opcode + struct.pack("<I", 2**31 - 1)
+    with at_most(8):
+        refuse(archive(file, program(announced, protocol=5)))
+
+
+@pytest.mark.parametrize(
+    "put", [b"r" + struct.pack("<I", 2**32 - 1), b"r" + struct.pack("<I", 2**28), b"p4294967295\n", b"p-5\n", b"px\n"]
+)
+def test_memo_numbers_ask_for_nothing(file, put):
+    with at_most(8):
+        refuse(archive(file, program(b"]", put)))
+
+
+def test_numbers_that_are_named_often_are_read_once(file):
+    """A few bytes name a mebibyte; a hundred times that is still a mebibyte."""
+    reference = storage(count=2**20, kind="ByteStorage")[:-1]
+    often = program(b"(", reference, b"q\x01", b"Qh\x01" * 100, b"t")
+    with at_most(16), contextlib.suppress(CheckpointError):
+        read_torch(archive(file, often, {"0": bytes(2**20)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "items"),
+    [
+        (named("builtins", "set"), value([*range(2000)])),
+        (ORDERED, value([(index, None) for index in range(2000)])),
+        (ORDERED, value(dict.fromkeys(range(2000)))),
+    ],
+    ids=["set", "dict of pairs", "dict of dict"],
+)
+def test_collections_cannot_be_copied_over_and_over(file, kind, items):
+    copies = program(b"(", items, b"q\x01", kind, b"q\x02", b"h\x02h\x01\x85R" * 300, b"t")
+    with at_most(16), contextlib.suppress(CheckpointError):
+        read_torch(archive(file, copies))
+
+
+def test_sets_of_tensors_cannot_be_made(file):
+    numbers = tensor(storage(count=50_000), (50_000,), (1,))
+    copies = program(b"(", numbers, b"q\x01", named("builtins", "set"), b"q\x02", b"h\x02h\x01\x85R" * 10, b"t")
+    with at_most(16), contextlib.suppress(CheckpointError):
+        read_torch(archive(file, copies, {"0": np.arange(50_000, dtype=np.float32).tobytes()}))
+
+
+@pytest.mark.parametrize("deep", [b"(" * 30_000 + b"l" * 30_000, b")" + b"\x85" * 30_000, b"}" + b"}N\x86s" * 3])
+def test_deep_nesting_is_no_crash(file, deep):
+    with pytest.raises(CheckpointError):
+        load_checkpoint(archive(file, program(deep)))

@@ -1,0 +1,113 @@
+"""A folder with a small graph, a model and a configuration, and the command line to work on them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+
+ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
+RELATIONS = ["eats", "fears", "likes"]
+
+ROWS = [(h, r, (3 * h + 2 * r + 1) % 8) for h in range(8) for r in range(3)]
+SPLITS = {"train": ROWS[:14], "valid": ROWS[14:18], "test": ROWS[18:]}
+
+
+def write_graph(folder):
+    folder.mkdir()
+    for split, rows in SPLITS.items():
+        lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\n" for h, r, t in rows)
+        (folder / f"{split}.txt").write_text("".join(lines))
+
+
+def write_model(folder, **changes):
+    """A TransE, and the labels of its rows."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    arrays = {"entity": rng.normal(size=(8, 4)), "relation": rng.normal(size=(3, 4)), **changes}
+    np.savez(folder / "arrays.npz", **arrays)
+    for name, labels in (("entities", ENTITIES), ("relations", RELATIONS)):
+        (folder / f"{name}.tsv").write_text("".join(f"{index}\t{label}\n" for index, label in enumerate(labels)))
+
+
+CONFIG = {"dataset": "./graph", "model": {"path": "model", "options": {"model": "TransE", "norm": 1}}}
+
+
+def write_config(path, content):
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    """The folder as every test finds it, with a finished run in it."""
+    folder = tmp_path_factory.mktemp("template")
+    write_graph(folder / "graph")
+    write_model(folder / "model")
+    write_config(folder / "config.yaml", CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        invoke("run", "config.yaml", "--out", "run")
+    return folder
+
+
+@pytest.fixture
+def place(template, tmp_path, monkeypatch) -> Path:
+    """A fresh copy of the folder, which the command line runs in."""
+    shutil.copytree(template, tmp_path / "place")
+    monkeypatch.chdir(tmp_path / "place")
+    return tmp_path / "place"
+
+
+def invoke(*arguments):
+    """Call the command line, letting out whatever exception it lets out."""
+    from kgeval.cli import main
+
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture
+def done(place):
+    """Call the command line, expect success, and return what it printed."""
+
+    def call(*arguments):
+        result = invoke(*arguments)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    return call
+
+
+@pytest.fixture
+def data(done):
+    """Call the command line with ``--json``, and return what it printed, which is JSON and nothing else."""
+
+    def call(*arguments):
+        def refuse(constant):
+            raise AssertionError(f"{constant} is no JSON")
+
+        return json.loads(done(*arguments, "--json"), parse_constant=refuse)
+
+    return call
+
+
+@pytest.fixture
+def refused(place):
+    """Call the command line, expect one clear message and nothing else, and return it."""
+
+    def call(*arguments, code=2):
+        result = invoke(*arguments)
+        assert result.exit_code == code, result.output
+        assert result.stdout == ""
+        assert "Error: " in result.stderr
+        return result.stderr
+
+    return call

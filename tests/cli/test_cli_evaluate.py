@@ -1,0 +1,212 @@
+"""``kgeval evaluate``."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, summarize
+from tests.cli.conftest import invoke, write_model
+
+EVALUATE = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
+
+
+@pytest.fixture
+def table(place):
+    graph = load_dataset("graph/")
+    return evaluate(load_checkpoint("model", dataset=graph, model="TransE", norm=1), graph)
+
+
+def test_the_metrics_are_those_of_the_library(data, table):
+    assert data(*EVALUATE) == summarize(table).to_dict()
+
+
+def test_people_get_a_table(done, table):
+    printed = done(*EVALUATE)
+    assert f"{summarize(table)['mrr']:.6f}" in printed
+    assert printed.splitlines()[0].split() == ["both", "head", "tail"]
+
+
+def test_metrics_ties_and_split_can_be_chosen(data):
+    result = data(*EVALUATE, "--metric", "hits_at_2", "-m", "head.mrr", "--ties", "pessimistic", "--split", "valid")
+    assert (result["split"], result["ties"], result["num_triples"]) == ("valid", "pessimistic", 4)
+    assert set(result["metrics"]["head"]) == {"hits@2", "mrr"}
+    assert set(result["metrics"]["tail"]) == {"hits@2"}
+
+
+def test_the_protocol_chooses_the_metrics(data):
+    assert set(data(*EVALUATE, "--protocol", "pykeen")["metrics"]["both"]) >= {"mrr", "hits@5", "amr"}
+
+
+@pytest.mark.parametrize("how", [("--batch-size", 1), ("--threads", 1), ("--layout", "labels"), ("--format", "auto")])
+def test_how_it_is_computed_changes_nothing(data, how):
+    assert data(*EVALUATE, *how) == data(*EVALUATE)
+
+
+def test_the_format_may_be_named(data):
+    assert data(*EVALUATE, "--format", "native") == data(*EVALUATE)
+
+
+def test_out_writes_a_run(data, place, table):
+    printed = data(*EVALUATE, "--out", "new/run")
+    assert {path.name for path in (place / "new/run").iterdir()} == {
+        *("config.yaml", "manifest.json", "metrics.json", "ranks.parquet")
+    }
+    assert json.loads((place / "new/run/metrics.json").read_text()) == printed
+    assert RankTable.from_parquet(place / "new/run/ranks.parquet").data.equals(table.data)
+
+
+def test_without_out_nothing_is_written(done, place):
+    before = sorted(place.rglob("*"))
+    done(*EVALUATE)
+    assert sorted(place.rglob("*")) == before
+
+
+def test_a_run_that_is_there_is_kept(refused, place):
+    before = (place / "run/ranks.parquet").read_bytes()
+    assert "'run' already holds a run" in refused(*EVALUATE, "--out", "run", "--split", "valid")
+    assert (place / "run/ranks.parquet").read_bytes() == before
+
+
+def test_force_replaces_a_run(done, data):
+    done(*EVALUATE, "--out", "run", "--split", "valid", "--force")
+    assert data("metrics", "run")["split"] == "valid"
+
+
+def test_every_problem_is_told_at_once(refused):
+    wrong = {
+        "--split": ("tst", "evaluation.split: unknown value 'tst'. Did you mean 'test'?"),
+        "--unseen": ("drp", "evaluation.unseen: unknown value 'drp'. Did you mean 'drop'?"),
+        "--nan": ("wurst", "evaluation.nan: unknown value 'wurst'. Did you mean 'worst'?"),
+        "--protocol": ("pykeeen", "protocol: unknown protocol 'pykeeen'. Did you mean 'pykeen'?"),
+        "--metric": ("hit@1", "metrics: unknown metric 'hit@1'. Did you mean 'hits@10'"),
+        "--batch-size": (0, "evaluation.batch_size: expected greater than or equal to 1, found 0"),
+        "--threads": (-1, "evaluation.threads: expected greater than or equal to 1, found -1"),
+    }
+    told = refused(*EVALUATE, *(str(part) for option, (value, _) in wrong.items() for part in (option, value)))
+    assert "7 problems" in told
+    for _, message in wrong.values():
+        assert message in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate", "model"], "Missing option '--dataset'"),
+        (["evaluate", "--dataset", "graph/"], "Missing argument 'CHECKPOINT'"),
+        (["evaluate", "modl", "--dataset", "graph/"], "no such file or folder 'modl'. Nearby: 'model'"),
+        (
+            ["evaluate", "model", "--dataset", "../place/grph"],
+            "no such folder '../place/grph'. Nearby: '../place/graph'",
+        ),
+        (["evaluate", "model", "--dataset", "uml"], "no PyKEEN dataset is called 'uml'. Did you mean 'umls'?"),
+        (["evaluate", "model", "--dataset", "graph/"], "does not say which model it is: give the option model"),
+        ([*EVALUATE, "--option", "model=TransEE"], "unknown model 'TransEE'. Did you mean 'TransE'?"),
+        ([*EVALUATE, "--option", "nrm=1"], "unknown option 'nrm' for this checkpoint. Did you mean 'norm'?"),
+        ([*EVALUATE, "--option", "norm=3"], "norm=3: Input should be 1 or 2"),
+        ([*EVALUATE, "--option", "norm"], "--option 'norm': expected KEY=VALUE"),
+        ([*EVALUATE, "--option", "=1"], "--option '=1': expected KEY=VALUE"),
+        ([*EVALUATE, "--option", "norm=["], "--option 'norm=[': the value is not readable YAML"),
+        ([*EVALUATE, "--format", "nativ"], "unknown checkpoint format 'nativ'. Did you mean 'native'?"),
+        ([*EVALUATE, "--layout", "label"], "unknown dataset layout 'label'. Did you mean 'labels'?"),
+        ([*EVALUATE, "--ties", "real"], "Invalid value for '--ties'"),
+        ([*EVALUATE, "--batch-size", "many"], "Invalid value for '--batch-size'"),
+        ([*EVALUATE, "--colour", "red"], "No such option"),
+        (["evaluate", "graph", "--dataset", "graph/"], "'graph' is in no known checkpoint format"),
+        (["evaluate", "graph/test.txt", "--dataset", "graph/"], "is in no known checkpoint format"),
+        ([*EVALUATE[:2], "--dataset", "model/", *EVALUATE[4:]], "folder 'model' is in no known layout"),
+        ([*EVALUATE[:2], "--dataset", "graph/test.txt", *EVALUATE[4:]], "no such folder 'graph/test.txt'"),
+        (
+            [*EVALUATE[:2], "--dataset", "nations", *EVALUATE[4:]],
+            "no entity label of the model occurs in dataset nations",
+        ),
+    ],
+)
+def test_bad_input_is_one_clear_message(refused, arguments, message):
+    assert message in refused(*arguments)
+
+
+@pytest.mark.parametrize("name", ["path", "format", "dataset", "nan"])
+def test_an_option_with_the_name_of_a_parameter_is_refused(refused, name):
+    refused(*EVALUATE, "--option", f"{name}=worst")
+
+
+@pytest.mark.parametrize("value", ["[1]", "{a: 1}", "null", "2020-01-01", "2020-99-99", "!!int x", "9" * 5000])
+def test_an_option_of_any_other_type_is_refused(refused, value):
+    refused(*EVALUATE, "--option", f"norm={value}")
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml/x", ".", "graph/.."])
+def test_paths_of_every_kind_are_no_checkpoint(refused, path):
+    refused("evaluate", path, *EVALUATE[2:])
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml", "./config.yaml/x", "", ".."])
+def test_paths_of_every_kind_are_no_dataset(refused, path):
+    refused("evaluate", "model", "--dataset", path, *EVALUATE[4:])
+
+
+@pytest.mark.parametrize("path", ["config.yaml", "config.yaml/run", "/dev/null", "x" * 300])
+def test_a_run_that_cannot_be_written_fails_before_the_work(refused, place, path):
+    (place / "graph/test.txt").write_text("never read")
+    refused(*EVALUATE, "--out", path, code=1)
+
+
+@pytest.mark.parametrize("name", ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"])
+def test_a_folder_in_the_way_of_a_file_fails(refused, place, name):
+    (place / "new" / name).mkdir(parents=True)
+    refused(*EVALUATE, "--out", "new", "--force", code=1)
+    assert [path.name for path in (place / "new").glob(".*")] == []
+
+
+def test_a_model_that_gives_nan_fails(place, refused):
+    write_model(
+        place / "large", entity=np.full((8, 4), 1e308) * np.array([1, -1, 1, -1]), relation=np.full((3, 4), 1e308)
+    )
+    arguments = ["large", *EVALUATE[2:4], "--option", "model=ComplEx"]
+    with np.errstate(all="ignore"):
+        assert "score is NaN for (?, " in refused("evaluate", *arguments, code=1)
+
+
+def test_parameters_that_are_nan_are_bad_input(place, refused):
+    write_model(place / "holes", entity=np.full((8, 4), np.nan))
+    told = refused("evaluate", "holes", *EVALUATE[2:])
+    assert "the array 'entity' holds nan at row 0 (ant)" in told
+    assert "set nan: worst" in told
+
+
+def test_parameters_that_are_nan_can_be_the_worst(place, data):
+    entity = np.ones((8, 4))
+    entity[3] = np.nan
+    write_model(place / "holes", entity=entity)
+    result = data("evaluate", "holes", *EVALUATE[2:], "--nan", "worst")
+    assert result["metrics"]["both"]["count"] == 12
+
+
+def test_an_interruption_is_no_traceback(place, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
+    result = invoke(*EVALUATE, "--out", "interrupted")
+    assert result.exit_code == 1
+    assert list((place / "interrupted").iterdir()) == []
+
+
+def test_notes_go_to_standard_error(place):
+    from kgeval.cli import main
+
+    (place / "graph/test.txt").write_text("ant\teats\tbee\nant\teats\tyak\n")
+    result = CliRunner().invoke(main, [*EVALUATE, "--unseen", "drop", "--json"])
+    assert "1 test triples have an entity or relation that the model does not know" in result.stderr
+    assert json.loads(result.stdout)["num_triples"] == 1
+
+
+def test_unseen_triples_are_refused_with_the_way_out(refused, place):
+    (place / "graph/test.txt").write_text("ant\teats\tbee\nant\teats\tyak\n")
+    told = refused(*EVALUATE)
+    assert "(ant, eats, yak)" in told
+    assert "unseen: drop" in told

@@ -1,0 +1,112 @@
+"""``kgeval inspect``: what a path is."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+
+def test_a_dataset_is_described(data):
+    assert data("inspect", "graph/") == {
+        "dataset": "graph/",
+        "name": "graph",
+        "entities": 8,
+        "relations": 3,
+        "triples": {"train": 14, "valid": 4, "test": 6},
+        "repeated triples, left out": {},
+        "files": ["graph/train.txt", "graph/valid.txt", "graph/test.txt"],
+    }
+
+
+def test_a_dataset_has_a_name_too(data):
+    described = data("inspect", "nations")
+    assert (described["entities"], described["relations"]) == (14, 55)
+
+
+def test_a_checkpoint_is_described(data):
+    described = data("inspect", "model", "--option", "model=TransE", "--option", "norm=2")
+    assert (described["format"], described["model"], described["options"]) == ("native", "TransE", {"norm": 2})
+    assert (described["entities"], described["relations"], described["reciprocal"]) == (8, 3, False)
+    assert described["arrays"] == {"entity": "float64 [8, 4]", "relation": "float64 [3, 4]"}
+    assert described["files"] == ["model/arrays.npz", "model/entities.tsv", "model/relations.tsv"]
+
+
+def test_a_run_is_described(data):
+    described = data("inspect", "run")
+    assert described["dataset"]["triples"] == {"train": 14, "valid": 4, "test": 6}
+    assert described["model"]["model"] == "TransE"
+    assert described["metrics"]["both"]["count"] == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [(["graph/"], "test: 6"), (["model", "--option", "model=DistMult"], "DistMult"), (["run"], "TransE")],
+)
+def test_people_get_a_table(done, arguments, shown):
+    assert shown in done("inspect", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing argument 'PATH'"),
+        (["no/such"], "no such folder 'no/such'"),
+        (["nation"], "Did you mean 'nations'"),
+        (["config.yaml"], "'config.yaml' is a file"),
+        (["graph/test.txt"], "'graph/test.txt' is a file"),
+        (["run/ranks.parquet"], "is a file"),
+        (["."], "in no known layout"),
+        (["model"], "give the option model"),
+        (["model", "--option", "model"], "--option 'model': expected KEY=VALUE"),
+        (["model", "--option", "model=ComplX"], "unknown model 'ComplX'. Did you mean 'ComplEx'?"),
+        (["model", "--option", "model=DistMult", "--option", "1=2"], "unknown option '1'"),
+    ],
+)
+def test_bad_input_is_one_clear_message(refused, arguments, message):
+    assert message in refused("inspect", *arguments)
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml/x", "../place/none", "/"])
+def test_paths_of_every_kind_are_refused(refused, path):
+    refused("inspect", path)
+
+
+@pytest.mark.parametrize("name", ["path", "format", "dataset", "nan"])
+def test_an_option_with_the_name_of_a_parameter_is_refused(refused, name):
+    refused("inspect", "model", "--option", "model=DistMult", "--option", f"{name}=worst")
+
+
+@pytest.mark.parametrize("value", ["2020-99-99", "!!int x", "!!float x", "!!timestamp x", "[" * 3000, "9" * 5000])
+def test_values_that_yaml_cannot_build_are_refused(refused, value):
+    assert "--option" in refused("inspect", "model", "--option", f"model={value}")
+
+
+@pytest.mark.parametrize("content", ["[]", "5", "null", '"x"', "{", "", "[" * 100_000, "\0"], ids=lambda text: text[:5])
+@pytest.mark.parametrize("name", ["manifest.json", "metrics.json"])
+def test_a_damaged_run_is_refused(refused, place, name, content):
+    (place / "run" / name).write_text(content)
+    assert "run" in refused("inspect", "run")
+
+
+def test_a_run_with_a_manifest_that_is_no_json_is_refused(refused, place):
+    (place / "run/manifest.json").write_text('{"a": NaN}')
+    refused("inspect", "run", "--json")
+
+
+@pytest.mark.parametrize("how", ["missing", "folder", "binary"])
+def test_a_run_without_its_metrics_is_refused(refused, place, how):
+    path = place / "run/metrics.json"
+    path.unlink()
+    if how == "folder":
+        path.mkdir()
+    if how == "binary":
+        path.write_bytes(b"\xff\xfe\x00")
+    assert "metrics.json" in refused("inspect", "run")
+
+
+def test_a_folder_that_only_looks_like_a_run_is_none(refused, place):
+    shutil.rmtree(place / "run")
+    (place / "run/ranks.parquet").mkdir(parents=True)
+    (place / "run/manifest.json").write_text("{}")
+    assert "in no known layout" in refused("inspect", "run")

@@ -1,0 +1,127 @@
+"""``kgeval list``, ``kgeval schema``, and the command line itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kgeval.runs.config import RunConfig
+
+CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"))
+
+KNOWN = {
+    "metrics": {"mrr", "hits@k", "mr", "amri", "count"},
+    "models": {"ComplEx", "DistMult", "RotatE", "TransE", "TuckER"},
+    "formats": {"native", "pykeen"},
+    "protocols": {"standard", "pykeen"},
+    "corruptions": {"all", "uniform", "file"},
+    "datasets": {"labels", "openke", "umls", "nations"},
+}
+
+
+@pytest.mark.parametrize("what", KNOWN)
+def test_everything_there_is_can_be_listed(data, what):
+    listed = data("list", what)
+    assert {row.get("name", row.get("kind")) for row in listed} >= KNOWN[what]
+    assert all(isinstance(cell, str) for row in listed for cell in row.values())
+
+
+@pytest.mark.parametrize("what", KNOWN)
+def test_people_get_a_table(done, what):
+    printed = done("list", what)
+    assert all(name in printed for name in KNOWN[what])
+
+
+def test_a_list_is_the_same_in_every_process():
+    """Sets of strings have another order in every process; what is printed must not."""
+    code = "from kgeval.cli import main; main(['list', 'corruptions', '--json'])"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(printed) == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["metric"], ["metrics", "models"]])
+def test_nothing_else_can_be_listed(refused, arguments):
+    refused("list", *arguments)
+
+
+def schema(done):
+    return json.loads(done("schema"))
+
+
+def test_the_schema_describes_the_configuration(done):
+    described = schema(done)
+    assert described["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert set(described["properties"]) == set(RunConfig.model_fields)
+    assert described["required"] == ["dataset"]
+    assert described["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("path", [["dataset"], ["model"], ["models", "additionalProperties"]])
+def test_the_schema_allows_the_short_forms(done, path):
+    """A bare string is a dataset, and a checkpoint: an editor must not mark it as wrong."""
+    described = schema(done)
+
+    def choices(part):
+        part = described["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        yield part
+        for inner in (*part.get("anyOf", ()), *part.get("oneOf", ())):
+            yield from choices(inner)
+
+    parts = [described["properties"][path[0]]]
+    for key in path[1:]:
+        parts = [choice[key] for part in parts for choice in choices(part) if key in choice]
+    assert any(choice.get("type") == "string" for part in parts for choice in choices(part))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_the_schema_accepts_the_configurations_of_the_project(done, path):
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), schema(done))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_the_configurations_of_the_project_are_sound(path):
+    from kgeval.runs.load import load_config
+
+    assert load_config(path).jobs
+
+
+def test_help_comes_in_any_order_of_calls(done):
+    """Each command is a module; importing one must not hide a name of the group."""
+    done("list", "formats")
+    printed = done("--help")
+    for command in ("evaluate", "inspect", "list", "metrics", "negatives", "run", "schema"):
+        assert command in printed
+
+
+@pytest.mark.parametrize("command", ["evaluate", "inspect", "list", "metrics", "negatives", "run", "schema"])
+def test_every_command_has_help(done, command):
+    assert "Usage:" in done(command, "-h")
+
+
+def test_the_version_is_that_of_the_package(done):
+    from kgeval import __version__
+
+    assert done("--version").split()[-1] == __version__
+
+
+@pytest.mark.parametrize("arguments", [["evalute"], ["--colour"], [""], ["--json"]])
+def test_unknown_commands_are_refused(refused, arguments):
+    refused(*arguments)
+
+
+def test_a_fresh_process_says_one_line_and_gives_2(place):
+    command = [sys.executable, "-m", "kgeval", "metrics", "nothing"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", "Error: no such file 'nothing'.\n")

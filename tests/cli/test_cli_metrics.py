@@ -1,0 +1,200 @@
+"""``kgeval metrics``: everything from the stored ranks."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kgeval import RankTable, summarize
+from tests.cli.conftest import RELATIONS
+
+
+@pytest.fixture
+def table(place):
+    return RankTable.from_parquet(place / "run/ranks.parquet")
+
+
+def test_they_are_those_of_the_run(data, place):
+    assert data("metrics", "run") == json.loads((place / "run/metrics.json").read_text())
+
+
+def test_the_file_of_ranks_is_enough(data):
+    assert data("metrics", "run/ranks.parquet") == data("metrics", "run")
+
+
+@pytest.mark.parametrize("ties", ["optimistic", "realistic", "pessimistic", "expected"])
+def test_ties_can_be_chosen(data, table, ties):
+    assert data("metrics", "run", "--ties", ties) == summarize(table, ties=ties).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [
+        ("both.realistic.hits_at_10", "realistic.hits@10"),
+        ("inverse_harmonic_mean_rank", "mrr"),
+        ("mean_reciprocal_rank", "mrr"),
+        ("both.arithmetic_mean_rank", "mr"),
+        ("H@3", "hits@3"),
+        ("pessimistic.mrr", "pessimistic.mrr"),
+        ("adjusted_arithmetic_mean_rank_index", "amri"),
+    ],
+)
+def test_metrics_have_synonyms(data, name, canonical):
+    metrics = data("metrics", "run", "--metric", name)["metrics"]["both"]
+    assert list(metrics) == [canonical]
+
+
+def test_groups_are_those_of_the_library(data, table):
+    grouped = data("metrics", "run", "--by", "relation", "-m", "mrr")
+    assert grouped == summarize(table, ["mrr"], by=["relation"]).to_dict()
+    assert [group["key"] for group in grouped["groups"]] == [{"relation": label} for label in RELATIONS]
+
+
+def test_several_columns_can_group(data):
+    groups = data("metrics", "run", "--by", "relation", "--by", "side", "-m", "count")["groups"]
+    assert [tuple(group["key"].values()) for group in groups] == [(r, s) for r in RELATIONS for s in ("head", "tail")]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-m", "mrr"], ["-m", "mrr", "-m", "hits@10", "--ties", "expected"]])
+def test_a_table_of_groups_shows_every_group_and_whole_numbers(done, table, arguments):
+    """Nobody watches, so nothing may be cut off."""
+    printed = done("metrics", "run", "--by", "relation", *arguments)
+    frame = summarize(table, by=["relation"]).to_pandas()
+    for label, value in zip(frame["relation"], frame["both.mrr"], strict=True):
+        (line,) = [line for line in printed.splitlines() if line.lstrip().startswith(label)]
+        assert f"{value:.6f}" in line
+
+
+def test_groups_of_numbers_are_in_their_order(done):
+    printed = done("metrics", "run", "--by", "triple", "-m", "count")
+    rows = [line.split()[0] for line in printed.splitlines()[2:] if line.strip()]
+    assert rows == ["0", "1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "hits"], "hits needs a cut-off, a whole number from 1, found none. Write 'hits@10'"),
+        (["--metric", "hits@0"], "hits needs a cut-off, a whole number from 1, found '0'"),
+        (["--metric", "hits@-1"], "hits needs a cut-off, a whole number from 1, found '-1'"),
+        (["--metric", "hits@1.5"], "hits@1.5"),
+        (["--metric", "hits@ten"], "hits needs a cut-off, a whole number from 1, found 'ten'"),
+        (["--metric", "hits@" + "9" * 5000], "hits@9"),
+        (["--metric", "hits@1٣"], "hits needs a cut-off"),
+        (["--metric", "mr@3"], "mr has no cut-off. Write 'mr'"),
+        (["--metric", "mmr"], "unknown metric 'mmr'. Did you mean "),
+        (["--metric", ""], "unknown metric ''"),
+        (["--metric", "."], "unknown side or tie policy ''"),
+        (["--metric", "left.mrr"], "unknown side or tie policy 'left'"),
+        (["--metric", "mmr", "--metric", "hitz@3"], "unknown metric 'hitz@3'. Did you mean 'hits@10'"),
+        (["--ties", "real"], "Invalid value for '--ties'"),
+        (["--by", "relatoin"], "no column 'relatoin'. Did you mean 'relation'"),
+        (["--by", ""], "no column ''"),
+    ],
+)
+def test_bad_input_is_one_clear_message(refused, arguments, message):
+    assert message in refused("metrics", "run", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("rn", "no such file 'rn'"),
+        ("graph", "'graph' holds no run: there is no ranks.parquet in it"),
+        ("config.yaml", "not a readable rank table"),
+        ("run/metrics.json", "not a readable rank table"),
+        ("config.yaml/run", ""),
+        ("/dev/null", ""),
+        ("", ""),
+        ("x" * 300, ""),
+    ],
+)
+def test_what_is_no_run_is_refused(refused, path, message):
+    assert message in refused("metrics", path)
+
+
+# Tables that nobody evaluated
+
+
+@pytest.fixture
+def altered(place):
+    """Write a table with one column replaced; return its path."""
+
+    def write(name, values):
+        table = pq.read_table(place / "run/ranks.parquet")
+        column = values if isinstance(values, pa.Array) else pa.array([values] * len(table))
+        pq.write_table(table.set_column(table.column_names.index(name), name, column), place / "altered.parquet")
+        return place / "altered.parquet"
+
+    return write
+
+
+COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_below_zero_are_refused(refused, altered, name):
+    refused("metrics", altered(name, -1))
+
+
+@pytest.mark.parametrize("name", ["greater", "tied", "raw_greater", "raw_tied"])
+def test_counts_beyond_the_number_of_candidates_are_refused(refused, altered, name):
+    refused("metrics", altered(name, 100))
+
+
+@pytest.mark.parametrize("name", ["triple", "head", "relation", "tail", "side", *COUNTS])
+def test_empty_cells_are_refused(refused, altered, name):
+    refused("metrics", altered(name, pa.array([None] * 12, pa.string() if name == "side" else pa.int64())))
+
+
+@pytest.mark.parametrize("name", ["greater", "candidates"])
+@pytest.mark.parametrize("value", [0.5, float("nan"), "many", [1], {"x": 1}, b"\xff"], ids=repr)
+def test_columns_of_another_type_are_refused(refused, altered, name, value):
+    refused("metrics", altered(name, value))
+
+
+def test_a_side_that_is_none_is_refused(refused, altered):
+    assert "middle" in refused("metrics", altered("side", "middle"))
+
+
+@pytest.mark.parametrize("name", ["triple", "side", "greater", "tied", "candidates", "relation_label"])
+def test_a_missing_column_is_named(refused, place, name):
+    pq.write_table(pq.read_table("run/ranks.parquet").drop_columns([name]), "altered.parquet")
+    assert f"needs the column '{name}'" in refused("metrics", "altered.parquet")
+
+
+def test_a_column_that_is_there_twice_is_refused(refused, place):
+    table = pq.read_table("run/ranks.parquet")
+    twice = pa.Table.from_arrays([*table.columns, table["tied"]], names=[*table.column_names, "tied"])
+    pq.write_table(twice, "altered.parquet")
+    refused("metrics", "altered.parquet")
+
+
+@pytest.mark.parametrize("about", [b"[]", b"5", b"null", b'"x"', b"{", b"\xff", b'{"notes": 5}', b'{"notes": "abc"}'])
+def test_metadata_that_kgeval_never_wrote_are_refused(refused, place, about):
+    table = pq.read_table("run/ranks.parquet").replace_schema_metadata({"kgeval": about})
+    pq.write_table(table, "altered.parquet")
+    refused("metrics", "altered.parquet")
+
+
+def test_a_file_cut_short_anywhere_is_refused(refused, place):
+    whole = (place / "run/ranks.parquet").read_bytes()
+    for length in range(0, len(whole), len(whole) // 40):
+        (place / "run/ranks.parquet").write_bytes(whole[:length])
+        refused("metrics", "run")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), float("inf")])
+def test_scores_that_are_no_number_can_still_group(data, altered, value):
+    """--nan worst and --unseen worst put minus infinity there."""
+    groups = data("metrics", altered("score", value), "--by", "score", "-m", "count")["groups"]
+    assert len(groups) == 1
+
+
+def test_a_table_without_rows_has_no_metrics(data, done, place):
+    pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 0), "empty.parquet")
+    assert data("metrics", "empty.parquet", "-m", "mrr")["metrics"]["both"] == {"mrr": None}
+    assert "undefined" in done("metrics", "empty.parquet", "-m", "mrr")

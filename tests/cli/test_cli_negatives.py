@@ -1,0 +1,204 @@
+"""``kgeval negatives``: the synthetic negatives, written down and read back."""
+
+from __future__ import annotations
+
+import csv
+
+import pyarrow.parquet as pq
+import pytest
+
+from kgeval import RankTable, load_dataset
+
+UNIFORM = ["negatives", "graph/", "--kind", "uniform", "--count", 3, "--out"]
+
+
+def rows(path):
+    if path.suffix == ".parquet":
+        return [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
+    with path.open(encoding="utf-8") as lines:
+        return [tuple(row.values()) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
+@pytest.mark.parametrize("name", ["n.tsv", "n.txt", "n.parquet", "new/folder/n.tsv"])
+def test_every_ending_holds_the_same_negatives(done, place, name):
+    done(*UNIFORM, "reference.parquet")
+    done(*UNIFORM, name)
+    assert rows(place / name) == rows(place / "reference.parquet")
+
+
+def test_they_are_false_triples_next_to_true_ones(done, place):
+    done(*UNIFORM, "n.tsv")
+    graph = load_dataset("graph/")
+    spell = graph.entities.__getitem__, graph.relations.__getitem__, graph.entities.__getitem__
+    facts = {
+        tuple(name(index) for name, index in zip(spell, row, strict=True))
+        for part in graph.splits.values()
+        for row in part.ids.tolist()
+    }
+    tests = {tuple(name(index) for name, index in zip(spell, row, strict=True)) for row in graph.test.ids.tolist()}
+    found = rows(place / "n.tsv")
+    assert len(found) == 2 * 3 * len(tests)
+    for *triple, side in found:
+        kept = [1, 2] if side == "head" else [0, 1]
+        assert tuple(triple) not in facts
+        assert any([triple[index] for index in kept] == [true[index] for index in kept] for true in tests)
+
+
+def test_a_summary_for_machines(data, place):
+    told = data(*UNIFORM, "n.tsv", "--seed", 7)
+    corruption = {"kind": "uniform", "count": 3, "seed": 7, "allow_known": False}
+    assert told == {"written": 36, "path": "n.tsv", "corruption": corruption}
+    assert len(rows(place / "n.tsv")) == 36
+
+
+def test_a_summary_for_people(done):
+    assert done(*UNIFORM, "n.tsv") == "36 negatives written to n.tsv\n"
+
+
+def test_a_seed_is_always_the_same_draw(done, place):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        done(*UNIFORM, f"{name}.tsv", "--seed", seed)
+    a, b, c = ((place / f"{name}.tsv").read_bytes() for name in "abc")
+    assert a == b
+    assert a != c
+
+
+@pytest.mark.parametrize("ending", ["tsv", "parquet"])
+def test_read_back_they_give_the_ranks_of_the_draw(done, place, ending):
+    done(*UNIFORM, f"n.{ending}", "--seed", 5)
+    done("run", "config.yaml", "--out", "drawn", "--set", "evaluation.corruption={kind: uniform, count: 3, seed: 5}")
+    done("run", "config.yaml", "--out", "read", "--set", f"evaluation.corruption={{kind: file, path: n.{ending}}}")
+    drawn, read = (RankTable.from_parquet(place / name / "ranks.parquet") for name in ("drawn", "read"))
+    for column in ("greater", "tied", "candidates", "score"):
+        assert read.column(column).tolist() == drawn.column(column).tolist()
+
+
+def test_all_entities_can_be_written(done, place):
+    done("negatives", "graph/", "--kind", "all", "--out", "n.tsv")
+    assert len(rows(place / "n.tsv")) > 36
+
+
+def test_another_split_can_be_corrupted(data):
+    assert data(*UNIFORM, "n.tsv", "--split", "valid")["written"] == 2 * 3 * 4
+
+
+def test_a_file_that_is_there_is_kept(refused, place):
+    (place / "n.tsv").write_text("mine")
+    assert "'n.tsv' already exists. Choose another name, or add --force" in refused(*UNIFORM, "n.tsv")
+    assert (place / "n.tsv").read_text() == "mine"
+
+
+def test_force_replaces_a_file(done, place):
+    (place / "n.tsv").write_text("mine")
+    done(*UNIFORM, "n.tsv", "--force")
+    assert len(rows(place / "n.tsv")) == 36
+
+
+def test_a_refusal_leaves_the_file_alone(refused, place):
+    (place / "n.tsv").write_text("mine")
+    refused(*UNIFORM, "n.tsv", "--force", "--split", "tst")
+    assert (place / "n.tsv").read_text() == "mine"
+    assert [path.name for path in place.glob(".*")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["graph/", "--out", "n.tsv"], "Missing option '--kind'"),
+        (["graph/", "--kind", "uniform"], "Missing option '--out'"),
+        (["graph/", "--kind", "unifrom", "--count", "3", "--out", "n.tsv"], "Did you mean 'uniform'?"),
+        (["graph/", "--kind", "", "--out", "n.tsv"], "'all', 'file', 'uniform'"),
+        (["graph/", "--kind", "uniform", "--out", "n.tsv"], "count: missing"),
+        (
+            ["graph/", "--kind", "uniform", "--count", "0", "--out", "n.tsv"],
+            "count: expected greater than or equal to 1",
+        ),
+        (
+            ["graph/", "--kind", "uniform", "--count", "-3", "--out", "n.tsv"],
+            "count: expected greater than or equal to 1",
+        ),
+        (["graph/", "--kind", "uniform", "--count", "x", "--out", "n.tsv"], "Invalid value for '--count'"),
+        (["graph/", "--kind", "uniform", "--count", "1.5", "--out", "n.tsv"], "Invalid value for '--count'"),
+        (["graph/", "--kind", "uniform", "--count", "3", "--seed", "-1", "--out", "n.tsv"], "seed: expected greater"),
+        (
+            ["graph/", "--kind", "uniform", "--count", "3", "--seed", f"{2**63}", "--out", "n.tsv"],
+            "seed: expected less",
+        ),
+        (["graph/", "--kind", "all", "--count", "3", "--out", "n.tsv"], "unknown key 'count'"),
+        (["graph/", "--kind", "uniform", "--count", "3", "--path", "x", "--out", "n.tsv"], "unknown key 'path'"),
+        (["graph/", "--kind", "file", "--out", "n.tsv"], "path: missing"),
+        (["graph/", "--kind", "file", "--path", "none.tsv", "--out", "n.tsv"], "no such file 'none.tsv'"),
+        (["graph/", "--kind", "file", "--path", "graph", "--out", "n.tsv"], "no such file 'graph'"),
+        (["grph/", "--kind", "uniform", "--count", "3", "--out", "n.tsv"], "grph"),
+        (["model", "--kind", "uniform", "--count", "3", "--out", "n.tsv"], "in no known layout"),
+        (["graph/", "--kind", "uniform", "--count", "3", "--split", "tst", "--out", "n.tsv"], "unknown split 'tst'"),
+        (
+            ["graph/", "--kind", "uniform", "--count", "3", "--layout", "lbls", "--out", "n.tsv"],
+            "unknown dataset layout",
+        ),
+        (
+            ["graph/", "--kind", "uniform", "--count", "3", "--out", "n.csv"],
+            "negatives are written as .tsv, .txt, .parquet",
+        ),
+        (
+            ["graph/", "--kind", "uniform", "--count", "3", "--out", "n"],
+            "negatives are written as .tsv, .txt, .parquet",
+        ),
+        (["graph/", "--kind", "uniform", "--count", "3", "--out", "graph"], "'graph' already exists"),
+    ],
+)
+def test_bad_input_is_one_clear_message(refused, place, arguments, message):
+    before = sorted(place.rglob("*"))
+    assert message in refused("negatives", *arguments)
+    assert sorted(place.rglob("*")) == before
+
+
+def test_options_of_another_kind_are_named_with_those_of_this_one(refused):
+    told = refused("negatives", "graph/", "--kind", "uniform", "--count", 3, "--path", "x", "--out", "n.tsv")
+    assert "'allow_known', 'count', 'kind', 'seed'" in told
+
+
+@pytest.mark.parametrize("count", [2**62, 2**63, 10**30])
+def test_more_negatives_than_there_are_numbers_is_all_of_them_or_a_refusal(place, count):
+    from tests.cli.conftest import invoke
+
+    result = invoke("negatives", "graph/", "--kind", "uniform", "--count", count, "--out", "n.tsv")
+    assert result.exit_code in {0, 2}
+
+
+@pytest.mark.parametrize("name", ["config.yaml/n.tsv", "config.yaml/n.parquet", "x" * 300 + ".tsv", "/proc/none/n.tsv"])
+def test_a_file_that_cannot_be_written_fails(refused, name):
+    refused(*UNIFORM, name, code=1)
+
+
+def test_a_name_as_long_as_names_may_be_can_be_written(done, place):
+    name = "x" * 251 + ".tsv"
+    done(*UNIFORM, name)
+    assert len(rows(place / name)) == 36
+
+
+def test_a_folder_in_the_way_fails(refused, place):
+    (place / "n.tsv").mkdir()
+    refused(*UNIFORM, "n.tsv", "--force", code=1)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no triples in it"),
+        (b"ant\teats\n", "line 1: 2 columns where 3 columns"),
+        (b"ant\teats\tcat\nant\teats\tcat\tx\n", "line 2: 4 columns where 3 columns"),
+        (b"ant\teats\tyak\n", "row 1: unknown entity 'yak' in the column tail"),
+        (b"ant\tates\tcat\n", "row 1: unknown relation 'ates' in the column relation"),
+        (b"head\trelation\ttail\tside\nant\teats\tcat\tleft\n", "row 1: side 'left'. Choose one of 'head', 'tail'"),
+        (b"ant\teats\tcat\n", "none of its 1 negatives fits a head query"),
+        (b"\xff\xfe\x00\x01", ""),
+        (bytes(range(256)), ""),
+    ],
+)
+def test_files_of_negatives_that_do_not_fit_are_refused(refused, place, content, message):
+    (place / "given.tsv").write_bytes(content)
+    told = refused("negatives", "graph/", "--kind", "file", "--path", "given.tsv", "--out", "n.tsv")
+    assert message in told
+    assert "given.tsv" in told

@@ -1,0 +1,136 @@
+"""``kgeval run``: configurations to run directories."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kgeval import RankTable
+from tests.cli.conftest import CONFIG, invoke, write_config
+
+MODEL = CONFIG["model"]
+
+
+def test_a_configuration_gives_a_run(done, data, place):
+    done("run", "config.yaml", "--out", "new")
+    assert data("metrics", "new") == json.loads((place / "new/metrics.json").read_text())
+
+
+def test_the_folder_is_that_of_the_configuration(done, place):
+    write_config(place / "other.yaml", {**CONFIG, "output": "here/it/is"})
+    done("run", "other.yaml")
+    assert (place / "here/it/is/ranks.parquet").is_file()
+
+
+def test_the_folder_is_named_after_the_file_by_default(done, place):
+    done("run", "config.yaml")
+    assert (place / "runs/config/ranks.parquet").is_file()
+
+
+def test_the_metrics_are_printed_as_json(data, place):
+    assert data("run", "config.yaml", "--out", "new") == json.loads((place / "new/metrics.json").read_text())
+
+
+@pytest.fixture
+def several(place):
+    write_config(
+        place / "several.yaml", {**CONFIG, "model": None, "models": {"one": MODEL, "two": "saved.safetensors"}}
+    )
+    from kgeval import load_checkpoint, save_checkpoint
+
+    save_checkpoint(load_checkpoint("model", model="TransE", norm=2), "saved.safetensors")
+    return "several.yaml"
+
+
+def test_several_models_give_a_folder_each(done, place, several):
+    printed = done("run", several, "--out", "new")
+    for name in ("one", "two"):
+        assert RankTable.from_parquet(place / "new" / name / "ranks.parquet").num_triples == 6
+        assert name in printed
+
+
+def test_several_models_are_one_json_document(data, several):
+    assert set(data("run", several, "--out", "new")) == {"one", "two"}
+
+
+def test_several_configurations_give_a_folder_each(done, place, several):
+    done("run", "config.yaml", several, "--out", "new")
+    assert (place / "new/config/ranks.parquet").is_file()
+    assert (place / "new/several/one/ranks.parquet").is_file()
+
+
+def test_several_configurations_are_one_json_document(data, place):
+    write_config(place / "other.yaml", CONFIG)
+    assert data("run", "config.yaml", "other.yaml", "--out", "new")
+
+
+def test_two_configurations_of_one_name_need_two_folders(refused, place):
+    (place / "sub").mkdir()
+    write_config(place / "sub/config.yaml", CONFIG)
+    refused("run", "config.yaml", "sub/config.yaml", "--out", "new")
+    assert not (place / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b"])
+def test_a_model_is_no_path(refused, place, name):
+    """The name of a model is the name of its folder: it must stay inside the run."""
+    models = {name.replace("HERE", str(place)): MODEL, "other": MODEL}
+    write_config(place / "names.yaml", {"dataset": "./graph", "models": models})
+    refused("run", "names.yaml", "--out", "deep/new")
+
+
+def test_a_run_that_is_there_is_kept(refused, place):
+    before = (place / "run/manifest.json").read_bytes()
+    assert "'run' already holds a run" in refused("run", "config.yaml", "--out", "run")
+    assert (place / "run/manifest.json").read_bytes() == before
+
+
+def test_one_run_in_the_way_stops_all_models_before_the_work(refused, place, several):
+    invoke("run", "config.yaml", "--out", "new/two")
+    refused("run", several, "--out", "new")
+    assert not (place / "new/one/ranks.parquet").exists()
+
+
+def test_force_replaces_a_run(done, data):
+    done("run", "config.yaml", "--out", "run", "--force", "--set", "evaluation.split=valid")
+    assert data("metrics", "run")["split"] == "valid"
+
+
+def test_a_mistake_in_the_second_configuration_stops_the_first(refused, place):
+    write_config(place / "wrong.yaml", {**CONFIG, "tise": "realistic"})
+    assert "wrong.yaml" in refused("run", "config.yaml", "wrong.yaml", "--out", "new")
+    assert not (place / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing argument 'CONFIG...'"),
+        (["confg.yaml"], "no such configuration file 'confg.yaml'. Nearby: 'config.yaml'"),
+        (["graph"], "no such configuration file 'graph'"),
+        (["model/arrays.npz"], "not readable YAML"),
+        (["graph/test.txt"], "graph/test.txt"),
+        (["run/ranks.parquet"], "not readable YAML"),
+        (["run/metrics.json"], "dataset: missing"),
+        (["config.yaml", "--set", "x"], "--set 'x': expected KEY=VALUE"),
+        (["config.yaml", "--out"], "requires an argument"),
+        (["/dev/null"], ""),
+        (["x" * 300], ""),
+        ([""], ""),
+    ],
+)
+def test_bad_input_is_one_clear_message(refused, arguments, message):
+    assert message in refused("run", *arguments)
+
+
+@pytest.mark.parametrize("path", ["config.yaml", "config.yaml/run", "/dev/null", "x" * 300])
+def test_a_folder_that_cannot_be_made_fails(refused, path):
+    refused("run", "config.yaml", "--out", path, code=1)
+
+
+def test_an_output_that_is_no_path_is_refused(refused, place):
+    write_config(
+        place / "zero.yaml", 'dataset: ./graph\nmodel: {path: model, options: {model: DistMult}}\noutput: "a\\0b"\n'
+    )
+    assert invoke("run", "zero.yaml").exit_code in {1, 2}

@@ -1,0 +1,48 @@
+"""A small graph and a model that needs no words, and configurations for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from kgeval import Vocabulary, save_checkpoint
+from kgeval.scorers.families.distmult import DistMult
+
+ENTITIES = [f"e{index}" for index in range(9)]
+RELATIONS = ["eats", "likes"]
+ROWS = [(h, r, (4 * h + 5 * r + 2) % 9) for h in range(9) for r in range(2)]
+SPLITS = {"train": ROWS[:10], "valid": ROWS[10:13], "test": ROWS[13:]}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    """The working folder: ``graph/`` and ``model.safetensors``."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "graph").mkdir()
+    for split, rows in SPLITS.items():
+        lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\n" for h, r, t in rows)
+        (tmp_path / "graph" / f"{split}.txt").write_text("".join(lines))
+    rng = np.random.default_rng(0)
+    model = DistMult(entity=rng.normal(size=(9, 4)), relation=rng.normal(size=(2, 4)))
+    labels = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
+    save_checkpoint(model, "model.safetensors", **labels)
+    save_checkpoint(DistMult(entity=model.entity[::-1], relation=model.relation), "spare/other.safetensors", **labels)
+    return tmp_path
+
+
+BASE = {"dataset": {"path": "graph"}, "model": "model.safetensors"}
+
+
+@pytest.fixture
+def config(place):
+    """Write a configuration file; keys of the base may be replaced."""
+
+    def write(content=None, **keys):
+        path = place / "experiment.yaml"
+        path.write_text(content if content is not None else yaml.safe_dump({**BASE, **keys}, sort_keys=False))
+        return path
+
+    return write

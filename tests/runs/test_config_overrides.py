@@ -1,0 +1,105 @@
+"""``--set KEY=VALUE``: keys with dots, values in YAML."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgeval.errors import ConfigError
+from kgeval.runs.load import load_config
+
+
+@pytest.mark.parametrize(
+    ("override", "where", "value"),
+    [
+        ("evaluation.split=valid", ("evaluation", "split"), "valid"),
+        ("evaluation.batch_size=7", ("evaluation", "batch_size"), 7),
+        ("evaluation.batch_size=null", ("evaluation", "batch_size"), None),
+        ("evaluation.sides=[tail]", ("evaluation", "sides"), ("tail",)),
+        ("metrics=[mr, hits@2]", ("metrics",), ("mr", "hits@2")),
+        ("output=a=b", ("output",), "a=b"),
+        ("output='a: b'", ("output",), "a: b"),
+        ("model.format=native", ("model", "format"), "native"),
+        ("model=spare/other.safetensors", ("model", "path"), "spare/other.safetensors"),
+    ],
+)
+def test_values_are_yaml(config, override, where, value):
+    place = load_config(config(model={"path": "model.safetensors"}), [override])
+    for name in where:
+        place = getattr(place, name)
+    assert place == value
+
+
+def test_blocks_that_are_not_there_are_made(config):
+    overrides = ["evaluation.corruption.kind=uniform", "evaluation.corruption.count=5"]
+    corruption = load_config(config(), overrides).evaluation.corruption
+    assert (corruption.kind, corruption.count) == ("uniform", 5)
+
+
+def test_the_last_of_two_counts(config):
+    assert load_config(config(), ["ties=optimistic", "ties=expected"]).ties == "expected"
+
+
+def test_several_models_can_be_reached_by_their_names(config):
+    path = config(model=None, models={"a": {"path": "model.safetensors"}, "b": {"path": "model.safetensors"}})
+    jobs = load_config(path, ["models.b.path=spare/other.safetensors"]).jobs
+    assert [job.path for job in jobs.values()] == ["model.safetensors", "spare/other.safetensors"]
+
+
+def test_one_model_can_be_replaced_by_several(config):
+    overrides = ["model=null", "models={a: model.safetensors, b: spare/other.safetensors}"]
+    assert list(load_config(config(), overrides).jobs) == ["a", "b"]
+
+
+def test_the_file_is_left_alone(config):
+    path = config()
+    before = path.read_bytes()
+    load_config(path, ["evaluation.split=valid"])
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("split", r"--set 'split': expected KEY=VALUE"),
+        ("=valid", r"--set '=valid': expected KEY=VALUE"),
+        ("", r"--set '': expected KEY=VALUE"),
+        ("output=[", r"--set 'output=\[': the value is not readable YAML"),
+        ("output={a: b: c}", r"the value is not readable YAML"),
+        ("output=*a", r"the value is not readable YAML"),
+        ("output=!!python/name:os.system x", r"the value is not readable YAML"),
+        ("output=2020-99-99", r"--set 'output=2020-99-99'"),
+        ("output=!!int x", r"--set 'output=!!int x'"),
+        ("output=!!timestamp x", r"--set 'output=!!timestamp x'"),
+        ("output=" + "9" * 5000, r"--set 'output=9"),
+        ("output=" + "[" * 3000, r"--set 'output=\["),
+        ("dataset.path.x=1", r"--set 'dataset.path.x=1': dataset.path is no block of keys"),
+        ("metrics.0=mrr", r"metrics is no block of keys"),
+        ("evaluatoin.split=valid", r"evaluatoin: unknown key 'evaluatoin' \(--set\). Did you mean 'evaluation'\?"),
+        ("evaluation.splt=valid", r"evaluation.splt: unknown key 'splt' \(--set\). Did you mean 'split'\?"),
+        ("evaluation.split=vlid", r"evaluation.split: unknown value 'vlid' \(--set\). Did you mean 'valid'\?"),
+        ("evaluation.batch_size='7'", r"evaluation.batch_size: expected a valid integer, found '7' \(--set\)"),
+        ("evaluation.batch_size=1.0", r"evaluation.batch_size: expected a valid integer, found 1.0 \(--set\)"),
+        ("evaluation.batch_size=yes", r"evaluation.batch_size: expected a valid integer, found True \(--set\)"),
+        ("metrics=mrr", r"metrics: expected a valid tuple, found 'mrr' \(--set\)"),
+        ("metrics=[mmr]", r"metrics: unknown metric 'mmr' \(--set\)"),
+        ("model=missing.npz", r"model.path: no such file or folder 'missing.npz' \(--set\)"),
+        ("model={kind: pyken}", r"unknown kind 'pyken' \(--set\). Did you mean 'pykeen'\?"),
+        ("dataset=null", r"dataset: expected a valid dictionary"),
+        ("model=null", r"give either model"),
+        ("models.a=model.safetensors", r"give either model"),
+        (".=1", r"unknown key"),
+        ("evaluation..split=valid", r"unknown key ''"),
+    ],
+)
+def test_bad_overrides_are_named(config, override, message):
+    path = config(metrics=["mrr"])
+    with pytest.raises(ConfigError, match=message):
+        load_config(path, [override])
+
+
+def test_problems_of_overrides_and_of_the_file_are_told_together(config):
+    path = config("dataset: {path: graph}\nmodel: model.safetensors\nties: realistc\n")
+    with pytest.raises(ConfigError) as refusal:
+        load_config(path, ["evaluation.split=vlid"])
+    assert "ties: unknown value 'realistc' (config line 3)" in str(refusal.value)
+    assert "evaluation.split: unknown value 'vlid' (--set)" in str(refusal.value)

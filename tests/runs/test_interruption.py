@@ -1,0 +1,220 @@
+"""Interruptions: every file is either whole or not there, and no temporary file stays behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kgeval import RankTable, Uniform, load_dataset, negatives
+from kgeval.corruption.negatives import write_negatives
+from kgeval.errors import RunError
+from kgeval.runs.directory import is_run
+from kgeval.runs.load import load_config
+from kgeval.runs.runner import run
+
+WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
+"""in this order"""
+
+FAILURES = {
+    "full disk": (OSError(errno.ENOSPC, "No space left on device"), RunError),
+    "interrupt": (KeyboardInterrupt(), KeyboardInterrupt),
+    "out of memory": (MemoryError(), MemoryError),
+}
+
+
+@pytest.fixture(params=FAILURES)
+def failure(request):
+    """What is raised inside, and what comes out."""
+    return FAILURES[request.param]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def fail_half_way(monkeypatch, number, error):
+    """Let the writing of one file fail when half of it is written."""
+    write_table, write_text = pq.write_table, Path.write_text
+    calls = iter(range(100))
+
+    def half_a_table(table, where, *args, **kwargs):
+        write_table(table, where, *args, **kwargs)
+        if next(calls) == number:
+            os.truncate(where, Path(where).stat().st_size // 2)
+            raise error
+
+    def half_a_text(path, text, *args, **kwargs):
+        if next(calls) == number:
+            write_text(path, text[: len(text) // 2], *args, **kwargs)
+            raise error
+        return write_text(path, text, *args, **kwargs)
+
+    monkeypatch.setattr(pq, "write_table", half_a_table)
+    monkeypatch.setattr(Path, "write_text", half_a_text)
+
+
+def fail_at_the_end(monkeypatch, number, error):
+    """Let a file fail when all of it is written, but not yet known to be safe."""
+    calls = iter(range(100))
+    sync = os.fsync
+
+    def fail(descriptor):
+        if next(calls) == number:
+            raise error
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+
+@pytest.mark.parametrize("number", range(4), ids=WRITTEN)
+def test_a_write_that_fails_half_way_leaves_only_whole_files(config, place, monkeypatch, number, failure):
+    error, outcome = failure
+    settings = load_config(config())
+    run(settings, place / "whole")
+    fail_half_way(monkeypatch, number, error)
+    with pytest.raises(outcome):
+        run(settings, place / "new")
+    there = contents(place / "new")
+    assert set(there) == set(WRITTEN[:number])
+    for name in there.keys() - {"config.yaml"}:  # which names its own folder
+        assert there[name] == contents(place / "whole")[name]
+
+
+@pytest.mark.parametrize("number", range(4), ids=WRITTEN)
+def test_a_write_that_fails_at_its_end_leaves_only_whole_files(config, place, monkeypatch, number, failure):
+    error, outcome = failure
+    fail_at_the_end(monkeypatch, number, error)
+    with pytest.raises(outcome):
+        run(load_config(config()), place / "new")
+    assert set(contents(place / "new")) == set(WRITTEN[:number])
+
+
+@pytest.mark.parametrize("number", range(4), ids=WRITTEN)
+def test_a_replacement_that_fails_never_looks_complete(config, place, monkeypatch, number, failure):
+    error, outcome = failure
+    run(load_config(config()), place / "run")
+    before = contents(place / "run")
+    settings = load_config(config(evaluation={"split": "valid"}))
+    fail_half_way(monkeypatch, number, error)
+    with pytest.raises(outcome):
+        run(settings, place / "run", force=True)
+    after = contents(place / "run")
+    assert not is_run(place / "run")
+    assert set(after) == set(WRITTEN) - {"manifest.json"}
+    assert all(after[name] == before[name] for name in after.keys() - WRITTEN[:number])
+
+
+def test_a_full_disk_is_told_with_the_file(config, place, monkeypatch):
+    settings = load_config(config())
+    fail_half_way(monkeypatch, 0, OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(RunError, match=r"cannot write .*ranks\.parquet.*: No space left on device"):
+        run(settings, place / "new")
+
+
+def test_an_interrupted_run_can_be_replaced(config, place, monkeypatch):
+    settings = load_config(config())
+    with monkeypatch.context() as patch:
+        fail_half_way(patch, 1, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            run(settings, place / "run")
+    run(settings, place / "run", force=True)
+    assert is_run(place / "run")
+
+
+@pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])
+def test_negatives_that_fail_half_way_leave_nothing(place, path, failure):
+    error, outcome = failure
+    graph = load_dataset("graph/")
+
+    def tables():
+        yield from negatives(graph, Uniform(count=3))
+        raise error
+
+    with pytest.raises(outcome):
+        write_negatives(place / path, tables())
+    assert not list(place.glob("*n.*"))
+    assert not list(place.glob(".*"))
+
+
+@pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])
+def test_negatives_that_fail_leave_the_earlier_file_alone(place, path, failure):
+    error, outcome = failure
+    (place / path).write_bytes(b"mine")
+
+    def tables():
+        raise error
+        yield
+
+    with pytest.raises(outcome):
+        write_negatives(place / path, tables())
+    assert (place / path).read_bytes() == b"mine"
+
+
+@pytest.fixture
+def large_table():
+    """Ranks that nobody gave, a few megabytes of them."""
+    rows = 100_000
+    numbers = np.random.default_rng(0).integers(0, 2**40, rows)
+    texts = pa.array(["x"] * rows).dictionary_encode()
+    kinds = {"side": pa.array(["tail"] * rows).dictionary_encode(), "score": pa.array(numbers * 0.5)}
+    labels = dict.fromkeys(("head_label", "relation_label", "tail_label"), texts)
+    from kgeval.ranking.table import SCHEMA
+
+    counts = {name: pa.array(numbers) for name in SCHEMA.names}
+    return RankTable(pa.table({**counts, **kinds, **labels}, SCHEMA))
+
+
+def test_a_disk_that_fills_up_leaves_the_earlier_table_alone(place, large_table):
+    """The limit is the system's own: the write fails in the middle, in the library that writes."""
+    resource = pytest.importorskip("resource", reason="only Unix limits the size of files")
+    (place / "ranks.parquet").write_bytes(b"mine")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(RunError, match="cannot write"):
+            large_table.to_parquet(place / "ranks.parquet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (place / "ranks.parquet").read_bytes() == b"mine"
+    assert not list(place.glob(".*"))
+
+
+WRITER = """
+import sys
+import numpy as np
+import pyarrow as pa
+from kgeval.ranking.table import SCHEMA, RankTable
+
+rows = 3_000_000
+numbers = pa.array(np.random.default_rng(0).integers(0, 2**60, rows))
+text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), ["tail"])
+columns = [text if pa.types.is_dictionary(field.type) else numbers.cast(field.type, safe=False) for field in SCHEMA]
+RankTable(pa.table(columns, SCHEMA)).to_parquet(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that nobody can catch")
+def test_a_process_that_is_killed_leaves_nothing_under_the_final_name(tmp_path):
+    final = tmp_path / "ranks.parquet"
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(final)])
+    deadline = time.monotonic() + 30
+    try:
+        while not any(path.stat().st_size > 0 for path in tmp_path.iterdir()):
+            assert writer.poll() is None, "the table was written before it was looked for"
+            assert time.monotonic() < deadline
+        writer.send_signal(signal.SIGKILL)
+        assert writer.wait() == -signal.SIGKILL
+    finally:
+        writer.kill()
+        writer.wait()
+    assert not final.exists()

@@ -1,0 +1,228 @@
+"""Run directories: what is in them, that it is true, and that it can be done again."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+import shutil
+from datetime import datetime, timezone
+
+import pytest
+import yaml
+
+from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, summarize
+from kgeval.errors import InputError, RunError
+from kgeval.runs.load import load_config
+from kgeval.runs.runner import run
+from tests.checkpoints.conftest import same_tables
+
+FILES = {"config.yaml", "manifest.json", "metrics.json", "ranks.parquet"}
+
+
+def make(config, out="run", overrides=(), **keys):
+    """Run a configuration of the given keys; return the folder."""
+    from pathlib import Path
+
+    run(load_config(config(**keys), overrides), Path(out))
+    return Path(out)
+
+
+def columns(folder):
+    return RankTable.from_parquet(folder / "ranks.parquet").data.to_pydict()
+
+
+def test_it_holds_four_files(config):
+    assert {path.name for path in make(config).iterdir()} == FILES
+
+
+def test_the_ranks_are_those_of_the_library(config):
+    folder = make(config)
+    graph = load_dataset("graph/")
+    expected = evaluate(load_checkpoint("model.safetensors", dataset=graph), graph)
+    assert same_tables(RankTable.from_parquet(folder / "ranks.parquet"), expected)
+
+
+def test_the_metrics_are_a_function_of_the_ranks(config):
+    folder = make(config, metrics=["mrr", "head.hits@3"], ties="expected")
+    table = RankTable.from_parquet(folder / "ranks.parquet")
+    expected = summarize(table, ["mrr", "head.hits@3"], ties="expected").to_dict()
+    assert json.loads((folder / "metrics.json").read_text()) == expected
+    assert expected["schema"] == 1
+
+
+def test_the_configuration_is_the_resolved_one(config):
+    content = yaml.safe_load((make(config, protocol="pykeen") / "config.yaml").read_text())
+    assert content["evaluation"]["filter"] == ["train", "valid", "test"]
+    assert content["evaluation"]["corruption"] == {"kind": "all"}
+    assert content["ties"] == "realistic"
+    assert "inverse_harmonic_mean_rank" in content["metrics"]
+    assert content["model"]["kind"] == "checkpoint"
+    assert content["output"] == "run"
+
+
+SETTINGS = {
+    "plain": {},
+    "raw": {"evaluation": {"filter": []}},
+    "one side of valid": {"evaluation": {"split": "valid", "sides": ["tail"]}},
+    "sampled": {"evaluation": {"corruption": {"kind": "uniform", "count": 3, "seed": 11}}},
+    "protocol": {"protocol": "pykeen"},
+    "other metrics": {"metrics": ["pessimistic.mrr"], "ties": "expected"},
+    "blocks": {"evaluation": {"batch_size": 1, "threads": 1, "kernel": "reference"}},
+    "bare dataset": {"dataset": "./graph"},
+}
+
+
+@pytest.mark.parametrize("keys", SETTINGS.values(), ids=SETTINGS)
+def test_the_resolved_configuration_gives_the_same_run_again(config, place, keys):
+    first = make(config, **keys)
+    run(load_config(first / "config.yaml"), place / "again")
+    assert columns(place / "again") == columns(first)
+    assert (place / "again/metrics.json").read_bytes() == (first / "metrics.json").read_bytes()
+    contents = [yaml.safe_load((folder / "config.yaml").read_text()) for folder in (first, place / "again")]
+    assert [{**content, "output": None} for content in contents] == [{**contents[0], "output": None}] * 2
+
+
+def test_overrides_are_in_the_resolved_configuration(config):
+    folder = make(config, overrides=["evaluation.split=valid", "metrics=[mr]"])
+    content = yaml.safe_load((folder / "config.yaml").read_text())
+    assert (content["evaluation"]["split"], content["metrics"]) == ("valid", ["mr"])
+
+
+def test_awkward_texts_survive_in_the_configuration(config, place):
+    name = "mödel: {x} # 'y'.safetensors"
+    shutil.copy(place / "model.safetensors", place / name)
+    folder = make(config, model={"path": name})
+    assert load_config(folder / "config.yaml").jobs[""].path == name
+
+
+def test_the_fingerprints_are_those_of_the_files(config, place):
+    manifest = json.loads((make(config) / "manifest.json").read_text())
+    names = ["graph/train.txt", "graph/valid.txt", "graph/test.txt", "model.safetensors"]
+    assert manifest["sha256"] == {name: hashlib.sha256((place / name).read_bytes()).hexdigest() for name in names}
+
+
+def test_a_large_file_has_its_fingerprint(place):
+    from kgeval.runs.directory import fingerprints
+
+    content = bytes(range(256)) * 10_000 + b"end"
+    (place / "large").write_bytes(content)
+    assert fingerprints([place / "large"]) == {str(place / "large"): hashlib.sha256(content).hexdigest()}
+
+
+def test_labels_beside_the_model_have_a_fingerprint_too(config, place):
+    import numpy as np
+
+    folder = place / "model"
+    folder.mkdir()
+    np.savez(folder / "m.npz", entity=np.ones((9, 2)), relation=np.ones((2, 2)))
+    (folder / "entities.tsv").write_text("".join(f"{index}\te{index}\n" for index in range(9)))
+    keys = {"model": {"path": "model", "options": {"model": "DistMult"}}}
+    manifest = json.loads((make(config, **keys) / "manifest.json").read_text())
+    assert {"model/m.npz", "model/entities.tsv"} <= manifest["sha256"].keys()
+
+
+def test_the_manifest_tells_how_the_run_was_made(config):
+    before = datetime.now(timezone.utc).replace(microsecond=0)
+    manifest = json.loads((make(config) / "manifest.json").read_text())
+    assert manifest["schema"] == 1
+    assert before <= datetime.fromisoformat(manifest["time"]) <= datetime.now(timezone.utc)
+    assert manifest["python"] == platform.python_version()
+    assert manifest["versions"]["numpy"] == importlib.metadata.version("numpy")
+    assert manifest["versions"]["kgeval"] == importlib.metadata.version("kgeval")
+    assert manifest["machine"]["system"] == platform.system()
+    assert set(manifest["seconds"]) == {"load dataset", "load model", "rank", "summarize"}
+    assert all(seconds >= 0 for seconds in manifest["seconds"].values())
+
+
+def test_the_manifest_tells_what_was_evaluated(config):
+    manifest = json.loads((make(config) / "manifest.json").read_text())
+    assert manifest["dataset"] == {
+        "name": "graph",
+        "entities": 9,
+        "relations": 2,
+        "triples": {"train": 10, "valid": 3, "test": 5},
+        "repeated": {},
+    }
+    assert (manifest["model"]["model"], manifest["model"]["format"]) == ("DistMult", "native")
+    assert (manifest["seeds"], manifest["notes"]) == ({}, [])
+
+
+def test_the_seed_of_the_negatives_is_in_the_manifest(config):
+    keys = {"evaluation": {"corruption": {"kind": "uniform", "count": 3, "seed": 11}}}
+    assert json.loads((make(config, **keys) / "manifest.json").read_text())["seeds"] == {"corruption": 11}
+
+
+def test_repeated_triples_are_told(config, place):
+    path = place / "graph/test.txt"
+    path.write_text(path.read_text() * 2)
+    folder = make(config)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["dataset"]["repeated"] == {"test": 5}
+    assert manifest["notes"] == list(RankTable.from_parquet(folder / "ranks.parquet").notes)
+    assert "5 test triples repeat an earlier one" in manifest["notes"][0]
+
+
+def test_several_models_are_several_runs(config, place):
+    models = {"one": "model.safetensors", "two": "spare/other.safetensors"}
+    folder = make(config, model=None, models=models)
+    assert {path.name for path in folder.iterdir()} == {"one", "two"}
+    assert columns(folder / "one") != columns(folder / "two")
+    for name, path in models.items():
+        alone = make(config, out=f"alone-{name}", model=path)
+        assert columns(folder / name) == columns(alone)
+
+
+def test_each_of_several_runs_can_be_done_again_alone(config, place):
+    folder = make(config, model=None, models={"one": "model.safetensors", "two": "spare/other.safetensors"})
+    run(load_config(folder / "two/config.yaml"), place / "again")
+    assert columns(place / "again") == columns(folder / "two")
+
+
+def test_outcomes_are_named_after_their_models(config, place):
+    outcomes = run(
+        load_config(config(model=None, models={"b": "model.safetensors", "a": "spare/other.safetensors"})), None
+    )
+    assert [outcome.name for outcome in outcomes] == ["b", "a"]
+    assert [outcome.folder for outcome in outcomes] == [None, None]
+
+
+# Folders that are in use, or cannot be used
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_folder_with_any_part_of_a_run_is_in_use(config, place, name):
+    (place / "used").mkdir()
+    (place / "used" / name).touch()
+    with pytest.raises(InputError, match=rf"already holds a run \({name}\)"):
+        make(config, out="used")
+    assert [path.name for path in (place / "used").iterdir()] == [name]
+
+
+def test_other_files_in_a_folder_are_left_alone(config, place):
+    (place / "used").mkdir()
+    (place / "used/notes.txt").write_text("mine")
+    assert {path.name for path in make(config, out="used").iterdir()} == {*FILES, "notes.txt"}
+    assert (place / "used/notes.txt").read_text() == "mine"
+
+
+def test_force_replaces_every_file(config, place):
+    folder = make(config)
+    run(load_config(config(evaluation={"split": "valid"})), folder, force=True)
+    assert RankTable.from_parquet(folder / "ranks.parquet").split == "valid"
+    assert json.loads((folder / "metrics.json").read_text())["split"] == "valid"
+    assert yaml.safe_load((folder / "config.yaml").read_text())["evaluation"]["split"] == "valid"
+
+
+@pytest.mark.parametrize("out", ["model.safetensors", "model.safetensors/run", "/dev/null", "x" * 300])
+def test_a_folder_that_cannot_be_made_is_told_before_the_work(config, place, out):
+    (place / "graph/test.txt").write_text("never read")
+    with pytest.raises(RunError, match="cannot make the folder"):
+        make(config, out=out)
+
+
+def test_a_model_that_is_trained_needs_a_folder(config):
+    keys = {"model": {"kind": "pykeen", "model": "TransE"}}
+    with pytest.raises(InputError, match="a model that is trained first needs an output folder"):
+        run(load_config(config(**keys)), None)

@@ -1,0 +1,96 @@
+"""Runs that train first: what is evaluated is the saved checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
+from kgeval.errors import RunError
+from kgeval.runs.load import load_config
+from kgeval.runs.runner import run
+from tests.checkpoints.conftest import same_tables
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*pin_memory.*:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Training instances are always shuffled:DeprecationWarning"),
+]
+
+TRAINING = {
+    "kind": "pykeen",
+    "model_kwargs": {"embedding_dim": 4},
+    "training_kwargs": {"num_epochs": 1},
+    "device": "cpu",
+}
+
+
+def job(model="TransE", **keys):
+    return {"model": {**TRAINING, "model": model, **keys}}
+
+
+@pytest.mark.parametrize("inverse", [False, True], ids=["plain", "inverse"])
+def test_the_saved_model_gives_the_ranks_of_the_run(config, place, inverse):
+    run(load_config(config(**job(create_inverse_triples=inverse))), place / "run")
+    graph = load_dataset("graph/")
+    again = evaluate(load_checkpoint(place / "run/model", dataset=graph), graph)
+    assert same_tables(RankTable.from_parquet(place / "run/ranks.parquet"), again)
+
+
+def test_the_manifest_tells_the_seed_and_the_model(config, place):
+    run(load_config(config(**job(random_seed=5))), place / "run")
+    manifest = json.loads((place / "run/manifest.json").read_text())
+    file = place / "run/model/trained_model.pkl"
+    assert manifest["seeds"] == {"training": 5}
+    assert manifest["model"]["model"] == "TransE"
+    assert manifest["sha256"][str(file)] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert "train" in manifest["seconds"]
+
+
+def test_the_times_of_one_model_are_not_told_of_the_next(config, place):
+    models = {"trained": job()["model"], "read": "model.safetensors"}
+    run(load_config(config(model=None, models=models)), place / "run")
+    manifests = [json.loads((place / "run" / name / "manifest.json").read_text()) for name in models]
+    common = {"load dataset", "rank", "summarize"}
+    assert [set(manifest["seconds"]) - common for manifest in manifests] == [{"train"}, {"load model"}]
+
+
+def test_a_seed_is_always_the_same_model(config, place):
+    run(load_config(config(**job(random_seed=5))), place / "one")
+    run(load_config(place / "one/config.yaml"), place / "two")
+    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("one", "two")]
+    assert same_tables(*tables)
+
+
+def test_a_model_without_a_formula_is_evaluated_live(config, place):
+    (outcome,) = run(load_config(config(**job("RESCAL"))), place / "run")
+    assert outcome.table.num_triples == 5
+    assert json.loads((place / "run/manifest.json").read_text())["model"] == {"live": "PyKEENScorer"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"model": "TransEE"}, "could not train TransEE"),
+        ({"loss": "nosuchloss"}, "could not train TransE"),
+        ({"model_kwargs": {"dim": 4}}, "could not train TransE: TypeError"),
+        ({"training_kwargs": {"num_epochs": 1, "batch_size": -1}}, "could not train TransE"),
+    ],
+)
+def test_what_pykeen_refuses_is_one_message(config, place, keys, message):
+    with pytest.raises(RunError, match=message):
+        run(load_config(config(**job(**keys))), place / "run")
+    assert not (place / "run/ranks.parquet").exists()
+
+
+def test_training_that_fails_leaves_the_folder_free(config, place):
+    with pytest.raises(RunError):
+        run(load_config(config(**job("TransEE"))), place / "run")
+    run(load_config(config()), place / "run")
+    assert (place / "run/manifest.json").is_file()
+
+
+def test_training_says_nothing_on_standard_output(config, place, capsys):
+    run(load_config(config(**job())), place / "run")
+    assert capsys.readouterr().out == ""
