@@ -20,7 +20,7 @@ def replacing(path: Path) -> Iterator[Path]:
     RunError
         if the file cannot be written, for instance because the disk is full
     """
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    partial = path.with_name(f".{secrets.token_hex(8)}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield partial

@@ -63,7 +63,9 @@ def nearest(given: str, choices: Iterable[str]) -> list[str]:
     >>> nearest("hits", ["mrr", "hits@k"])
     ['hits@k']
     """
-    folded = {name.lower(): name for name in choices}
+    if not given:
+        return []
+    folded = {name.lower(): name for name in choices if name}
     return [folded[name] for name in difflib.get_close_matches(given.lower(), folded, n=2, cutoff=0.6)]
 
 

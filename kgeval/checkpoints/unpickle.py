@@ -148,7 +148,7 @@ def _tensor(storage: _Storage, offset: int, size: tuple[int, ...], stride: tuple
 
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     # Called without arguments, it is filled item by item: copying collections over and over would take memory.
-    "collections.OrderedDict": lambda: OrderedDict(),  # noqa: PLW0108: the class itself takes arguments  # noqa: PLW0108: the class itself takes arguments
+    "collections.OrderedDict": lambda: OrderedDict([]),
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +26,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
     for row in rows:
         table.add_row(*row)
     # Where nobody watches (a pipe, a file), lines are as long as they need to be.
-    width = None if sys.stdout.isatty() else 200
+    width = None if sys.stdout.isatty() else 100_000
     Console(width=width, markup=False, highlight=False).print(table)
 
 
@@ -36,13 +35,12 @@ def show_summary(summary: Summary) -> None:
     from kgeval.metrics.summary import number
 
     if summary.by:
-        frame = summary.to_pandas()
-        names = [column for column in frame.columns if column not in summary.by]
+        names = list(summary.groups[0].values) if summary.groups else []
         rows = [
-            [*(str(row[key]) for key in summary.by), *(_cell(row[name]) for name in names)]
-            for _, row in frame.iterrows()
+            [*(str(group.key[key]) for key in summary.by), *(number(group.values[name]) for name in names)]
+            for group in summary.groups
         ]
-        show_table([*summary.by, *names], rows, right=len(summary.by))
+        show_table([*summary.by, *map(str, names)], rows, right=len(summary.by))
         return
     (group,) = summary.groups
     sides = list(dict.fromkeys(str(name.side) for name in group.values))
@@ -50,12 +48,6 @@ def show_summary(summary: Summary) -> None:
         [base, *("" if side not in values else number(values[side]) for side in sides)] for base, values in group.rows()
     ]
     show_table(["", *sides], rows, right=1)
-
-
-def _cell(value: Any) -> str:
-    from kgeval.metrics.summary import number
-
-    return number(None if value is None or isnan(value) else float(value))
 
 
 def show_notes(notes: Iterable[str]) -> None:

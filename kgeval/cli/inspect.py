@@ -46,10 +46,16 @@ def _run(folder: Path) -> dict[str, Any]:
     from kgeval.runs.directory import MANIFEST, METRICS
 
     try:
-        manifest, metrics = (json.loads((folder / name).read_text("utf-8")) for name in (MANIFEST, METRICS))
-    except (OSError, ValueError) as error:
+        manifest, metrics = (
+            json.loads((folder / name).read_text("utf-8"), parse_constant=_refuse) for name in (MANIFEST, METRICS)
+        )
+        return {**manifest, "metrics": metrics.get("metrics", {})}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{str(folder)!r}: its {MANIFEST} or {METRICS} cannot be read ({error}).") from error
-    return {**manifest, "metrics": metrics.get("metrics", {})}
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _dataset(path: str) -> dict[str, Any]:

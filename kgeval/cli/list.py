@@ -71,10 +71,11 @@ def _corruptions() -> Listing:
     from kgeval.corruption import GENERATORS
 
     columns = ["kind", "what it does", "options"]
-    return columns, [
-        [kind, (generator.__doc__ or "").strip().splitlines()[0], ", ".join(set(generator.model_fields) - {"kind"})]
-        for kind, generator in GENERATORS.items()
-    ]
+    rows = []
+    for kind, generator in GENERATORS.items():
+        summary = (generator.__doc__ or "").strip().splitlines()[0]
+        rows.append([kind, summary, ", ".join(name for name in generator.model_fields if name != "kind")])
+    return columns, rows
 
 
 def _datasets() -> Listing:

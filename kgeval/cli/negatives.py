@@ -35,13 +35,14 @@ def command(
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
     from kgeval.corruption.negatives import negatives, write_negatives
     from kgeval.errors import InputError
+    from kgeval.graph.columns import is_there
     from kgeval.graph.layouts import load_dataset
     from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import check_corruption
 
     options = {key: value for key, value in given.items() if value is not None}
     generator = check_corruption({"kind": kind, **options})
-    if out.exists() and not force:
+    if is_there(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     written = write_negatives(out, negatives(load_dataset(dataset, layout=layout), generator, split=split))
     told = {"written": written, "path": str(out), "corruption": generator.model_dump()}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.options import JSON
+
+if TYPE_CHECKING:
+    from kgeval.runs.runner import Outcome
 
 
 @click.command("run")
@@ -26,36 +30,50 @@ def command(
     several models gives a directory for each of them, and one table.
     """
     from kgeval.cli.display import show_notes, watching
+    from kgeval.errors import ConfigError
+    from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import load_config
     from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
+    folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
+    if len(set(folders.values())) < len(folders):
+        raise ConfigError(
+            "two configurations would be written to one folder: run them one by one, or name their outputs."
+        )
+    told = {}
     for path, config in loaded.items():
-        folder = out or Path(config.output or Path("runs") / path.stem)
-        folder = folder / path.stem if out and len(configs) > 1 else folder
-        outcomes = run(config, folder, force=force, watch=watching)
-        _show({outcome.name or path.stem: outcome.table for outcome in outcomes}, config.resolved(), as_json=as_json)
+        outcomes = run(config, folders[path], force=force, watch=watching)
+        told[str(path)] = _content(outcomes)
+        if not as_json:
+            _show(outcomes)
         for outcome in outcomes:
             show_notes(outcome.table.notes)
             click.echo(f"Written to {outcome.folder}", err=True)
-
-
-def _show(tables, config, *, as_json: bool) -> None:  # type: ignore[no-untyped-def]
-    from kgeval.cli.display import show_summary, show_table
-    from kgeval.metrics.comparison import compare
-    from kgeval.metrics.summary import number, summarize
-    from kgeval.runs.directory import as_json as json_text
-
-    if len(tables) == 1:
-        (table,) = tables.values()
-        summary = summarize(table, config.metrics, ties=config.ties)
-        click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
-        return
-    comparison = compare(tables, config.metrics, ties=config.ties)
     if as_json:
-        click.echo(json_text(comparison.to_dict()), nl=False)
+        click.echo(json_text(told if len(told) > 1 else next(iter(told.values()))), nl=False)
+
+
+def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
+    if out is None:
+        return Path(output) if output else Path("runs") / config.stem
+    return out / config.stem if several else out
+
+
+def _content(outcomes: list[Outcome]) -> dict[str, Any]:
+    """The content of metrics.json; of several models, by their names."""
+    if len(outcomes) == 1:
+        return outcomes[0].summary.to_dict()
+    return {outcome.name: outcome.summary.to_dict() for outcome in outcomes}
+
+
+def _show(outcomes: list[Outcome]) -> None:
+    from kgeval.cli.display import show_summary, show_table
+    from kgeval.metrics.summary import number
+
+    if len(outcomes) == 1:
+        show_summary(outcomes[0].summary)
         return
-    frame = comparison.to_pandas()
-    names = [name for name in frame.columns if not name.startswith(("head.", "tail."))]
-    rows = [[str(model), *map(number, row[names])] for model, row in frame.iterrows()]
-    show_table(["model", *(name.removeprefix("both.") for name in names)], rows, right=1)
+    names = [name for name in outcomes[0].summary.groups[0].values if name.side == "both"]
+    rows = [[outcome.name, *(number(outcome.summary.groups[0].values[name]) for name in names)] for outcome in outcomes]
+    show_table(["model", *(name.base for name in names)], rows, right=1)

@@ -26,7 +26,7 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     >>> draw(3, 5, Rows.of([[1, 3]]), (0, 0), *one).row(0)
     array([0, 2, 4])
     """
-    left = size - avoid.lengths
+    count, left = min(count, size), size - avoid.lengths
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
     seed, side = map(np.uint64, key)
     _draw_rows((seed, side), size, (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids)

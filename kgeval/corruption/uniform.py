@@ -27,7 +27,7 @@ class Uniform(CorruptionGenerator):
     """
 
     kind: Literal["uniform"] = "uniform"
-    count: int = Field(ge=1)
+    count: int = Field(ge=1, lt=2**63)
     """entities per query"""
     seed: int = Field(0, ge=0, lt=2**63)
     allow_known: bool = False

@@ -73,7 +73,7 @@ def parse(text: str) -> MetricName:
 def _resolve(text: str, last: str) -> tuple[str, int]:
     for metric in metrics().values():
         for pattern in (f"{metric.name}@{{k}}" if metric.takes_k else metric.name, *metric.synonyms):
-            shape = re.escape(pattern).replace(r"\{k\}", r"([1-9]\d*)")
+            shape = re.escape(pattern).replace(r"\{k\}", r"([1-9][0-9]{0,17})")
             if match := re.fullmatch(shape, last):
                 return metric.name, int(match[1]) if match.groups() else 0
     stem, at, k = last.partition("@")

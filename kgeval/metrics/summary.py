@@ -182,7 +182,7 @@ def _divide(table: RankColumns, by: tuple[str, ...]) -> Iterator[tuple[dict[str,
     if not by:
         yield {}, np.ones(len(table.column("side")), np.bool_)
         return
-    codes = np.stack([np.unique(value.astype(str), return_inverse=True)[1] for value in values], axis=1)
+    codes = np.stack([np.unique(value, return_inverse=True)[1] for value in values], axis=1)
     groups, first, owners = np.unique(codes, axis=0, return_index=True, return_inverse=True)
     for index in range(len(groups)):
         key = {name: _plain(value[first[index]]) for name, value in zip(by, values, strict=True)}
@@ -238,4 +238,5 @@ def number(value: float | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    plain = value.item() if isinstance(value, np.generic) else value
+    return str(plain) if isinstance(plain, float) and not np.isfinite(plain) else plain

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from kgeval.arrays import BoolArray
 from kgeval.atomic import replacing
 from kgeval.errors import TableError, did_you_mean
+from kgeval.graph.triples import SIDES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +134,35 @@ class RankTable:
             raise TableError(f"no such file {str(path)!r}.") from error
         except (pa.ArrowException, OSError, ValueError) as error:
             raise TableError(f"{path}: not a readable rank table ({str(error).splitlines()[0]}).") from error
-        return cls(data, about.get("split", "test"), tuple(about.get("notes", ())))
+        notes = about.get("notes", []) if isinstance(about, dict) else None
+        if not isinstance(notes, list) or not isinstance(about.get("split", ""), str):
+            raise TableError(f"{path}: not a readable rank table (its metadata are not kgeval's).")
+        table = cls(data, about.get("split", "test"), tuple(map(str, notes)))
+        try:
+            table.refuse_nonsense()
+        except TableError as error:
+            raise TableError(f"{path}: {error}") from error
+        return table
+
+    def refuse_nonsense(self) -> None:
+        """Refuse empty cells, counts that cannot be, and sides that there are not.
+
+        Raises
+        ------
+        TableError
+            with the column or row
+        """
+        for name in SCHEMA.names:
+            if name != "score" and not name.endswith("_label") and self.data.column(name).null_count:
+                raise TableError(f"the column {name} has empty cells.")
+        for prefix in ("", "raw_"):
+            greater, tied, candidates = (self.column(prefix + name) for name in ("greater", "tied", "candidates"))
+            wrong = (greater < 0) | (tied < 0) | (candidates < 1) | (greater >= candidates - tied)
+            if wrong.any():
+                raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts cannot be.")
+        for side in np.unique(self.column("side").astype(str)):
+            if side not in SIDES:
+                raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, SIDES)}")
 
     @classmethod
     def concat(cls, tables: Sequence[RankTable]) -> RankTable:

@@ -23,12 +23,21 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+def _or_text(schema: dict[str, Any]) -> None:
+    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
+    block = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, block]
+
+
 def _is_folder(path: str) -> bool:
     return is_there(Path(path)) and Path(path).is_dir()
 
 
 class DatasetConfig(Part):
     """The graph: a folder, or a PyKEEN name. A bare string is either."""
+
+    model_config = ConfigDict(json_schema_extra=_or_text)
 
     path: str | None = None
     """a folder in any known layout"""
@@ -62,6 +71,8 @@ class DatasetConfig(Part):
 
 class CheckpointConfig(Part):
     """A model that was trained elsewhere. A bare string is its path."""
+
+    model_config = ConfigDict(json_schema_extra=_or_text)
 
     kind: Literal["checkpoint"] = "checkpoint"
     path: str
@@ -143,6 +154,21 @@ class RunConfig(Part):
             value["model"] = {"path": value["model"]}
         if isinstance(value.get("models"), dict):
             value["models"] = {k: {"path": v} if isinstance(v, str) else v for k, v in value["models"].items()}
+        return value
+
+    @field_validator("models")
+    @classmethod
+    def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        for name in value or ():
+            if name in {"", ".", ".."} or set(name) & set("/\\\0"):
+                raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r}")
+        return value
+
+    @field_validator("output")
+    @classmethod
+    def _some_path(cls, value: str | None) -> str | None:
+        if value is not None and "\0" in value:
+            raise ValueError("a path has no null byte")
         return value
 
     @field_validator("protocol")

@@ -57,7 +57,10 @@ def write_run(
     folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, summary: Summary
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
-    (folder / MANIFEST).unlink(missing_ok=True)
+    try:
+        (folder / MANIFEST).unlink(missing_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot replace {str(folder / MANIFEST)!r}: {error.strerror}.") from error
     table.to_parquet(folder / RANKS)
     write_text(folder / METRICS, as_json(summary.to_dict()))
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
@@ -73,7 +76,7 @@ def read_ranks(path: Path) -> RankTable:
         if there are none
     """
     if not is_there(path):
-        raise InputError(f"no such run {str(path)!r}. {nearby(path)}".strip())
+        raise InputError(f"no such file {str(path)[:200]!r}. {nearby(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)

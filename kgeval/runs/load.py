@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from kgeval.corruption import Corruption, CorruptionGenerator
+from kgeval.corruption import GENERATORS, Corruption, CorruptionGenerator
 from kgeval.errors import ConfigError, did_you_mean
 from kgeval.graph.columns import is_there, nearby
 from kgeval.runs.config import RunConfig
@@ -29,12 +29,12 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
         raise ConfigError(f"no such configuration file {str(path)!r}. {nearby(path)}".strip())
     try:
         text = path.read_text(encoding="utf-8")
-        root, content = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        content = read_yaml(text)
+        lines = _lines(yaml.compose(text, yaml.SafeLoader))
+    except ValueError as error:
         raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}.")
-    lines = _lines(root)
     for override in overrides:
         lines[_override(content, override)] = "--set"
     return check(content, str(path), lines)
@@ -67,7 +67,7 @@ def check_corruption(content: dict[str, Any]) -> CorruptionGenerator:
     try:
         generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(content)
     except ValidationError as error:
-        problems = [_problem(item, content, {}) for item in error.errors()]
+        problems = [_problem(item, content, {}, Corruption) for item in error.errors()]
         raise ConfigError("\n  ".join(["corruption:", *problems])) from error
     return generator
 
@@ -75,8 +75,13 @@ def check_corruption(content: dict[str, Any]) -> CorruptionGenerator:
 def _lines(root: yaml.Node | None) -> dict[Location, str]:
     """Map the place of every value to the line that it stands in."""
     lines: dict[Location, str] = {}
+    seen: set[int] = set()
 
     def walk(node: yaml.Node | None, place: Location) -> None:
+        # An alias stands for a block that was seen already: following them all could multiply without end.
+        if id(node) in seen:
+            return
+        seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 here: Location = (*place, key.value)
@@ -115,25 +120,48 @@ def parse_value(text: str, where: str) -> Any:
         if it is no YAML
     """
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return read_yaml(text)
+    except ValueError as error:
         raise ConfigError(f"{where}: the value is not readable YAML.") from error
 
 
-def _problem(item: Any, content: Any, lines: dict[Location, str]) -> str:
+def read_yaml(text: str) -> Any:
+    """Read YAML.
+
+    Raises
+    ------
+    ValueError
+        if it is not readable, for whichever of the library's many reasons
+    """
+    try:
+        return yaml.safe_load(text)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+
+
+def _problem(item: Any, content: Any, lines: dict[Location, str], root: Any = RunConfig) -> str:
     """Say one of pydantic's complaints: path, what, line, nearest valid name."""
     location = _in_content(item["loc"], content)
     missing = item["type"] == "missing"
-    line = lines.get(location[:-1] if missing else location, "")
-    message, hint = _said(item, location, content)
+    line = _line(location[:-1] if missing else location, lines)
+    message, hint = _said(item, location, content, root)
     where = ".".join(map(str, location)) or "configuration"
     return f"{where}: {message}{f' ({line})' if line else ''}. {hint}".rstrip()
 
 
-def _said(item: Any, location: Location, content: Any) -> tuple[str, str]:
+def _line(location: Location, lines: dict[Location, str]) -> str:
+    """Tell where a value was said: in its line, or that of the nearest block around it, or by an override."""
+    around = [lines[location[:depth]] for depth in range(len(location), 0, -1) if location[:depth] in lines]
+    overridden = any(said == "--set" and place[: len(location)] == location for place, said in lines.items())
+    if "--set" in around or (location and location not in lines and overridden):
+        return "--set"
+    return around[0] if around else ""
+
+
+def _said(item: Any, location: Location, content: Any, root: Any) -> tuple[str, str]:
     given, context = item["input"], item.get("ctx", {})
     if item["type"] == "extra_forbidden":
-        return f"unknown key {location[-1]!r}", did_you_mean(str(location[-1]), _keys(location[:-1], content))
+        return f"unknown key {location[-1]!r}", did_you_mean(str(location[-1]), _keys(location[:-1], content, root))
     if item["type"] == "missing":
         return "missing", ""
     if item["type"] == "literal_error":
@@ -143,6 +171,7 @@ def _said(item: Any, location: Location, content: Any) -> tuple[str, str]:
         choices = context.get("expected_tags", "").replace("'", "").split(", ")
         kind = context.get("tag")
         said = f"unknown kind {kind!r}" if kind else "the key 'kind' is missing"
+        choices = choices if choices[0] else list(GENERATORS)
         return said, did_you_mean(str(kind or ""), choices)
     if item["type"] == "value_error":
         message, _, hint = str(context["error"]).rstrip(".").partition(". ")
@@ -153,7 +182,9 @@ def _said(item: Any, location: Location, content: Any) -> tuple[str, str]:
 
 def _in_content(location: Iterable[str | int], content: Any) -> Location:
     """Leave out of a location what pydantic adds for itself: the tags of unions."""
-    *inner, last = location
+    if not (whole := tuple(location)):
+        return ()
+    *inner, last = whole
     place: Any = content
     kept: list[str | int] = []
     for step in inner:
@@ -173,9 +204,9 @@ def _step(place: Any, step: str | int) -> Any:
     return None
 
 
-def _keys(location: Location, content: Any) -> list[str]:
+def _keys(location: Location, content: Any, root: Any) -> list[str]:
     """The valid keys of the block at a location."""
-    model: type[BaseModel] = RunConfig
+    model: type[BaseModel] = _block(root, content) or RunConfig
     place = content
     for step in location:
         place = _step(place, step)

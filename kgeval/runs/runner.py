@@ -92,7 +92,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
 def _run_model(
     config: RunConfig, name: str, dataset: Dataset, folder: Path | None, clock: Clock, watch: Watch
 ) -> Outcome:
-    job = config.jobs[name]
+    job, clock = config.jobs[name], Clock(dict(clock.seconds))
     with clock.time("train" if isinstance(job, TrainingConfig) else "load model"):
         scorer = _scorer(job, dataset, config, folder)
     tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
