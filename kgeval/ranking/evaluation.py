@@ -72,19 +72,19 @@ class Evaluation(BaseModel):
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
-        def contest(rows: IntArray) -> Contest:
+        def contest(rows: IntArray, competing: BoolArray) -> Contest:
             queries = Queries.of(Triples(dataset.split(self.split).ids[rows]), side)
             candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
-            return Contest.of(queries, candidates.among(scorer.entity_rows >= 0), facts.rows(queries))
+            return Contest.of(queries, candidates.among(competing), facts.rows(queries))
 
         ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
-        seen = contest(ranked)
+        seen = contest(ranked, scorer.entity_rows >= 0)
         try:
             parts = [_table(dataset, self.split, ranked[seen.queries.triples], side, engine.rank(scorer, seen))]
         except UndefinedScore as error:
             raise ScoreError(_undefined(error, dataset)) from error
         if self.unseen == "worst" and len(unseen):
-            lost = contest(unseen)
+            lost = contest(unseen, np.ones(len(dataset.entities), np.bool_))
             parts.append(_table(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
         return RankTable(data, self.split, seen.candidates.notes)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints import Checkpoint, read_checkpoint
+from kgeval.corruption import FromFile
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
@@ -127,8 +128,10 @@ def _manifest(
     config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable, clock: Clock
 ) -> dict[str, Any]:
     described = scorer.describe() if isinstance(scorer, Checkpoint) else {"live": type(scorer).__name__}
-    read = (*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ()))
-    seeds = {"corruption": getattr(config.evaluation.corruption, "seed", None)}
+    corruption = config.evaluation.corruption
+    read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ())]
+    read += [Path(corruption.path)] if isinstance(corruption, FromFile) else []
+    seeds = {"corruption": getattr(corruption, "seed", None)}
     if isinstance(config.model, TrainingConfig):
         seeds["training"] = config.model.random_seed
     return {
@@ -140,6 +143,7 @@ def _manifest(
             "relations": len(dataset.relations),
             "triples": {split: len(triples) for split, triples in dataset.splits.items()},
             "repeated": dict(dataset.repeated),
+            "sha256": dataset.sha256(),
         },
         "model": described,
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},

@@ -127,7 +127,10 @@ def _match(dataset: Dataset, ours: Vocabulary, theirs: Vocabulary | None, size: 
                 f"no {ours.kind} label of the model occurs in dataset {dataset.name}: the model has {theirs[0]!r}, "
                 f"the dataset {ours[0]!r}. Is it the right dataset?"
             )
-        return _Match(rows)
+        unknown = int((rows < 0).sum())
+        note = f"{unknown} of the {len(ours)} {ours.kind} labels of {dataset.name} are unknown to the model"
+        note += " and compete with no answer." if ours.kind == "entity" else "."
+        return _Match(rows, (note,) if unknown else ())
     if size == len(ours):
         return _Match(np.arange(size))
     if size == _in_train(dataset, ours):

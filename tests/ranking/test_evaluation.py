@@ -66,8 +66,12 @@ def test_unseen_triples_are_left_out_or_last():
     assert (last.column("tied") == 0).all()
     seen = worst.where(~unseen[worst.column("triple")])
     assert seen.to_pandas()["greater"].tolist() == dropped.to_pandas()["greater"].tolist()
-    assert "left out" in dropped.notes[0]
-    assert "ranked last" in worst.notes[0]
+    assert (last.column("raw_candidates") == 30).all()
+    assert (
+        dropped.notes[0] == "3 of the 30 entity labels of random are unknown to the model and compete with no answer."
+    )
+    assert "left out" in dropped.notes[1]
+    assert "ranked last" in worst.notes[1]
 
 
 def test_models_without_labels_must_have_as_many_ids():
