@@ -20,6 +20,7 @@ from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
 from kgeval.ranking.plan import Plan, slices
 from kgeval.scorers.base import Scorer, VectorScorer
+from kgeval.scorers.similarity import LANES
 
 NaNPolicy = Literal["error", "worst"]
 
@@ -71,7 +72,9 @@ class Engine:
             plan = self._plan_vectors(scorer, contest)
             rank_part = partial(self._rank_vectors, scorer, step=plan.candidates)
         else:
-            plan = Plan.for_scores(int(contest.widths.max(initial=1)), self.batch_size)
+            # Canonical scores of whole blocks are summed in lanes, each as large as the block.
+            lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
+            plan = Plan.for_scores(lanes * int(contest.widths.max(initial=1)), self.batch_size)
             rank_part = partial(self._rank_scores, scorer)
         tallies = []
         for block in slices(len(contest.queries), plan.queries):

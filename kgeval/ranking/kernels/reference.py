@@ -30,9 +30,8 @@ class ReferenceKernel:
     def count_vectors(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
         """Count a chunk of shared candidates into the tally."""
         vectors = np.asarray(offered.vectors, np.float64)
-        similarities = canonical(asked.similarity, asked.vectors[:, None, :], vectors)
-        scores = similarities + offered.biases + asked.offsets[:, None]
-        for query, row in enumerate(scores):
+        for query, vector in enumerate(asked.vectors):
+            row = canonical(asked.similarity, vector[None, :], vectors) + offered.biases + asked.offsets[query]
             _count_row(query, row, first, tally)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
