@@ -63,6 +63,18 @@ def test_counts_are_the_references_on_drawn_vectors(similarity, precision, entit
     assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected)
 
 
+@pytest.mark.parametrize("bias", [5.0, -5.0, 1e20, -1e20, 1e300, -1e300, np.inf, -np.inf])
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bias, monkeypatch):
+    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)  # chunks of 64 candidates
+    rng = np.random.default_rng(4)
+    scorer = Vectors(similarity, entities=120, dim=4)
+    scorer.entity, scorer.bias = rng.normal(size=(120, 4)), np.where(np.arange(120) < 64, 0.0, bias)
+    expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
+    for precision in PRECISIONS:
+        assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected), precision
+
+
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("dim", [2, 64, 400])
@@ -72,8 +84,8 @@ def test_no_statistic_leaves_its_limits(dim, similarity, precision):
     queries = rng.normal(size=(40, dim)) * 10.0 ** rng.integers(-3, 4, (40, 1))
     entities = rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))
     asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, np.zeros(90))
-    made = screen(asked, offered, precision)
     scores = canonical(similarity, queries[:, None], entities) + asked.offsets[:, None]
+    made = screen(asked, offered, scores, precision)
     statistics = np.array(made.statistics(slice(0, 40)))
     for column, candidate in enumerate(made.order):
         limits = made.limits(scores[:, candidate], np.arange(40))

@@ -40,7 +40,7 @@ class ScreenedKernel(CompiledKernel):
 
     def count_vectors(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
         """Count a chunk of shared candidates into the tally."""
-        made = None if self._precision is None else screen(asked, offered, self._precision)
+        made = None if self._precision is None else screen(asked, offered, tally.thresholds, self._precision)
         if made is None:
             super().count_vectors(asked, offered, first, tally)
             return

@@ -3,7 +3,7 @@
 A screen turns "the candidate is above the answer" into "a statistic is above a limit":
 
 dot              q·e + bias        > x
-l2               q·e − ‖e‖²/2      > (‖q‖² − x²)/2
+l2               q·e − ‖e‖²/2      > (‖q‖² + x|x|)/2
 l1, modulus      −distance         > x                with x the answer's score without the query's offset
 
 The statistic comes in low precision. Two limits, above and below x by a proven bound on the error, enclose what remains
@@ -134,7 +134,8 @@ class DotScreen(Screen):
         given = np.abs(answers) + np.abs(offsets)
         if self.asked.similarity == "l2":
             size = given * given + (norms + self._norms[-1]) ** 2
-            scores = 0.5 * (norms * norms - scores * scores)
+            # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
+            scores = 0.5 * (norms * norms + scores * np.abs(scores))
         else:
             size = given + norms * self._norms[-1] + np.abs(self._added).max()
         return scores, (2 * self.asked.vectors.shape[1] + 64) * U64 * size
@@ -201,12 +202,15 @@ class DistanceScreen(Screen):
         return _outwards(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
 
 
-def screen(asked: Asked, offered: Offered, precision: Precision) -> Screen | None:
+def screen(asked: Asked, offered: Offered, answers: Float64Array, precision: Precision) -> Screen | None:
     """Choose the screen for a chunk; none where no bound holds (huge, infinite or undefined numbers)."""
     arrays = (asked.vectors, asked.offsets, offered.vectors, offered.biases)
     # NaN stays NaN through these maxima, and is not below anything.
     largest = np.max([np.abs(array).max(initial=0.0) for array in arrays])
     if not largest * asked.vectors.shape[1] < LARGEST:
+        return None
+    # An answer may owe its score to a bias in another chunk, so its size is asked for by itself.
+    if not np.abs(answers).max(initial=0.0) < (LARGEST**2 if asked.similarity == "dot" else LARGEST):
         return None
     biased = bool(offered.biases.any())
     if asked.similarity == "dot":
