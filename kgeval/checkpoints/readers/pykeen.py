@@ -84,6 +84,8 @@ class Parts:
     """float[entity, width]; PyKEEN stores complex vectors interleaved: re, im, re, im, …"""
     relation: FloatArray
     """float[relation, width], inverse relations last"""
+    inverse: bool
+    """whether there are inverse relations, so that only tails are ever asked for"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -122,9 +124,10 @@ def _family(model: Module) -> tuple[str, Family]:
         asked = model.class_name if model.class_name == name else f"{model.class_name} ({name})"
         raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(FAMILIES)}.")
     entity, relation = _representation(model, "entity"), _representation(model, "relation")
-    if model.state.get("use_inverse_triples"):
+    inverse = bool(model.state.get("use_inverse_triples"))
+    if inverse:
         relation = np.concatenate([relation[0::2], relation[1::2]])
-    return name, FAMILIES[name](Parts(interaction or model, entity, relation))
+    return name, FAMILIES[name](Parts(interaction or model, entity, relation, inverse))
 
 
 def _representation(model: Module, kind: str) -> FloatArray:
@@ -159,6 +162,11 @@ def _rotate(parts: Parts) -> Family:
     _refuse_power_norm(parts)
     norm = parts.interaction.state.get("p", 2)
     arrays = {"entity": from_interleaved(parts.entity), "relation": from_interleaved(parts.relation)}
+    real, imaginary = np.split(arrays["relation"].astype(np.float64), 2, axis=1)
+    if not parts.inverse and np.abs(np.hypot(real, imaginary) - 1).max(initial=0.0) > 1e-3:
+        raise NoFormula(
+            "its relations are no rotations (their moduli are not 1), so heads cannot be found by turning back."
+        )
     return RotatE.build(arrays, {"norm": norm})
 
 
