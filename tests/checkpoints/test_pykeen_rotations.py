@@ -28,5 +28,5 @@ def test_only_tails_can_do_without_rotations(tmp_path, inverse):
     if inverse:
         assert load_checkpoint(tmp_path).num_relations == 55
         return
-    with pytest.raises(NoFormula, match="its relations are no rotations.*Evaluate the live model instead"):
+    with pytest.raises(NoFormula, match=r"its relations are no rotations.*Evaluate the live model instead"):
         load_checkpoint(tmp_path)
