@@ -144,8 +144,9 @@ class Dataset:
 def _check_ids(where: str, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
     for column, labels in enumerate((entities, relations, entities)):
         values = triples.ids[:, column]
-        if values.size and values.max() >= len(labels):
-            row = int(np.argmax(values >= len(labels)))
+        wrong = (values < 0) | (values >= len(labels))
+        if wrong.any():
+            row = int(np.argmax(wrong))
             raise DatasetError(
                 f"{where}: triple {row} names {labels.kind} id {values[row]}, but there are {len(labels)} of them."
             )

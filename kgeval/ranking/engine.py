@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.corruption.candidates import SharedCandidates
 from kgeval.errors import ScoreError
 from kgeval.graph.queries import Queries
@@ -91,8 +91,13 @@ class Engine:
 
     def _rank_vectors(self, scorer: VectorScorer, contest: Contest, step: int) -> Tally:
         queries, candidates = contest.queries, contest.candidates
-        asked = Asked(scorer.similarity, scorer.query_vectors(queries), scorer.query_offsets(queries))
+        asked = _asked(scorer, queries)
         answers = _offered(scorer, queries.side, queries.answers)
+        if asked.vectors.shape[1] != answers.vectors.shape[1]:
+            widths = f"{asked.vectors.shape[1]} and {answers.vectors.shape[1]}"
+            raise ScoreError(
+                f"the scorer's query and entity vectors are {widths} wide; they must be as wide as each other."
+            )
         tally = Tally.zero(contest, self.kernel.pairs(asked, answers, queries.offsets))
         if isinstance(candidates, SharedCandidates):
             for chunk in slices(len(candidates.ids), step):
@@ -143,8 +148,26 @@ class Engine:
             raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
 
 
+def _asked(scorer: VectorScorer, queries: Queries) -> Asked:
+    # The error bounds hold for float64 queries, whatever precision a scorer returns.
+    vectors = np.asarray(scorer.query_vectors(queries), np.float64)
+    offsets = np.asarray(scorer.query_offsets(queries), np.float64)
+    _refuse_shapes("query", len(queries), vectors, offsets)
+    return Asked(scorer.similarity, vectors, offsets)
+
+
 def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
-    return Offered(scorer.entity_vectors(side, ids), scorer.entity_biases(side, ids))
+    vectors = np.asarray(scorer.entity_vectors(side, ids))
+    biases = np.asarray(scorer.entity_biases(side, ids), np.float64)
+    _refuse_shapes("entity", len(ids), vectors, biases)
+    # numba has no float16; float32 holds each of its values exactly.
+    return Offered(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
+
+
+def _refuse_shapes(kind: str, count: int, vectors: FloatArray, added: Float64Array) -> None:
+    if vectors.ndim != 2 or len(vectors) != count or added.shape != (count,):
+        found = f"{vectors.shape} and {added.shape}"
+        raise ScoreError(f"the scorer returned {kind} arrays of shape {found}, expected ({count}, dim) and ({count},).")
 
 
 def _columns(contest: Contest) -> tuple[IntArray, IntArray]:

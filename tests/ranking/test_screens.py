@@ -116,3 +116,17 @@ def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch
 
 def test_auto_decides_without_importing_torch():
     assert kernel("auto").work()["kernel"] in PRECISIONS
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_scorers_may_return_low_precision(similarity, dtype):
+    class Low(Vectors):
+        def query_vectors(self, queries):
+            return (super().query_vectors(queries) * 100).astype(dtype)
+
+    scorer = Low(similarity, entities=120, dim=8)
+    scorer.entity, scorer.bias = np.random.default_rng(0).normal(size=(120, 8)).astype(dtype), np.zeros(120)
+    expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
+    for name in [*PRECISIONS, "compiled"]:
+        assert evaluate(scorer, DATA, kernel=name).to_pandas().equals(expected), name
