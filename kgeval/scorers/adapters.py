@@ -15,6 +15,9 @@ from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Triples
 
+CALL = 2**17
+"""triples that a scoring function is asked for at a time: what it makes of each is its own affair, and may be large"""
+
 ScoreFunction = Callable[[IntArray, IntArray, IntArray], Any]
 
 
@@ -46,10 +49,14 @@ class CallableScorer:
         relations = np.broadcast_to(queries.relations[:, None], shape).ravel()
         others = np.broadcast_to(candidates, shape).ravel()
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
-        values = np.asarray(self.function(heads, relations, tails))
-        if values.size != len(others):
-            raise ScoreError(f"the scoring function returned {values.size} scores for {len(others)} triples.")
-        return values.reshape(shape)
+        parts = []
+        for start in range(0, len(others), CALL):
+            part = slice(start, start + CALL)
+            values = np.asarray(self.function(heads[part], relations[part], tails[part])).ravel()
+            if len(values) != len(others[part]):
+                raise ScoreError(f"the scoring function returned {len(values)} scores for {len(others[part])} triples.")
+            parts.append(values)
+        return np.concatenate(parts).reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,9 @@ import numpy as np
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.graph.queries import Queries
 
+CELLS = 2**18
+"""scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them"""
+
 
 @dataclass(frozen=True, eq=False)
 class PyKEENScorer:
@@ -37,14 +40,14 @@ class PyKEENScorer:
         """Score all entities, and take the candidates."""
         import torch
 
+        if queries.side == "tail":
+            batch, predict = np.stack([queries.anchors, queries.relations], axis=1), self.model.predict_t
+        else:
+            batch, predict = np.stack([queries.relations, queries.anchors], axis=1), self.model.predict_h
+        step = max(1, CELLS // max(self.num_entities, 1))
         with torch.inference_mode(), _evaluating(self.model):
-            if queries.side == "tail":
-                batch = np.stack([queries.anchors, queries.relations], axis=1)
-                scores = self.model.predict_t(torch.from_numpy(batch))
-            else:
-                batch = np.stack([queries.relations, queries.anchors], axis=1)
-                scores = self.model.predict_h(torch.from_numpy(batch))
-        rows = scores.cpu().numpy()
+            parts = [predict(torch.from_numpy(batch[i : i + step])).cpu() for i in range(0, len(batch), step)]
+        rows = torch.cat(parts).detach().numpy()
         picked = rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
         return np.asarray(picked)
 
