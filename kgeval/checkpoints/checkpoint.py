@@ -145,12 +145,6 @@ class Options:
         self.origins[name] = "option"
         return value if stored is None else stored
 
-    def rest(self) -> dict[str, Any]:
-        """Take all options that have not been asked for by name."""
-        rest, self._given = self._given, {}
-        self.origins.update(dict.fromkeys(rest, "option"))
-        return rest
-
     def refuse_unused(self, path: Path, known: list[str]) -> None:
         """Refuse options that the reader did not ask for.
 
