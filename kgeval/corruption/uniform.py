@@ -16,9 +16,10 @@ from kgeval.graph.triples import SIDES
 class Uniform(CorruptionGenerator):
     """Corrupt a triple with ``count`` entities, drawn without replacement.
 
-    The draw depends on (seed, side, anchor, relation) and the known answers it avoids, so batches, shards and the order of the triples change
-    nothing, and two models meet the same negatives. All answers of a query meet the same entities. A query with fewer
-    than ``count`` entities left gets those that are left, and the result says how many queries that were.
+    The draw depends on (seed, side, anchor, relation) and the known answers it avoids, so batches, shards and the
+    order of the triples change nothing, and two models meet the same negatives. All answers of a query meet the same
+    entities. A query with fewer than ``count`` entities left gets those that are left, and the result says how many
+    queries that were.
 
     Sampled metrics are not estimates of full ones: they depend on ``count`` (Krichene and Rendle, 2020).
 
