@@ -64,6 +64,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{file}: reciprocal={reciprocal!r}: expected true or false.")
     try:
         built = kind.build(stored.arrays, {key: value for key, value in chosen.items() if value is not None})
+        if not reciprocal:
+            built.refuse_heads()
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     return Checkpoint(
