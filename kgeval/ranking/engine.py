@@ -102,12 +102,11 @@ class Engine:
         if isinstance(candidates, SharedCandidates):
             for chunk in slices(len(candidates.ids), step):
                 offered = _offered(scorer, queries.side, candidates.ids[chunk])
-                self.kernel.count_vectors(asked, offered, chunk.start, tally)
+                self.kernel.count_shared(asked, offered, chunk.start, tally)
                 self._report(queries, chunk.start, chunk.stop, len(candidates.ids))
         else:
-            offered = _offered(scorer, queries.side, candidates.rows.ids)
-            scores = self.kernel.pairs(asked, offered, candidates.rows.offsets)
-            self.kernel.count_scores(scores, candidates.rows.offsets[:-1], tally)
+            offered, places = _offered_once(scorer, queries.side, candidates.rows.ids)
+            self.kernel.count_own(asked, offered, Rows(candidates.rows.offsets, places), tally)
             self._report(queries, 0, 1, 1)
         return tally
 
@@ -162,6 +161,16 @@ def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
     _refuse_shapes("entity", len(ids), vectors, biases)
     # numba has no float16; float32 holds each of its values exactly.
     return Offered(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
+
+
+def _offered_once(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[Offered, IntArray]:
+    """Fetch entities, each once where that is fewer; return the row of each."""
+    if len(ids) <= scorer.num_entities:
+        return _offered(scorer, side, ids), np.arange(len(ids))
+    met = np.zeros(ids.max() + 1, np.bool_)
+    met[ids] = True
+    once = np.flatnonzero(met)
+    return _offered(scorer, side, once), (np.cumsum(met) - 1)[ids]
 
 
 def _refuse_shapes(kind: str, count: int, vectors: FloatArray, added: Float64Array) -> None:

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.base import Asked, Offered
-from kgeval.ranking.kernels.screens import screen
+from kgeval.ranking.kernels.screened import ScreenedKernel
 from kgeval.scorers.similarity import canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
@@ -85,7 +85,7 @@ def test_no_statistic_leaves_its_limits(dim, similarity, precision):
     entities = rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))
     asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, np.zeros(90))
     scores = canonical(similarity, queries[:, None], entities) + asked.offsets[:, None]
-    made = screen(asked, offered, scores, precision)
+    made = ScreenedKernel(precision, block=40).screen(asked, offered, scores.ravel())
     statistics = np.array(made.statistics(slice(0, 40)))
     for column, candidate in enumerate(made.order):
         limits = made.limits(scores[:, candidate], np.arange(40))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.graph.rows import Rows
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.kernels.rounding import Precision, Rounded, norms_of, round_rows
 from kgeval.scorers.similarity import Similarity
 
 RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
@@ -26,6 +29,30 @@ class Asked:
     offsets: Float64Array
     """float64[query]"""
 
+    @cached_property
+    def norms(self) -> Float64Array:
+        """How large the vectors are, in the norm that their rounding is measured in; float64[query]."""
+        return norms_of(self.vectors, manhattan=_manhattan(self.similarity))
+
+    @cached_property
+    def float32(self) -> Rounded:
+        """The vectors in float32."""
+        return self._rounded("float32")
+
+    @cached_property
+    def bfloat16(self) -> Rounded:
+        """The vectors in bfloat16."""
+        return self._rounded("bfloat16")
+
+    def _rounded(self, precision: Precision) -> Rounded:
+        order = np.arange(len(self.vectors))
+        return round_rows(self.vectors, order, precision=precision, manhattan=_manhattan(self.similarity))
+
+
+def _manhattan(similarity: Similarity) -> bool:
+    """Whether errors add up as sums of absolute values, and not as Euclid's norm."""
+    return similarity in {"l1", "modulus"}
+
 
 @dataclass(frozen=True, eq=False)
 class Offered:
@@ -35,6 +62,11 @@ class Offered:
     """float[entity, dim], in the precision they are stored in"""
     biases: Float64Array
     """float64[entity]"""
+
+    @cached_property
+    def norms(self) -> Float64Array:
+        """Euclid's norms of the vectors; float64[entity]."""
+        return norms_of(self.vectors, manhattan=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +111,20 @@ class Kernel(Protocol):
         """Score ``offered[offsets[q] : offsets[q + 1]]`` canonically against query ``q``; float64[offered]."""
         ...
 
-    def count_vectors(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
         """Count a chunk of shared candidates, the first of which has position ``first``, into the tally."""
+        ...
+
+    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+        """Count each query's own candidates, a row of indices into ``offered``, into the tally."""
         ...
 
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
         """Count finished scores into the tally; those of query ``q`` begin at ``starts[q]``."""
         ...
+
+
+def count_pairs(kernel: Kernel, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+    """Count each query's own candidates by their canonical scores."""
+    laid_out = Offered(offered.vectors[own.ids], offered.biases[own.ids])
+    kernel.count_scores(kernel.pairs(asked, laid_out, own.offsets), own.offsets[:-1], tally)
