@@ -77,7 +77,7 @@ class FromFile(CorruptionGenerator):
         return ids
 
     def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
-        sides: npt.NDArray[np.str_] = np.asarray(column.cast(pa.string()).to_pylist(), np.str_)
+        sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
         wrong = ~np.isin(sides, SIDES)
         if wrong.any():
             row = int(np.argmax(wrong))

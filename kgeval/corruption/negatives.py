@@ -46,8 +46,12 @@ def negatives(
     Raises
     ------
     InputError
-        if the dataset, its split, a side or a filter split is unknown
+        if the dataset, its split, a side or a filter split is unknown, or the generator is none
     """
+    if not isinstance(generator, CorruptionGenerator):
+        raise InputError(
+            f"negatives are chosen by a generator such as kgeval.Uniform(count=100), not {generator!r:.60}."
+        )
     dataset = as_dataset(dataset)
     triples = dataset.split(split)
     named = _chosen("filter split", filter, SPLITS)
@@ -62,7 +66,7 @@ def negatives(
             yield _written(dataset, queries[block], _rows(candidates, block, len(queries)), known[block], generator)
 
 
-def write_negatives(path: Path, tables: Iterator[pa.Table]) -> int:
+def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     """Write negatives to ``.tsv`` (or ``.txt``) or ``.parquet``; a failed write leaves nothing behind.
 
     Returns
@@ -77,6 +81,7 @@ def write_negatives(path: Path, tables: Iterator[pa.Table]) -> int:
     RunError
         if the file cannot be written
     """
+    path = Path(path)
     writers = {".tsv": _LineWriter, ".txt": _LineWriter, ".parquet": pq.ParquetWriter}
     if path.suffix not in writers:
         raise InputError(f"{str(path)!r}: negatives are written as {', '.join(writers)}.")

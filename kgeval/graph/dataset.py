@@ -63,12 +63,16 @@ class Dataset:
         >>> len(data.train), len(data.valid), dict(data.repeated)
         (1, 0, {'train': 1})
         """
+        for kind, labels in (("entity", entities), ("relation", relations)):
+            if not isinstance(labels, Vocabulary):
+                raise DatasetError(f"{name}: {kind} labels are a Vocabulary, not {type(labels).__name__}.")
         for split in splits:
             if split not in SPLITS:
                 raise DatasetError(f"{name}: unknown split {split!r}. {did_you_mean(str(split), SPLITS)}")
-        for split, triples in splits.items():
+        parts = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
+        for split, triples in parts.items():
             check_ids(triples, entities, relations, partial("{}, split {}: triple {}".format, name, split))
-        kept = {split: splits.get(split, Triples.of([])).distinct() for split in SPLITS}
+        kept = {split: triples.distinct() for split, triples in parts.items()}
         return cls(
             name=name,
             entities=entities,

@@ -48,7 +48,7 @@ def columns(path: Path, names: Sequence[str]) -> list[str]:
     """
     folded = [_folded(name) for name in names]
     named = [ALIASES.get(name, name) for name in folded]
-    found = f"found the columns {', '.join(map(repr, names))}"
+    found = f"found the columns {', '.join(map(repr, names))}" if names else "found no columns"
     for name, count in Counter(named).items():
         if count > 1:
             same = " and ".join(repr(given) for given, mine in zip(names, named, strict=True) if mine == name)

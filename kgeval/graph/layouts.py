@@ -55,8 +55,8 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     >>> load_dataset("umls")
     Dataset(umls: 135 entities, 46 relations; triples: 5216 train, 652 valid, 661 test)
     """
-    if not isinstance(source, (str, os.PathLike)):
-        raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {type(source).__name__}.")
+    if not isinstance(source, (str, os.PathLike)) or source == "":
+        raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {source!r:.60}.")
     path = Path(source)
     if layout not in ("auto", PYKEEN, *layouts()):
         raise DatasetError(

@@ -23,18 +23,6 @@ WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 UNDECODED = re.compile("[\ud800-\udfff]")
 
 
-class Quoted(csv.excel):
-    """Rows whose cells may be quoted."""
-
-    strict = True
-
-
-class Plain(csv.excel):
-    """Rows whose cells stand as they are."""
-
-    quoting = csv.QUOTE_NONE
-
-
 def read_columns(path: Path, names: Sequence[str], *, skip: int = 0, kind: pa.DataType | None = None) -> pa.Table:
     """Read a delimited text file (``.gz`` too) in which every row has the named columns.
 
@@ -100,9 +88,8 @@ def rows(path: Path, skip: int = 0) -> Iterator[Row]:
     line = skip + 1
     try:
         with open_text(path) as text:
-            reader = csv.reader(islice(text, skip, None), Quoted if delimiter == "," else Plain, delimiter=delimiter)
-            for cells in reader:
-                row = Row(line, skip + reader.line_num, cells)
+            for end, cells in _cells(islice(text, skip, None), delimiter):
+                row = Row(line, skip + end, cells)
                 line = row.end + 1
                 if any(map(UNDECODED.search, cells)):
                     raise DatasetError(f"{path}, line {row.line}: not UTF-8 text. Convert the file to UTF-8.")
@@ -110,6 +97,18 @@ def rows(path: Path, skip: int = 0) -> Iterator[Row]:
                     yield row
     except csv.Error as error:
         raise DatasetError(f"{path}, line {line}: not a row of a text file ({error}).") from error
+
+
+def _cells(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line in which each row ends, from 1, with its cells: none for a blank line."""
+    if delimiter == ",":
+        reader = csv.reader(lines, strict=True)
+        for cells in reader:
+            yield reader.line_num, cells
+    else:
+        for number, line in enumerate(lines, 1):
+            text = line.rstrip("\r\n")
+            yield number, text.split(delimiter) if text else []
 
 
 def line_of(path: Path, row: int, skip: int = 0) -> int:

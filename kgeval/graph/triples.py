@@ -35,8 +35,8 @@ class Triples:
     """int64[triple, 3], columns head, relation, tail"""
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:
-        """Take rows of three ids.
+    def of(cls, rows: Triples | Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:
+        """Take rows of three ids; triples stay as they are.
 
         Raises
         ------
@@ -49,6 +49,8 @@ class Triples:
         Traceback (most recent call last):
         kgeval.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 has another length than row 0.
         """
+        if isinstance(rows, Triples):
+            return rows
         ids = _as_array(rows)
         if ids.shape in {(0,), (0, 3)}:
             return cls(np.empty((0, 3), np.int64))

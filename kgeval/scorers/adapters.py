@@ -85,6 +85,7 @@ class ScoreTable:
     tail: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "triples", Triples.of(self.triples))
         if self.head is None and self.tail is None:
             raise InputError("a score table needs the scores of heads or tails.")
         for side in SIDES:

@@ -62,7 +62,8 @@ def as_float64(scores: Any, source: str) -> Float64Array:
     kgeval.errors.ScoreError: the model gave the score 1152921504606846977, which float64 cannot hold exactly. ...
     """
     array = as_array(scores, source)
-    exact = array.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):  # a long double that overflows is found below
+        exact = array.astype(np.float64, copy=False)
     if rounded := _rounded(array, exact):
         raise ScoreError(
             f"{source} gave the score {rounded[0]}, which float64 cannot hold exactly. Give floats, or smaller numbers."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -85,6 +86,14 @@ def test_a_short_list_is_reported_and_not_padded():
     assert table.column("candidates").tolist() == full.column("candidates").tolist()
 
 
+@pytest.mark.parametrize("side", [["head"], 1, None, "Tail"], ids=repr)
+def test_sides_in_parquet_are_head_or_tail(tmp_path, side):
+    columns = {"head": ["e0000"], "relation": ["r00"], "tail": ["e0001"], "side": [side]}
+    pq.write_table(pa.table(columns), tmp_path / "negatives.parquet")
+    with pytest.raises(DatasetError, match="row 1: side"):
+        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(tmp_path / "negatives.parquet")))
+
+
 @pytest.mark.parametrize("ending", [".tsv", ".parquet"])
 @pytest.mark.parametrize("generator", [Uniform(count=4), Uniform(count=7, seed=9, allow_known=True)], ids=str)
 def test_written_negatives_read_back_to_the_same_ranks(tmp_path, generator, ending):
@@ -107,7 +116,7 @@ def test_all_negatives_read_back_to_the_same_filtered_ranks(tmp_path):
 
 def test_every_triple_and_side_gets_its_negatives(tmp_path):
     path = tmp_path / "negatives.parquet"
-    written = write_negatives(path, negatives(DATA, Uniform(count=4)))
+    written = write_negatives(str(path), negatives(DATA, Uniform(count=4)))
     frame = pq.read_table(path).to_pandas()
     assert written == len(frame) == len(DATA.test) * 2 * 4
     known = {DATA.triple(*row) for split in EVERYTHING for row in split.ids}

@@ -94,6 +94,23 @@ def test_there_may_be_no_triples(rows):
     assert Triples.of(rows).ids.shape == (0, 3)
 
 
+def test_splits_may_be_plain_rows():
+    labels = {"entities": Vocabulary(["a", "b"]), "relations": Vocabulary(["likes"], "relation")}
+    assert Dataset.build("tiny", {"test": [(0, 0, 1)]}, **labels).test.ids.tolist() == [[0, 0, 1]]
+    with pytest.raises(DatasetError, match="integer ids of shape"):
+        Dataset.build("tiny", {"test": [("a", "likes", "b")]}, **labels)
+
+
+def test_plain_lists_are_no_vocabularies():
+    with pytest.raises(DatasetError, match="tiny: relation labels are a Vocabulary, not list"):
+        Dataset.build("tiny", {}, entities=Vocabulary(["a"]), relations=["likes"])
+
+
+def test_negatives_need_a_generator(nations):
+    with pytest.raises(InputError, match=r"such as .*, not 'uniform'"):
+        next(negatives(nations, "uniform"))
+
+
 def test_a_split_that_there_is_not_is_refused():
     labels = {"entities": Vocabulary(["a"]), "relations": Vocabulary(["likes"], "relation")}
     with pytest.raises(DatasetError, match=r"tiny: unknown split 'tset'. Did you mean 'test'\?"):
@@ -126,9 +143,10 @@ def test_a_dataset_may_be_a_folder(tmp_path):
     ("given", "message"),
     [
         ("nation", "Did you mean 'nations'"),
-        (None, "a dataset is a folder or a PyKEEN name, not NoneType"),
-        (5, "a dataset is a folder or a PyKEEN name, not int"),
-        ([(0, 0, 1)], "a dataset is a folder or a PyKEEN name, not list"),
+        ("", "a dataset is a folder or a PyKEEN name, not ''"),
+        (None, "a dataset is a folder or a PyKEEN name, not None"),
+        (5, "a dataset is a folder or a PyKEEN name, not 5"),
+        ([(0, 0, 1)], r"a dataset is a folder or a PyKEEN name, not \[\(0, 0, 1\)\]"),
     ],
 )
 def test_what_is_no_dataset_is_refused(given, message):

@@ -71,6 +71,12 @@ def test_names_that_cannot_be_told_apart_are_refused(tmp_path, ending, header, m
     assert f"{path}: {message}" in str(caught.value)
 
 
+def test_parquet_without_columns_is_refused(tmp_path):
+    pq.write_table(pa.table({}), tmp_path / "triples.parquet")
+    with pytest.raises(DatasetError, match="no column is the head or the relation or the tail; found no columns"):
+        read_triples(tmp_path / "triples.parquet")
+
+
 def test_parquet_columns_without_meaning_are_refused(tmp_path):
     path = write(tmp_path / "triples.parquet", ["0", "1", "2"], ROWS)
     with pytest.raises(DatasetError, match=r"no column is the head or the relation or the tail; found .*'0', '1', '2'"):

@@ -29,7 +29,11 @@ FILES = {
         ("train2id.txt", "3\n0 0 0\n0 1 0\n", "train2id.txt: line 1 announces 3 rows, 2 follow"),
         ("train2id.txt", "1\n0 0 0\n0 1 0\n", "train2id.txt: line 1 announces 1 rows, 2 follow"),
         ("train2id.txt", "two\n0 0 0\n", "train2id.txt, line 1: expected the number of rows, found 'two'"),
-        ("entity2id.txt", "3\na\t0\nb\t1\nc\t1\n", "entity2id.txt, line 4: the id 1 is out of place"),
+        (
+            "entity2id.txt",
+            "3\na\t0\nb\t1\nc\t1\n",
+            "line 4: the id 1 is out of place: its 3 ids are not 0 to 2, each once",
+        ),
         ("entity2id.txt", "3\na\t0\nb\t7\nc\t1\n", "entity2id.txt, line 3: the id 7 is out of place"),
         ("entity2id.txt", "3\na\t0\nb\t-1\nc\t1\n", "entity2id.txt, line 3: the id -1 is out of place"),
         ("entity2id.txt", "3\na\t0\nb\tx\nc\t1\n", "entity2id.txt, line 3: an id is not a whole number"),

@@ -56,6 +56,12 @@ def test_quoted_line_ends_survive_arrows_blocks(tmp_path):
     assert triples(tmp_path / "triples.csv") == expected
 
 
+def test_labels_may_be_long_and_hold_nul(tmp_path):
+    expected = [("x" * 200_000, "likes\x00", "b")]
+    (tmp_path / "triples.tsv").write_text("\t".join(expected[0]))
+    assert triples(tmp_path / "triples.tsv") == expected
+
+
 LABELS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=8)
 
 

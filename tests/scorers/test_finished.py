@@ -40,7 +40,7 @@ def ranks(make):
     heads = np.stack([HASHES[t] for _, _, t in DATA.test.ids])
     scorers = {
         "callable": CallableScorer(lambda h, r, t: make(HASHES[h, t]), 30, 4),
-        "table": ScoreTable(DATA.test, head=make(heads), tail=make(tails)),
+        "table": ScoreTable(DATA.test.ids, head=make(heads), tail=make(tails)),
         "custom": Custom(make),
     }
     return {name: evaluate(scorer, DATA, sides=("tail",)).to_pandas() for name, scorer in scorers.items()}
@@ -108,6 +108,8 @@ def test_whatever_float64_does_not_hold_is_refused(make, message):
 def test_a_long_double_is_not_rounded():
     with pytest.raises(ScoreError, match="cannot hold exactly"):
         as_float64(np.array([1, np.nextafter(np.longdouble(1), 2)]), "the model")
+    with pytest.raises(ScoreError, match="cannot hold exactly"):
+        as_float64(np.array([np.longdouble(2) ** 2000]), "the model")
     special = np.array([np.nan, np.inf, -np.inf, 0.5], np.longdouble)
     np.testing.assert_array_equal(as_float64(special, "the model"), special.astype(np.float64))
 
