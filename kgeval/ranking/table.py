@@ -126,9 +126,7 @@ class RankTable:
             if the file is missing, damaged, or holds no rank table
         """
         try:
-            # The file alone: to read_table, a folder that is called key=value is a column.
-            with pq.ParquetFile(path) as file:
-                data = file.read()
+            data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
             about = json.loads((data.schema.metadata or {}).get(b"kgeval", b"{}"))
             data = data.select([name for name in SCHEMA.names if name in data.column_names])
             data = data.cast(pa.schema([SCHEMA.field(name) for name in data.column_names]))
