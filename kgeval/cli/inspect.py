@@ -30,7 +30,7 @@ def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
 def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats
-    from kgeval.graph.columns import is_there
+    from kgeval.paths import is_there
     from kgeval.runs.directory import is_run
 
     place = Path(path)

@@ -15,6 +15,9 @@ from kgeval.graph.rows import Rows
 class AllEntities(CorruptionGenerator):
     """Corrupt a triple with every entity of the graph.
 
+    Written down as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks are
+    others: known answers are no negatives, and are not written.
+
     >>> AllEntities()
     AllEntities(kind='all')
     """

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
-from kgeval.errors import DatasetError, did_you_mean
+from kgeval.errors import DatasetError, did_you_mean, nearest
 from kgeval.graph.columns import read_triples
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.headers import TRIPLE
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
@@ -33,7 +34,7 @@ class FromFile(CorruptionGenerator):
 
     kind: Literal["file"] = "file"
     path: str
-    """TSV, CSV or Parquet with the columns head, relation, tail and optionally side; a header names them"""
+    """text or Parquet with the columns head, relation, tail and optionally side: a header names them, in any order"""
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Collect the entities that the file's negatives propose for each query.
@@ -44,7 +45,8 @@ class FromFile(CorruptionGenerator):
             if the file is malformed, names an entity or relation that the dataset does not know, or fits no query
         """
         table = read_triples(Path(self.path))
-        negatives = Triples(np.stack([self._ids(table, column, dataset) for column in ("head", "relation", "tail")], 1))
+        self._refuse_misspelt_side(table.column_names)
+        negatives = Triples(np.stack([self._ids(table, column, dataset) for column in TRIPLE], 1))
         if "side" in table.column_names:
             negatives = Triples(negatives.ids[self._sides(table["side"]) == queries.side])
         # A negative completes its query just as a known triple does.
@@ -56,6 +58,12 @@ class FromFile(CorruptionGenerator):
             )
         note = f"{bare} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
         return QueryCandidates(rows, (note,) if bare else ())
+
+    def _refuse_misspelt_side(self, columns: list[str]) -> None:
+        """Without its side, a negative would silently belong to both."""
+        for name in columns:
+            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
+                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
 
     def _ids(self, table: pa.Table, column: str, dataset: Dataset) -> IntArray:
         labels: Vocabulary = dataset.relations if column == "relation" else dataset.entities
@@ -69,7 +77,7 @@ class FromFile(CorruptionGenerator):
         return ids
 
     def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
-        sides: npt.NDArray[np.str_] = np.asarray(column.cast(pa.string()).to_pylist(), np.str_)
+        sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
         wrong = ~np.isin(sides, SIDES)
         if wrong.any():
             row = int(np.argmax(wrong))

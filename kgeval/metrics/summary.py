@@ -116,7 +116,7 @@ class Summary:
 
 
 def summarize(
-    table: RankColumns, metrics: Sequence[str] = DEFAULT, *, by: Sequence[str] = (), ties: Ties = "realistic"
+    table: RankColumns, metrics: Sequence[str] = DEFAULT, *, by: str | Sequence[str] = (), ties: Ties = "realistic"
 ) -> Summary:
     """Compute metrics of a rank table.
 
@@ -128,7 +128,7 @@ def summarize(
         names ``[side.][ties.]name[@k]``; without a side, a metric is computed for every side of the table and for both
         pooled
     by
-        columns whose values divide the rows into groups, for example ``("relation",)``
+        the column, or columns, whose values divide the rows into groups, for example ``"relation"``
     ties
         the tie policy of metrics that name none
 
@@ -155,8 +155,9 @@ def summarize(
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
     ranks = Ranks(*(table.column(column) for column in ("greater", "tied", "candidates")))
-    groups = tuple(_group(key, rows, spelled, ranks, sides, ties) for key, rows in _divide(table, tuple(by)))
-    return Summary(table.split, ties, table.num_triples, groups, tuple(by))
+    columns = (by,) if isinstance(by, str) else tuple(by)
+    groups = tuple(_group(key, rows, spelled, ranks, sides, ties) for key, rows in _divide(table, columns))
+    return Summary(table.split, ties, table.num_triples, groups, columns)
 
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:

@@ -20,6 +20,7 @@ from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
 from kgeval.ranking.plan import Plan, slices
 from kgeval.scorers.base import Scorer, VectorScorer
+from kgeval.scorers.finished import as_float64
 from kgeval.scorers.similarity import LANES
 
 NaNPolicy = Literal["error", "worst"]
@@ -65,7 +66,7 @@ class Engine:
         UndefinedScore
             if a score is NaN and the policy is ``"error"``
         ScoreError
-            if the scorer returns an array of another shape
+            if the scorer returns an array of another shape, or what is no number
         """
         # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
         if isinstance(scorer, VectorScorer) and self.nan == "error":
@@ -114,12 +115,12 @@ class Engine:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
         ids, columns = _columns(contest)
         shape = (len(contest.queries), ids.shape[-1])
-        returned = np.asarray(scorer.scores(contest.queries, ids))
+        returned = as_float64(scorer.scores(contest.queries, ids), "the scorer")
         if returned.shape != shape:
             raise ScoreError(
                 f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
             )
-        scores: Float64Array = np.ascontiguousarray(returned, np.float64)
+        scores: Float64Array = np.ascontiguousarray(returned)
         if self.nan == "worst":
             scores = np.where(np.isnan(scores), -np.inf, scores)
         tally = Tally.zero(contest, scores[contest.queries.owners, columns])
@@ -143,7 +144,7 @@ class Engine:
             candidates = (
                 part.candidates.ids if isinstance(part.candidates, SharedCandidates) else part.candidates.rows.ids
             )
-            holes = np.isnan(scorer.scores(part.queries, candidates)[0])
+            holes = np.isnan(as_float64(scorer.scores(part.queries, candidates), "the scorer")[0])
             raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
 
 

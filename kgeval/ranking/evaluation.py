@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from kgeval.corruption import AllEntities, Corruption
 from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import KnownAnswers
+from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
@@ -52,8 +54,9 @@ class Evaluation(BaseModel):
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
 
-    def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> RankTable:
+    def __call__(self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None) -> RankTable:
         """Rank every triple of the split; see :func:`evaluate`."""
+        dataset = as_dataset(dataset)
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
         known = scorer.knows(triples)
@@ -105,11 +108,11 @@ class Evaluation(BaseModel):
 
 def evaluate(  # noqa: PLR0913
     model: Any,
-    dataset: Dataset,
+    dataset: Dataset | str | Path,
     *,
     split: Split = "test",
-    sides: Sequence[Side] = ("head", "tail"),
-    filter: Sequence[Split] = ("train", "valid", "test"),
+    sides: Side | Sequence[Side] = ("head", "tail"),
+    filter: Split | Sequence[Split] = ("train", "valid", "test"),
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
@@ -126,9 +129,9 @@ def evaluate(  # noqa: PLR0913
         a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
         ``f(heads, relations, tails) -> scores`` of equally long id arrays; higher is more plausible
     dataset
-        the graph
+        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it
     split, sides
-        which triples, and which of their sides are predicted
+        which triples, and which of their sides are predicted: one or both
     filter
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
         An empty filter is the raw setting; the raw counts are kept in any case
@@ -178,8 +181,8 @@ def evaluate(  # noqa: PLR0913
     """
     settings = Evaluation(
         split=split,
-        sides=tuple(sides),
-        filter=tuple(filter),
+        sides=(sides,) if isinstance(sides, str) else tuple(sides),
+        filter=(filter,) if isinstance(filter, str) else tuple(filter),
         corruption=corruption or AllEntities(),
         unseen=unseen,
         nan=nan,

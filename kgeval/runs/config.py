@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from kgeval.errors import InputError
-from kgeval.graph.columns import is_there, nearby
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks import Ties
+from kgeval.paths import is_there, nearby
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
 

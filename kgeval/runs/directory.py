@@ -18,8 +18,8 @@ import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
-from kgeval.graph.columns import is_there, nearby
 from kgeval.metrics.summary import Summary
+from kgeval.paths import is_there, nearby
 from kgeval.ranking.table import RankTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"

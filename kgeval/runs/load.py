@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kgeval.corruption import GENERATORS, Corruption, CorruptionGenerator
 from kgeval.errors import ConfigError, did_you_mean
-from kgeval.graph.columns import is_there, nearby
+from kgeval.paths import is_there, nearby
 from kgeval.runs.config import RunConfig
 
 Location = tuple[str | int, ...]

@@ -153,6 +153,18 @@ def test_bad_input_is_one_clear_message(refused, place, arguments, message):
     assert sorted(place.rglob("*")) == before
 
 
+def test_labels_that_hold_tabs_are_written_to_parquet_alone(refused, done, place):
+    for split in ("train", "test"):
+        (place / "graph" / f"{split}.txt").unlink()
+        (place / "graph" / f"{split}.csv").write_text('ant,eats,"b\tee"\nbee,eats,cat\n')
+    told = refused("negatives", "graph/", "--kind", "all", "--out", "n.tsv")
+    assert "the label 'b\\tee' holds a tab or a line end" in told
+    assert ".parquet" in told
+    assert not (place / "n.tsv").exists()
+    done("negatives", "graph/", "--kind", "all", "--out", "n.parquet")
+    assert any("b\tee" in row for row in rows(place / "n.parquet"))
+
+
 def test_options_of_another_kind_are_named_with_those_of_this_one(refused):
     told = refused("negatives", "graph/", "--kind", "uniform", "--count", 3, "--path", "x", "--out", "n.tsv")
     assert "'allow_known', 'count', 'kind', 'seed'" in told
