@@ -54,8 +54,10 @@ class Engine:
 
     kernel: Kernel
     nan: NaNPolicy = "error"
+    memory: int = 2**30
+    """bytes that the blocks may take"""
     batch_size: int | None = None
-    """queries in hand at a time; none: as many as fit"""
+    """queries whose finished scores are in hand at a time; none: as many as fit"""
     progress: Progress = lambda _: None
 
     def rank(self, scorer: Scorer | VectorScorer, contest: Contest) -> Ranked:
@@ -75,7 +77,7 @@ class Engine:
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
-            plan = Plan.for_scores(lanes * int(contest.widths.max(initial=1)), self.batch_size)
+            plan = Plan.for_scores(lanes * int(contest.widths.max(initial=1)), self.memory, self.batch_size)
             rank_part = partial(self._rank_scores, scorer)
         tallies = []
         for block in slices(len(contest.queries), plan.queries):
@@ -86,9 +88,10 @@ class Engine:
         return _joined(contest, tallies)
 
     def _plan_vectors(self, scorer: VectorScorer, contest: Contest) -> Plan:
-        dim = scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]).shape[1]
-        shared = isinstance(contest.candidates, SharedCandidates)
-        return Plan.for_vectors(dim, 1 if shared else int(contest.widths.max(initial=1)), self.batch_size)
+        dim = int(np.shape(scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]))[-1])
+        if isinstance(contest.candidates, SharedCandidates):
+            return Plan.for_shared(dim, self.memory)
+        return Plan.for_own(dim, int(contest.widths.max(initial=1)), scorer.num_entities, self.memory)
 
     def _rank_vectors(self, scorer: VectorScorer, contest: Contest, step: int) -> Tally:
         queries, candidates = contest.queries, contest.candidates

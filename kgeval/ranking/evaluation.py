@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ByteSize, ConfigDict, Field
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities, Corruption
@@ -24,6 +24,7 @@ from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
+from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.table import SCHEMA, RankTable
 from kgeval.scorers.alignment import Aligned, align
 
@@ -48,7 +49,9 @@ class Evaluation(BaseModel):
     nan: NaNPolicy = "error"
     """scores that are not a number: refuse, or take as the worst possible score"""
     batch_size: Annotated[int, Field(ge=1)] | None = None
-    """queries in hand at a time; by default as many as fit. It changes the speed, never a rank of a vector model"""
+    """queries whose scores are in hand at a time. It changes the speed, never a rank of a vector model"""
+    memory_limit: Annotated[ByteSize, Field(gt=0)] | None = None
+    """what the blocks of work may take, as "2GB" or bytes; by default a quarter of the free memory. Likewise"""
     threads: Annotated[int, Field(ge=1)] | None = None
     """threads of the counting loops; by default all cores"""
     kernel: KernelName = "auto"
@@ -61,7 +64,13 @@ class Evaluation(BaseModel):
         triples = dataset.split(self.split)
         known = scorer.knows(triples)
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
-        engine = Engine(kernel(self.kernel), self.nan, self.batch_size, progress or (lambda _: None))
+        engine = Engine(
+            kernel(self.kernel, block=self.batch_size or BLOCK),
+            self.nan,
+            self.memory_limit or free_memory() // SHARE,
+            self.batch_size,
+            progress or (lambda _: None),
+        )
         with _threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, known, side) for side in self.sides]
         notes += [note for part in parts for note in part.notes]
@@ -117,6 +126,7 @@ def evaluate(  # noqa: PLR0913
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
     batch_size: int | None = None,
+    memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
     progress: Progress | None = None,
@@ -141,8 +151,9 @@ def evaluate(  # noqa: PLR0913
         what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
     nan
         what to do with scores that are not a number: ``"error"``, or ``"worst"`` to take them as minus infinity
-    batch_size, threads, kernel
-        how the work is cut and done; no rank of a vector model depends on them
+    batch_size, memory_limit, threads, kernel
+        how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
+        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
     progress
         called with the number of (triple, side) tasks that were just ranked
 
@@ -187,6 +198,7 @@ def evaluate(  # noqa: PLR0913
         unseen=unseen,
         nan=nan,
         batch_size=batch_size,
+        memory_limit=memory_limit,  # type: ignore[arg-type]  # the model reads "2GB"
         threads=threads,
         kernel=kernel,
     )

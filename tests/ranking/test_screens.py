@@ -66,7 +66,7 @@ def test_counts_are_the_references_on_drawn_vectors(similarity, precision, entit
 @pytest.mark.parametrize("bias", [5.0, -5.0, 1e20, -1e20, 1e300, -1e300, np.inf, -np.inf])
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bias, monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)  # chunks of 64 candidates
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 64)
     rng = np.random.default_rng(4)
     scorer = Vectors(similarity, entities=120, dim=4)
     scorer.entity, scorer.bias = rng.normal(size=(120, 4)), np.where(np.arange(120) < 64, 0.0, bias)
@@ -106,7 +106,7 @@ def test_few_comparisons_stay_uncertain(precision):
 
 
 def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 8)
     scorer = Vectors("dot", entities=120, dim=8)
     scorer.entity, scorer.bias = np.ones((120, 8)), np.zeros(120)
     table = evaluate(scorer, DATA, kernel="bfloat16", batch_size=20)

@@ -14,6 +14,7 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
+from kgeval.checkpoints.mapping import map_large
 from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError, reason
@@ -111,8 +112,8 @@ def _read_safetensors(file: Path) -> Stored:
     try:
         with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
-            names = opened.keys()
-            tensors = {name: opened.get_tensor(name) for name in names}
+            mapped, names = map_large(file), opened.keys()
+            tensors = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -12,8 +12,12 @@ from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.graph.rows import Rows
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.kernels.rounding import Precision, Rounded, norms_of, round_rows
 from kgeval.scorers.similarity import Similarity
+
+if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
+    from kgeval.ranking.kernels.rounding import Rounded
+
+Precision = Literal["bfloat16", "float32"]
 
 RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
 """the columns of a tally"""
@@ -32,7 +36,9 @@ class Asked:
     @cached_property
     def norms(self) -> Float64Array:
         """How large the vectors are, in the norm that their rounding is measured in; float64[query]."""
-        return norms_of(self.vectors, manhattan=_manhattan(self.similarity))
+        from kgeval.ranking.kernels.rounding import norms_of
+
+        return norms_of(self.vectors, manhattan=self._manhattan)
 
     @cached_property
     def float32(self) -> Rounded:
@@ -45,13 +51,15 @@ class Asked:
         return self._rounded("bfloat16")
 
     def _rounded(self, precision: Precision) -> Rounded:
+        from kgeval.ranking.kernels.rounding import round_rows
+
         order = np.arange(len(self.vectors))
-        return round_rows(self.vectors, order, precision=precision, manhattan=_manhattan(self.similarity))
+        return round_rows(self.vectors, order, precision=precision, manhattan=self._manhattan)
 
-
-def _manhattan(similarity: Similarity) -> bool:
-    """Whether errors add up as sums of absolute values, and not as Euclid's norm."""
-    return similarity in {"l1", "modulus"}
+    @property
+    def _manhattan(self) -> bool:
+        """Whether errors add up as sums of absolute values, and not as Euclid's norm."""
+        return self.similarity in {"l1", "modulus"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +74,8 @@ class Offered:
     @cached_property
     def norms(self) -> Float64Array:
         """Euclid's norms of the vectors; float64[entity]."""
+        from kgeval.ranking.kernels.rounding import norms_of
+
         return norms_of(self.vectors, manhattan=False)
 
 

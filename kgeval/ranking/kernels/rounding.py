@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
-
-Precision = Literal["bfloat16", "float32"]
+from kgeval.ranking.kernels.base import Precision
 
 U32, U64 = 2.0**-24, 2.0**-53
 

@@ -14,21 +14,20 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.rows import Rows
-from kgeval.ranking.kernels.base import Asked, Offered, Tally
+from kgeval.ranking.kernels.base import Asked, Offered, Precision, Tally
 from kgeval.ranking.kernels.compiled import CompiledKernel, tasks_of
 from kgeval.ranking.kernels.counting import EXACT, NEAR, Chunk, count_rows, count_screened
 from kgeval.ranking.kernels.distances import Float32Distances
 from kgeval.ranking.kernels.near import pairs_of
 from kgeval.ranking.kernels.products import Bfloat16Products, Float32Products
-from kgeval.ranking.kernels.rounding import Precision
 from kgeval.ranking.kernels.screens import LARGEST, Screen
-from kgeval.ranking.plan import slices
+from kgeval.ranking.plan import BLOCK, slices
 
 
 class ScreenedKernel(CompiledKernel):
     """Screens rankings of vectors; finished scores are counted as the compiled kernel does."""
 
-    def __init__(self, precision: Precision, block: int = 256) -> None:
+    def __init__(self, precision: Precision, block: int = BLOCK) -> None:
         self.name: str = precision
         self._precision: Precision | None = precision
         self._block = block
