@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 
 from kgeval.errors import InputError
 from kgeval.graph.columns import is_there, nearby
-from kgeval.metrics.names import parse
+from kgeval.metrics.names import parse_for_ranks
 from kgeval.metrics.ranks import Ties
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
@@ -185,7 +185,7 @@ class RunConfig(Part):
         problems = []
         for name in value:
             try:
-                parse(name)
+                parse_for_ranks(name)
             except InputError as error:
                 problems.append(str(error))
         if problems:
