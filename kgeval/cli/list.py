@@ -29,14 +29,17 @@ def command(what: str, as_json: bool) -> None:
 def _metrics() -> Listing:
     from kgeval.metrics.metric import metrics
 
-    columns = ["name", "title", "formula", "range", "better", "undefined", "synonyms", "source"]
+    cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
+    better = {True: "higher", False: "lower", None: "—"}
+    columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
     return columns, [
         [
-            f"{metric.name}@k" if metric.takes_k else metric.name,
+            metric.name + cutoffs[metric.cutoff],
             metric.title,
+            metric.needs,
             metric.formula,
             f"{metric.lowest:g} … {metric.highest:g}",
-            "higher" if metric.increasing else "lower",
+            better[metric.increasing],
             metric.undefined,
             ", ".join(metric.synonyms),
             metric.source,

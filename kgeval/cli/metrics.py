@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,8 +15,16 @@ from kgeval.cli.options import JSON, METRIC, TIES
 @METRIC
 @TIES
 @click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of random ties.")
+@click.option(
+    "--chance",
+    type=click.Choice(["exact", "pykeen"]),
+    default="exact",
+    show_default=True,
+    help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 as PyKEEN counts them.",
+)
 @JSON
-def command(run: Path, metrics: tuple[str, ...], ties: str | None, by: tuple[str, ...], as_json: bool) -> None:
+def command(run: Path, metrics: tuple[str, ...], ties: str | None, as_json: bool, **given: Any) -> None:
     """Compute metrics from the stored ranks of a run (a directory or a ranks.parquet); nothing is scored again."""
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.metrics.summary import DEFAULT, summarize
@@ -23,6 +32,6 @@ def command(run: Path, metrics: tuple[str, ...], ties: str | None, by: tuple[str
     from kgeval.runs.directory import read_ranks
 
     table = read_ranks(run)
-    summary = summarize(table, metrics or DEFAULT, by=by, ties=ties or "realistic")  # type: ignore[arg-type]
+    summary = summarize(table, metrics or DEFAULT, ties=ties or "realistic", **given)  # type: ignore[arg-type]
     click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
-    show_notes(table.notes)
+    show_notes([*table.notes, *summary.notes])

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from kgeval.errors import InputError
-from kgeval.metrics.names import parse
+from kgeval.metrics.names import parse_for_ranks
 from kgeval.metrics.ranks import Ties
 from kgeval.paths import is_there, nearby
 from kgeval.protocols.protocol import protocol
@@ -185,7 +185,7 @@ class RunConfig(Part):
         problems = []
         for name in value:
             try:
-                parse(name)
+                parse_for_ranks(name)
             except InputError as error:
                 problems.append(str(error))
         if problems:

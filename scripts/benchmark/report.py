@@ -10,8 +10,8 @@ def markdown(result: dict[str, Any]) -> str:
     graph, rates = result["graph"], result["rates"]
     lines = [
         f"{result['date']}, {result['machine']}, Python {result['python']}. {graph['name']}: {graph['test']:,} test "
-        f"triples, both sides, {graph['queries']:,} unique queries, all {graph['entities']:,} entities. Normal weights. "
-        f"Peers were timed on {result['sample']} triples and scaled; medians. Matrix products here: "
+        f"triples, both sides, {graph['queries']:,} unique queries, all {graph['entities']:,} entities. Normal "
+        f"weights. Peers were timed on {result['sample']} triples and scaled; medians. Matrix products here: "
         + ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in rates.items())
         + ".",
         "",
