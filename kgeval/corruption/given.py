@@ -32,6 +32,7 @@ class FromFile(CorruptionGenerator):
     """
 
     kind: Literal["file"] = "file"
+    """the negatives of a file"""
     path: str
     """TSV, CSV or Parquet with the columns head, relation, tail and optionally side; a header names them"""
 

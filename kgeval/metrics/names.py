@@ -63,11 +63,19 @@ def parse(text: str) -> MetricName:
         elif prefix in TIES and ties is None:
             ties = next(policy for policy in TIES if policy == prefix)
         else:
-            raise MetricError(
-                f"metric {text!r}: unknown side or tie policy {prefix!r}. {did_you_mean(prefix, PARTS + TIES)}"
-            )
+            raise MetricError(f"metric {text!r}: {_misplaced(prefix, side, ties)}")
     name, k = _resolve(text, last)
     return MetricName(name, k, side, ties)
+
+
+def _misplaced(prefix: str, side: Part | None, ties: Ties | None) -> str:
+    if prefix in PARTS and side:
+        return f"names two sides, {side!r} and {prefix!r}. Ask for them one by one."
+    if prefix in TIES:
+        return f"names two tie policies, {ties!r} and {prefix!r}. Ask for them one by one."
+    if prefix in PARTS:
+        return f"the side stands first. Write '{prefix}.{ties}.…'."
+    return f"unknown side or tie policy {prefix!r}. {did_you_mean(prefix, PARTS + TIES)}"
 
 
 def _resolve(text: str, last: str) -> tuple[str, int]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.complaints import shown
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
@@ -23,21 +23,38 @@ from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.table import SCHEMA, RankTable
+from kgeval.ranking.threads import bound_threads
 from kgeval.scorers.alignment import Aligned, align
+from kgeval.settings import Settings, listed
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 
 
-class Evaluation(BaseModel):
-    """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
+def _each_once(sides: tuple[Side, ...]) -> tuple[Side, ...]:
+    if len(set(sides)) < len(sides):
+        raise ValueError(f"a side is said twice in {list(sides)}. Say each side once")
+    return sides
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+Sides = Annotated[
+    tuple[Side, ...],
+    BeforeValidator(listed, json_schema_input_type=Side | tuple[Side, ...]),
+    Field(strict=False, min_length=1),
+    AfterValidator(_each_once),
+]
+Filter = Annotated[
+    tuple[Split, ...], BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]), Field(strict=False)
+]
+
+
+class Evaluation(Settings):
+    """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
 
     split: Split = "test"
     """the split whose triples are ranked"""
-    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("head", "tail")
+    sides: Sides = ("head", "tail")
     """the sides that are predicted"""
-    filter: Annotated[tuple[Split, ...], Field(strict=False)] = ("train", "valid", "test")
+    filter: Filter = ("train", "valid", "test")
     """the splits whose triples are known answers; none is the raw setting"""
     corruption: Corruption = AllEntities()
     """which candidates compete"""
@@ -48,18 +65,22 @@ class Evaluation(BaseModel):
     batch_size: Annotated[int, Field(ge=1)] | None = None
     """queries in hand at a time; by default as many as fit. It changes the speed, never a rank of a vector model"""
     threads: Annotated[int, Field(ge=1)] | None = None
-    """threads of the counting loops; by default all cores"""
+    """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
 
     def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> RankTable:
         """Rank every triple of the split; see :func:`evaluate`."""
+        if not isinstance(dataset, Dataset):
+            raise InputError(f"dataset: expected a Dataset, found {shown(dataset)}. kgeval.load_dataset gives one.")
+        if self.kernel == "bfloat16":
+            import torch  # noqa: F401  # before its threads are bound
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
         known = scorer.knows(triples)
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
         engine = Engine(kernel(self.kernel), self.nan, self.batch_size, progress or (lambda _: None))
-        with _threads(self.threads):
+        with bound_threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, known, side) for side in self.sides]
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
@@ -108,8 +129,8 @@ def evaluate(  # noqa: PLR0913
     dataset: Dataset,
     *,
     split: Split = "test",
-    sides: Sequence[Side] = ("head", "tail"),
-    filter: Sequence[Split] = ("train", "valid", "test"),
+    sides: Side | Sequence[Side] = ("head", "tail"),
+    filter: Split | Sequence[Split] = ("train", "valid", "test"),
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
@@ -128,7 +149,7 @@ def evaluate(  # noqa: PLR0913
     dataset
         the graph
     split, sides
-        which triples, and which of their sides are predicted
+        which triples, and which of their sides are predicted; one side may be said bare
     filter
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
         An empty filter is the raw setting; the raw counts are kept in any case
@@ -151,7 +172,7 @@ def evaluate(  # noqa: PLR0913
     Raises
     ------
     InputError
-        if model and dataset do not fit together
+        if an argument is wrong, with the nearest valid value; if model and dataset do not fit together
     ScoreError
         if a score is NaN, with the triple and the candidate
 
@@ -178,8 +199,8 @@ def evaluate(  # noqa: PLR0913
     """
     settings = Evaluation(
         split=split,
-        sides=tuple(sides),
-        filter=tuple(filter),
+        sides=sides,  # type: ignore[arg-type]
+        filter=filter,  # type: ignore[arg-type]
         corruption=corruption or AllEntities(),
         unseen=unseen,
         nan=nan,
@@ -233,19 +254,3 @@ def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
         f"the model's score is NaN for {query}, candidate {dataset.entities[error.candidate]}: a rank is undefined. "
         "Fix the model, or set nan: worst."
     )
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    """Let the counting loops use that many threads for a while."""
-    if count is None:
-        yield
-        return
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
