@@ -34,6 +34,7 @@ def show_summary(summary: Summary) -> None:
     """Print a summary: a row per metric, a column per side; groups get a row each."""
     from kgeval.metrics.summary import number
 
+    show_undefined(summary)
     if summary.by:
         names = list(summary.groups[0].values) if summary.groups else []
         rows = [
@@ -48,6 +49,16 @@ def show_summary(summary: Summary) -> None:
         [base, *("" if side not in values else number(values[side]) for side in sides)] for base, values in group.rows()
     ]
     show_table(["", *sides], rows, right=1)
+
+
+def show_undefined(summary: Summary) -> None:
+    """Say why there is no value where there is none; of many groups, once for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for group in summary.groups:
+        for name, reason in group.undefined.items():
+            names = reasons.setdefault(reason, [])
+            names += [name] if name not in names else []
+    show_notes(f"{', '.join(names)}: undefined, because {reason}." for reason, names in reasons.items())
 
 
 def show_notes(notes: Iterable[str]) -> None:

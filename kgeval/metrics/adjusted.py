@@ -29,8 +29,10 @@ def adjusted_mean_rank_index(values: Float64Array, ranks: Ranks) -> float:
     Raises
     ------
     Undefined
-        if no answer had a competitor, where E[MR] = 1
+        if there are no ranks, or no answer had a competitor, where E[MR] = 1
     """
+    if len(values) == 0:
+        raise Undefined("there are no ranks")
     chance = float(np.sum(ranks.candidates - 1))
     if chance == 0:
         raise Undefined("no answer had a competitor")

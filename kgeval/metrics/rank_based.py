@@ -56,7 +56,7 @@ COUNT = Metric(
     highest=np.inf,
     increasing=True,
     rows=lambda ranks, ties, k: np.ones(len(ranks)),  # noqa: ARG005
-    reduce=lambda values, ranks: float(len(ranks)),  # noqa: ARG005
+    reduce=lambda values, ranks: len(ranks),  # noqa: ARG005
     undefined="never",
 )
 

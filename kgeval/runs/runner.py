@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.corruption import FromFile
@@ -91,6 +93,15 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     refuse_misfits(config, dataset)
     config = config.resolved(dataset.splits)
     return [_run_model(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
+
+
+def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
+    """Say that models ranked different triples, as with ``unseen: drop``: their metrics do not compare."""
+    ranked = [np.unique(outcome.table.column("triple")) for outcome in outcomes]
+    if all(np.array_equal(triples, ranked[0]) for triples in ranked):
+        return []
+    counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, ranked, strict=True))
+    return [f"these models ranked different triples ({counts}): their metrics do not compare. Set unseen: worst."]
 
 
 def _run_model(

@@ -84,6 +84,25 @@ def test_the_schema_allows_the_short_forms(done, path):
     assert any(choice.get("type") == "string" for part in parts for choice in choices(part))
 
 
+def test_every_key_of_the_schema_is_described(done):
+    described = schema(done)
+    blocks = {"": described, **described["$defs"]}
+    blocks |= {f"{name} or text": part for name, block in blocks.items() for part in block.get("anyOf", ())}
+    keys = {(name, key): part for name, block in blocks.items() for key, part in block.get("properties", {}).items()}
+    assert len(keys) > 40
+    assert [key for key, part in keys.items() if not part.get("description")] == []
+
+
+def test_the_schema_is_json_when_asked_for_too(done):
+    assert done("schema", "--json") == done("schema")
+
+
+@pytest.mark.parametrize("value", [{"sides": "tail", "filter": "train"}, {"sides": ["tail"], "filter": ["train"]}])
+def test_the_schema_allows_one_side_and_one_split(done, value):
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate({"dataset": "umls", "model": "m", "evaluation": value, "metrics": "mrr"}, schema(done))
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_the_schema_accepts_the_configurations_of_the_project(done, path):
     jsonschema = pytest.importorskip("jsonschema")

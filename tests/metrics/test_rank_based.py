@@ -166,7 +166,8 @@ def test_names_and_synonyms(text, spelled):
         ("hits@x", "a whole number from 1, found 'x'"),
         ("mrr@5", "mrr has no cut-off"),
         ("haed.mrr", r"unknown side or tie policy 'haed'. Did you mean 'head'\?"),
-        ("realistic.head.mrr", "unknown side or tie policy 'head'"),
+        ("realistic.head.mrr", "the side stands first. Write 'head.realistic.…'"),
+        ("head.tail.mrr", "names two sides, 'head' and 'tail'"),
         ("", "unknown metric ''"),
     ],
 )
