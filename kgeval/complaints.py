@@ -66,9 +66,11 @@ def complaints(error: ValidationError, content: Any, root: Any) -> list[Complain
 
 
 def _complaint(item: Any, content: Any, root: Any) -> Complaint:
-    location = _in_content(item["loc"], content)
-    given, context, kind = item["input"], item.get("ctx", {}), item["type"]
-    if kind in {"extra_forbidden", "invalid_key", "missing"} or location[-1:] == ("[key]",):
+    given, context, kind, place = item["input"], item.get("ctx", {}), item["type"], item["loc"]
+    if place[-1:] == ("[key]",):  # a block with free keys: the complaint is about a key, not about its value
+        kind, place = "invalid_key", place[:-1]
+    location = _in_content(place, content)
+    if kind in {"extra_forbidden", "invalid_key", "missing"}:
         return _about_key(kind, location, content, root)
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", context["expected"])
@@ -87,8 +89,7 @@ def _about_key(kind: str, location: Location, content: Any, root: Any) -> Compla
     if kind == "extra_forbidden":
         known = _keys(location[:-1], content, root)
         return Complaint(location, f"unknown key {shown(location[-1])}", _nearest(location[-1], known))
-    place = location if kind == "invalid_key" else location[:-1]
-    return Complaint(place, f"a key is text, found {shown(place[-1])}", "Write it in quotes.")
+    return Complaint(location, f"a key is text, found {shown(location[-1])}", "Write it in quotes.")
 
 
 def _unknown_kind(location: Location, given: Any, kinds: list[str]) -> Complaint:

@@ -71,6 +71,10 @@ class DatasetConfig(Settings):
     def _one_source(self) -> DatasetConfig:
         if (self.path is None) == (self.name is None):
             raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
+        if self.path is not None and self.options:
+            raise ValueError("options are those of a PyKEEN dataset, by its name; a folder has none")
+        if self.name is not None and self.layout != "auto":
+            raise ValueError("a layout is that of a folder, by its path; a PyKEEN dataset has none")
         return self
 
 
@@ -121,7 +125,7 @@ class RunConfig(Settings):
     @classmethod
     def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
         for name in value or ():
-            if name in {"", ".", ".."} or set(name) & set("/\\\0"):
+            if name in {"", ".", ".."} or set(name) & set("/\\") or not name.isprintable():
                 raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r}")
             writable(name)
         return value

@@ -36,10 +36,11 @@ def train(config: TrainingConfig, dataset: Dataset, folder: Path) -> Scorer | Ve
     RunError
         if PyKEEN refuses the configuration or fails, or if the result cannot be saved; an earlier one is then kept
     """
-    with _told_as(f"PyKEEN could not train {config.model}"):
+    with _told_as(f"PyKEEN could not train {config.model}"), _quietly(), _little_garbage():
         result = _fit(config, dataset)
     reopen(folder)
-    with replacing_folder(folder / MODEL) as partial, _told_as(f"PyKEEN could not save {config.model}"):
+    saving = _told_as(f"PyKEEN could not save {config.model}")
+    with replacing_folder(folder / MODEL) as partial, saving, _quietly():
         result.save_to_directory(partial)
     try:
         return load_checkpoint(folder / MODEL, dataset=dataset)
@@ -53,17 +54,16 @@ def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
 
     factories = to_factories(dataset, inverse=config.create_inverse_triples)
     given = config.model_dump(exclude={"kind", "create_inverse_triples"}, exclude_none=True)
-    given["training_kwargs"] = {"use_tqdm": sys.stderr.isatty(), **config.training_kwargs}
+    given["training_kwargs"] = {"use_tqdm": sys.stderr is not None and sys.stderr.isatty(), **config.training_kwargs}
     given["device"] = config.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    with _quietly(), _little_garbage():
-        return pipeline(
-            training=factories["train"],
-            validation=factories.get("valid"),
-            # The pipeline insists on evaluating what it trained. One triple is enough: kgeval does the rest.
-            testing=_first_triple([*factories.values()][-1]),
-            evaluation_kwargs={"use_tqdm": False, "batch_size": 1},
-            **given,
-        )
+    return pipeline(
+        training=factories["train"],
+        validation=factories.get("valid"),
+        # The pipeline insists on evaluating what it trained. One triple is enough: kgeval does the rest.
+        testing=_first_triple([*factories.values()][-1]),
+        evaluation_kwargs={"use_tqdm": False, "batch_size": 1},
+        **given,
+    )
 
 
 @contextmanager

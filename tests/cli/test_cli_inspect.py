@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
@@ -133,3 +134,8 @@ def test_a_run_that_was_interrupted_is_said_to_be_incomplete(data, done, place):
 
 def test_a_run_that_was_finished_is_complete(data):
     assert data("inspect", "run")["complete"] is True
+
+
+def test_a_path_that_is_no_text_is_refused(refused, place):
+    shutil.copytree(place / "graph", place / os.fsdecode(b"graph-\xff"))
+    assert "is not UTF-8 text" in refused("inspect", os.fsdecode(b"graph-\xff"))

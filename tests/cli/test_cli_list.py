@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,17 @@ def test_a_fresh_process_says_one_line_and_gives_2(place):
     command = [sys.executable, "-m", "kgeval", "metrics", "nothing"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (2, "", "Error: no such file 'nothing'.\n")
+
+
+@pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"], ids=["open", "stdout", "stderr", "both"])
+def test_closed_streams_are_no_failure(place, closed):
+    command = f"{shlex.quote(sys.executable)} -m kgeval metrics run {closed}"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_pipe_that_nobody_reads_on_is_no_traceback(place):
+    command = f"{shlex.quote(sys.executable)} -m kgeval list metrics | head -1"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert result.stdout.split()[0] == "name"
+    assert "Traceback" not in result.stderr

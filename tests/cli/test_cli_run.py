@@ -74,7 +74,9 @@ def test_two_configurations_of_one_name_need_two_folders(refused, place):
     assert not (place / "new").exists()
 
 
-@pytest.mark.parametrize("name", ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b", "a\nb"]
+)
 def test_a_model_is_no_path(refused, place, name):
     """The name of a model is the name of its folder: it must stay inside the run."""
     models = {name.replace("HERE", str(place)): MODEL, "other": MODEL}

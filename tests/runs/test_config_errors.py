@@ -74,6 +74,14 @@ def test_every_metric_that_is_wrong_is_told(config):
             "dataset: {path: graph, name: umls}\nmodel: model.safetensors",
             "dataset: give either path (a folder) or name",
         ),
+        (
+            "dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors",
+            "dataset: options are those of a PyKEEN dataset, by its name; a folder has none (config line 1).",
+        ),
+        (
+            "dataset: {name: umls, layout: labels}\nmodel: model.safetensors",
+            "dataset: a layout is that of a folder, by its path; a PyKEEN dataset has none (config line 1).",
+        ),
         ("dataset: {path: grph}\nmodel: model.safetensors", "dataset.path: no such folder 'grph' (config line 1)"),
         ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "dataset.path: no such folder"),
         ("dataset: 5\nmodel: model.safetensors", "dataset: expected a block of keys"),
@@ -320,7 +328,16 @@ def test_an_option_of_another_type_is_one_problem(config, value):
 
 
 @pytest.mark.parametrize("key", ["1", "yes", "2020-01-01", "1.5", "null"])
-@pytest.mark.parametrize("block", ["dataset: {{path: graph, {}: x}}", "evaluation: {{{}: x}}", "{}: x"])
+@pytest.mark.parametrize(
+    "block",
+    [
+        *("dataset: {{path: graph, {}: x}}", "evaluation: {{{}: x}}", "{}: x", "models: {{{}: model.safetensors}}"),
+        *(
+            "model: {{path: graph, options: {{{}: 2}}}}",
+            "model: {{kind: pykeen, model: TransE, loss_kwargs: {{{}: 2}}}}",
+        ),
+    ],
+)
 def test_keys_are_text(config, key, block):
     (told,) = [line for line in problems(config(f"{block.format(key)}\n")) if "a key is text" in line]
     assert told.endswith("Write it in quotes.")

@@ -99,6 +99,12 @@ def test_training_says_nothing_on_standard_output(config, place, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_training_and_saving_are_not_logged(config, place, caplog):
+    with caplog.at_level(logging.INFO):
+        run(load_config(config(**job())), place / "run")
+    assert [record.message for record in caplog.records if record.name.startswith("pykeen")] == []
+
+
 @pytest.mark.parametrize("device", [{}, {"device": None}], ids=str)
 def test_a_device_that_nobody_chose_is_nothing_to_warn_of(config, place, caplog, device):
     keys = {name: value for name, value in job()["model"].items() if name != "device"}
