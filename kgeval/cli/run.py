@@ -33,7 +33,7 @@ def command(
     from kgeval.errors import ConfigError
     from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import load_config
-    from kgeval.runs.runner import run
+    from kgeval.runs.runner import incomparable, run
 
     loaded = {path: load_config(path, overrides) for path in configs}
     folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
@@ -48,8 +48,10 @@ def command(
         if not as_json:
             _show(outcomes)
         for outcome in outcomes:
-            show_notes([*outcome.table.notes, *outcome.summary.notes])
+            notes = [*outcome.table.notes, *outcome.summary.notes]
+            show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in notes)
             click.echo(f"Written to {outcome.folder}", err=True)
+        show_notes(incomparable(outcomes))
     if as_json:
         click.echo(json_text(told if len(told) > 1 else next(iter(told.values()))), nl=False)
 
@@ -68,12 +70,25 @@ def _content(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _show(outcomes: list[Outcome]) -> None:
-    from kgeval.cli.display import show_summary, show_table
+    """Print one model's summary; of several, a row each, and how many triples each ranked where they differ."""
+    from kgeval.cli.display import show_summary, show_table, show_undefined
     from kgeval.metrics.summary import number
+    from kgeval.runs.runner import incomparable
 
     if len(outcomes) == 1:
         show_summary(outcomes[0].summary)
         return
-    names = [name for name in outcomes[0].summary.groups[0].values if name.side == "both"]
-    rows = [[outcome.name, *(number(outcome.summary.groups[0].values[name]) for name in names)] for outcome in outcomes]
-    show_table(["model", *(name.base for name in names)], rows, right=1)
+    values = [outcome.summary.groups[0].values for outcome in outcomes]
+    pooled = {name.base for name in values[0] if name.side == "both"}
+    asked = [name for name in values[0] if name.side == "both" or name.base not in pooled]
+    rows = [
+        [outcome.name, *(number(mine[name]) for name in asked)] for outcome, mine in zip(outcomes, values, strict=True)
+    ]
+    columns = ["model", *(name.base if name.side == "both" else str(name) for name in asked)]
+    if incomparable(outcomes):
+        columns.insert(1, "triples")
+        for row, outcome in zip(rows, outcomes, strict=True):
+            row.insert(1, str(outcome.table.num_triples))
+    show_table(columns, rows, right=1)
+    for outcome in outcomes:
+        show_undefined(outcome.summary)

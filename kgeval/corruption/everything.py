@@ -23,6 +23,7 @@ class AllEntities(CorruptionGenerator):
     """
 
     kind: Literal["all"] = "all"
+    """every entity of the graph"""
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> SharedCandidates:
         """Choose all entities, whatever the query."""

@@ -33,6 +33,7 @@ class FromFile(CorruptionGenerator):
     """
 
     kind: Literal["file"] = "file"
+    """the negatives of a file"""
     path: str
     """text or Parquet with the columns head, relation, tail and optionally side: a header names them, in any order"""
 

@@ -262,14 +262,14 @@ def _text(group: Group) -> str:
 
 
 def number(value: float | None) -> str:
-    """Print a metric for people: whole numbers whole, others with six digits after the point.
+    """Print a metric for people: what is counted whole, all else with six digits after the point.
 
-    >>> number(20466.0), number(0.3126566306), number(None)
-    ('20466', '0.312657', 'undefined')
+    >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
+    ('20466', '1', '1.000000', '0.312657', 'undefined')
     """
     if value is None:
         return "undefined"
-    return f"{value:.0f}" if value == int(value) and abs(value) > 1 else f"{value:.6f}"
+    return str(value) if isinstance(value, int) else f"{value:.6f}"
 
 
 def _plain(value: Any) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ByteSize, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities, Corruption
@@ -26,21 +25,38 @@ from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, Undefined
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.table import SCHEMA, RankTable
+from kgeval.ranking.threads import bound_threads
 from kgeval.scorers.alignment import Aligned, align
+from kgeval.settings import Settings, listed
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 
 
-class Evaluation(BaseModel):
-    """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
+def _each_once(sides: tuple[Side, ...]) -> tuple[Side, ...]:
+    if len(set(sides)) < len(sides):
+        raise ValueError(f"a side is said twice in {list(sides)}. Say each side once")
+    return sides
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+Sides = Annotated[
+    tuple[Side, ...],
+    BeforeValidator(listed, json_schema_input_type=Side | tuple[Side, ...]),
+    Field(strict=False, min_length=1),
+    AfterValidator(_each_once),
+]
+Filter = Annotated[
+    tuple[Split, ...], BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]), Field(strict=False)
+]
+
+
+class Evaluation(Settings):
+    """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
 
     split: Split = "test"
     """the split whose triples are ranked"""
-    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("head", "tail")
+    sides: Sides = ("head", "tail")
     """the sides that are predicted"""
-    filter: Annotated[tuple[Split, ...], Field(strict=False)] = ("train", "valid", "test")
+    filter: Filter = ("train", "valid", "test")
     """the splits whose triples are known answers; none is the raw setting"""
     corruption: Corruption = AllEntities()
     """which candidates compete"""
@@ -53,13 +69,15 @@ class Evaluation(BaseModel):
     memory_limit: Annotated[ByteSize, Field(gt=0)] | None = None
     """what the blocks of work may take, as "2GB" or bytes; by default a quarter of the free memory. Likewise"""
     threads: Annotated[int, Field(ge=1)] | None = None
-    """threads of the counting loops; by default all cores"""
+    """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
 
     def __call__(self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None) -> RankTable:
         """Rank every triple of the split; see :func:`evaluate`."""
         dataset = as_dataset(dataset)
+        if self.kernel == "bfloat16":
+            import torch  # noqa: F401  # before its threads are bound
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
         known = scorer.knows(triples)
@@ -71,7 +89,7 @@ class Evaluation(BaseModel):
             self.batch_size,
             progress or (lambda _: None),
         )
-        with _threads(self.threads):
+        with bound_threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, known, side) for side in self.sides]
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
@@ -141,7 +159,7 @@ def evaluate(  # noqa: PLR0913
     dataset
         the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it
     split, sides
-        which triples, and which of their sides are predicted: one or both
+        which triples, and which of their sides are predicted; one side may be said bare
     filter
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
         An empty filter is the raw setting; the raw counts are kept in any case
@@ -165,7 +183,7 @@ def evaluate(  # noqa: PLR0913
     Raises
     ------
     InputError
-        if model and dataset do not fit together
+        if an argument is wrong, with the nearest valid value; if model and dataset do not fit together
     ScoreError
         if a score is NaN, with the triple and the candidate
 
@@ -192,8 +210,8 @@ def evaluate(  # noqa: PLR0913
     """
     settings = Evaluation(
         split=split,
-        sides=(sides,) if isinstance(sides, str) else tuple(sides),
-        filter=(filter,) if isinstance(filter, str) else tuple(filter),
+        sides=sides,  # type: ignore[arg-type]
+        filter=filter,  # type: ignore[arg-type]
         corruption=corruption or AllEntities(),
         unseen=unseen,
         nan=nan,
@@ -248,19 +266,3 @@ def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
         f"the model's score is NaN for {query}, candidate {dataset.entities[error.candidate]}: a rank is undefined. "
         "Fix the model, or set nan: worst."
     )
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    """Let the counting loops use that many threads for a while."""
-    if count is None:
-        yield
-        return
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

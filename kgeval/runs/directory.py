@@ -24,6 +24,9 @@ from kgeval.ranking.table import RankTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
 
+MODEL = "model"
+"""the folder of what was trained"""
+
 
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run."""
@@ -36,11 +39,18 @@ def claim(folder: Path, *, force: bool) -> None:
     Raises
     ------
     InputError
-        if it already holds a run, or part of one, and ``force`` is not given
+        if it already holds a run, or part of one, and ``force`` is not given; if it is a file, or no UTF-8 text
     RunError
         if it cannot be made
     """
     try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the folder {str(folder)!r} has a name that is not UTF-8 text. Choose another.") from error
+    try:
+        for place in (folder, *folder.parents):
+            if place.exists() and not place.is_dir():
+                raise InputError(f"{str(place)!r} is a file; a run needs a folder. Choose another name.")
         folder.mkdir(parents=True, exist_ok=True)
         there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS) if (folder / name).exists()]
         for name in there:
@@ -53,14 +63,19 @@ def claim(folder: Path, *, force: bool) -> None:
         raise RunError(f"cannot make the folder {str(folder)!r}: {error.strerror}.") from error
 
 
-def write_run(
-    folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, summary: Summary
-) -> None:
-    """Write a run; the manifest comes last, so a folder with a manifest is complete."""
+def reopen(folder: Path) -> None:
+    """Take away the manifest, without which no folder looks complete, before any other file of a run is replaced."""
     try:
         (folder / MANIFEST).unlink(missing_ok=True)
     except OSError as error:
         raise RunError(f"cannot replace {str(folder / MANIFEST)!r}: {error.strerror}.") from error
+
+
+def write_run(
+    folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, summary: Summary
+) -> None:
+    """Write a run; the manifest comes last, so a folder with a manifest is complete."""
+    reopen(folder)
     table.to_parquet(folder / RANKS)
     write_text(folder / METRICS, as_json(summary.to_dict()))
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.corruption import FromFile
@@ -18,8 +20,10 @@ from kgeval.graph.readers.pykeen import read_named
 from kgeval.metrics.summary import Summary, summarize
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
-from kgeval.runs.config import CheckpointConfig, DatasetConfig, RunConfig, TrainingConfig
+from kgeval.runs.config import DatasetConfig, RunConfig
 from kgeval.runs.directory import claim, describe_machine, fingerprints, write_run
+from kgeval.runs.misfits import refuse_misfits
+from kgeval.runs.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
 
@@ -77,7 +81,6 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     KgevalError
         whatever is wrong; nothing was computed if the output folder was in use
     """
-    config = config.resolved()
     folders = {name: out / name if out is not None and name else out for name in config.jobs}
     for name, folder in folders.items():
         if folder is not None:
@@ -87,7 +90,18 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     clock = Clock()
     with clock.time("load dataset"):
         dataset = _dataset(config.dataset)
+    refuse_misfits(config, dataset)
+    config = config.resolved(dataset.splits)
     return [_run_model(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
+
+
+def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
+    """Say that models ranked different triples, as with ``unseen: drop``: their metrics do not compare."""
+    ranked = [np.unique(outcome.table.column("triple")) for outcome in outcomes]
+    if all(np.array_equal(triples, ranked[0]) for triples in ranked):
+        return []
+    counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, ranked, strict=True))
+    return [f"these models ranked different triples ({counts}): their metrics do not compare. Set unseen: worst."]
 
 
 def _run_model(
@@ -120,7 +134,7 @@ def _scorer(
     job: CheckpointConfig | TrainingConfig, dataset: Dataset, config: RunConfig, folder: Path | None
 ) -> Scorer | VectorScorer:
     if isinstance(job, TrainingConfig):
-        return train(job, dataset, (folder or Path()) / "model")
+        return train(job, dataset, folder or Path())
     return read_checkpoint(Path(job.path), job.options, dataset=dataset, format=job.format, nan=config.evaluation.nan)
 
 
@@ -150,5 +164,6 @@ def _manifest(
         "sha256": fingerprints(read),
         "seconds": dict(clock.seconds),
         "ranking": dict(table.work),
+        "ranked": {"triples": table.num_triples, "ranks": len(table)},
         "notes": list(table.notes),
     }
