@@ -59,7 +59,7 @@ def read_checkpoint(
     if format != "auto" and format not in formats():
         raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, formats())}")
     reader = recognise(path) if format == "auto" else formats()[format]
-    given = Options(options)
+    given = Options(options, dataset)
     checkpoint = reader.read(path, given)
     given.refuse_unused(path, ["model", *checkpoint.family.option_names()])
     if nan == "error":

@@ -104,7 +104,8 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
         if the model has no labels and another number of ids, or if no label agrees
     """
     scorer = _as_scorer(model, dataset)
-    labels = (scorer.entities, scorer.relations) if isinstance(scorer, Labelled) else (None, None)
+    labels = _labels(scorer, dataset)
+    scorer = scorer.model if isinstance(scorer, Labelled) else scorer
     entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
     # A score table is asked in the dataset's ids from the start, and speaks only of the relations that it was asked.
     num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
@@ -113,6 +114,18 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
     if isinstance(scorer, VectorScorer):
         return AlignedVectors(scorer, entities.rows, relations.rows, notes)
     return Aligned(scorer, entities.rows, relations.rows, notes)
+
+
+def _labels(scorer: Scorer, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
+    """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
+    if not isinstance(scorer, Labelled):
+        return None, None
+    stand_ins = [_sorted(labels) if scorer.sorted_labels else None for labels in (dataset.entities, dataset.relations)]
+    return scorer.entities or stand_ins[0], scorer.relations or stand_ins[1]
+
+
+def _sorted(labels: Vocabulary) -> Vocabulary:
+    return Vocabulary(sorted(labels), labels.kind)
 
 
 @dataclass(frozen=True, eq=False)

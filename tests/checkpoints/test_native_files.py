@@ -11,6 +11,7 @@ from tests.checkpoints.conftest import (
     ENTITIES,
     OPTIONS,
     RELATIONS,
+    ROWS,
     arrays_of,
     same_tables,
     write_arrays,
@@ -55,7 +56,8 @@ def test_labels_decide_which_row_is_which(tmp_path, graph, model, ending):
     plain = write_arrays(tmp_path / f"plain{ending}", arrays)
     rng = np.random.default_rng(1)
     rows, relation_rows = rng.permutation(len(ENTITIES)), rng.permutation(len(RELATIONS))
-    shuffled = {**arrays, "entity": arrays["entity"][rows], "relation": arrays["relation"][relation_rows]}
+    orders = {**dict.fromkeys(ROWS["entity"], rows), **dict.fromkeys(ROWS["relation"], relation_rows)}
+    shuffled = {name: array[orders.get(name, slice(None))] for name, array in arrays.items()}
     folder = tmp_path / "shuffled"
     folder.mkdir()
     write_arrays(folder / f"m{ending}", shuffled)

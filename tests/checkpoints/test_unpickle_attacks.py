@@ -11,7 +11,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from kgeval.checkpoints.unpickle import Inert, read_torch
+from kgeval.checkpoints.pickled import read_torch
+from kgeval.checkpoints.unpickle import Inert
 from kgeval.errors import CheckpointError
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import (

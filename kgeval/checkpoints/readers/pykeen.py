@@ -17,8 +17,9 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
+from kgeval.checkpoints.pickled import read_torch
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.unpickle import Inert, read_torch
+from kgeval.checkpoints.unpickle import Inert
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.families.complex import ComplEx
@@ -103,7 +104,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         name, family = _family(model)
         entities, relations, label_files = _labels(file)
         inverse = bool(model.state.get("use_inverse_triples"))
-        whole = Reciprocal(family) if inverse else family
+        whole = Reciprocal.of(family) if inverse else family
     except NoFormula as error:
         raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
     except CheckpointError as error:
