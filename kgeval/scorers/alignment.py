@@ -120,12 +120,23 @@ def _labels(scorer: Scorer, dataset: Dataset) -> tuple[Vocabulary | None, Vocabu
     """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
     if not isinstance(scorer, Labelled):
         return None, None
-    stand_ins = [_sorted(labels) if scorer.sorted_labels else None for labels in (dataset.entities, dataset.relations)]
-    return scorer.entities or stand_ins[0], scorer.relations or stand_ins[1]
+    if not scorer.sorted_labels:
+        return scorer.entities, scorer.relations
+    model = scorer.model
+    entities = scorer.entities or _sorted(dataset, dataset.entities, model.num_entities)
+    return entities, scorer.relations or _sorted(dataset, dataset.relations, model.num_relations)
 
 
-def _sorted(labels: Vocabulary) -> Vocabulary:
-    return Vocabulary(sorted(labels), labels.kind)
+def _sorted(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
+    """Sort the labels that occur in any split."""
+    columns = [1] if labels.kind == "relation" else [0, 2]
+    used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
+    if len(used) != size:
+        raise CheckpointError(
+            f"the model has {size} {labels.kind} ids, given to sorted labels, and dataset {dataset.name} has "
+            f"{len(used)} in its triples: they cannot be matched. Is it the right dataset?"
+        )
+    return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
 @dataclass(frozen=True, eq=False)

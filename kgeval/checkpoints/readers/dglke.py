@@ -111,7 +111,7 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 def _array(file: Path) -> FloatArray:
     """Map an array from disk; only its header is read."""
     try:
-        array = np.load(file, mmap_mode="r", allow_pickle=False)
+        array: FloatArray = np.load(file, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # numpy has many ways of refusing a damaged file
         raise CheckpointError(f"{file}: not a readable array, or cut short ({error}).") from error
     if array.ndim != 2 or array.dtype.kind != "f":
