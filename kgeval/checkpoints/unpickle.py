@@ -50,16 +50,20 @@ class Inert:
     origin: ClassVar[str] = ""
     """module and name of the class"""
 
-    def __new__(cls, *_: Any, **__: Any) -> Inert:
-        """Make an empty object, whatever the arguments."""
-        return object.__new__(cls)
+    args: tuple[Any, ...]
+    state: dict[str, Any]
 
-    def __init__(self, *args: Any, **_: Any) -> None:
-        self.args = args
-        self.state: dict[str, Any] = {}
+    def __new__(cls, *args: Any, **__: Any) -> Inert:
+        """Make an object that remembers its arguments, whether or not it will be initialised."""
+        made = object.__new__(cls)
+        made.args, made.state = args, {}
+        return made
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Do nothing with the arguments."""
 
     def __setstate__(self, state: Any) -> None:
-        self.state = state if isinstance(state, dict) else {}
+        self.state = state if isinstance(state, dict) else {"state": state}
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Ignore the items of unknown mappings."""

@@ -63,11 +63,14 @@ def unit(vectors: Float64Array) -> Float64Array:
     return vectors / np.maximum(lengths(vectors), TINY)
 
 
-def within_ball(vectors: Float64Array) -> Float64Array:
-    """Scale vectors that are longer than 1 to length 1.
+def within_ball(vectors: Float64Array, norm: int) -> Float64Array:
+    """Scale vectors whose norm (1 or 2) is larger than 1 to norm 1.
 
-    >>> within_ball(np.array([[3.0, 4.0], [0.3, 0.4]]))
+    >>> within_ball(np.array([[3.0, 4.0], [0.3, 0.4]]), 2)
     array([[0.6, 0.8],
            [0.3, 0.4]])
+    >>> within_ball(np.array([[3.0, -1.0]]), 1)
+    array([[ 0.75, -0.25]])
     """
-    return vectors / np.maximum(lengths(vectors), 1.0)
+    norms = lengths(vectors) if norm == 2 else products(np.abs(vectors), np.ones_like(vectors))[..., None]
+    return np.asarray(vectors / np.maximum(norms, 1.0))

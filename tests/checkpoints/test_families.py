@@ -23,6 +23,7 @@ CASES = {
     "TransE-1": ("TransE", {"norm": 1}),
     "PairRE-2": ("PairRE", {"norm": 2}),
     "TransD-free": ("TransD", {"norm": 2, "length": "free"}),
+    "TransR-1": ("TransR", {"norm": 1, "length": "ball"}),
     "TransH-unit": ("TransH", {"norm": 1, "length": "unit"}),
     **{
         f"BigGraph-{operator}-{comparator}-{operand}{'-bias' if bias else ''}": (
@@ -86,10 +87,9 @@ def translated(model, project, r):
     """TransH, TransR and TransD: a distance between projections."""
 
     def shortened(vector):
-        length = np.linalg.norm(vector)
-        if model.length == "unit" or (model.length == "ball" and length > 1):
-            return vector / length
-        return vector
+        if model.length == "unit":
+            return vector / np.linalg.norm(vector)
+        return vector / max(np.linalg.norm(vector, model.norm), 1) if model.length == "ball" else vector
 
     return -np.linalg.norm(shortened(project("head")) + r - shortened(project("tail")), model.norm)
 

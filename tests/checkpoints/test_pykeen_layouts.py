@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.readers.pykeen import NoFormula
+from kgeval.checkpoints.pykeen_modules import NoFormula
 from kgeval.errors import CheckpointError
 from tests.checkpoints.pickles import (
     archive,
@@ -253,7 +253,7 @@ def test_a_complex_of_the_oldest_layout_has_no_formula(file):
         load(file, old)
 
 
-@pytest.mark.parametrize("name", ["ConvE", "Unknown", "", "Interaction"])
+@pytest.mark.parametrize("name", ["BoxE", "Unknown", "", "Interaction"])
 def test_an_interaction_without_a_formula_names_those_that_have_one(file, name):
-    with pytest.raises(NoFormula, match=r"it has ComplEx, DistMult, RotatE, TransE, TuckER\. Evaluate the live model"):
+    with pytest.raises(NoFormula, match=r"it has CP, .*DistMult, .*TuckER\. Evaluate the live model"):
         load(file, plain(interaction(name)))
