@@ -214,8 +214,10 @@ def _rotate(parts: Parts) -> Family:
 
 
 def _norm(parts: Parts, default: Any) -> Literal[1, 2]:
-    if parts.interaction.state.get("power_norm"):
-        raise NoFormula("its distance is a power of a norm (power_norm).")
+    """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
+    power = parts.interaction.state.get("power_norm")
+    if power is not None and not isinstance(power, bool):
+        raise CheckpointError(f"its power_norm is {power!r}, no truth value.")
     norm = parts.interaction.state.get("p", default)
     if norm not in (1, 2):
         raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")

@@ -24,7 +24,7 @@ class ProjectedTranslation(BlockFamily):
     norm: Literal[1, 2]
     """the p of the norm"""
     length: Literal["free", "unit", "ball"]
-    """projected entities are taken as they are, scaled to length 1, or shortened to norm 1 (of that p) where it is more"""
+    """projected entities are taken as they are, scaled to length 1, or shortened to norm 1 (of that p) if it is more"""
 
     @abstractmethod
     def project(self, ids: IntArray, relation: int) -> Float64Array:

@@ -85,13 +85,15 @@ def test_a_batch_normalisation_becomes_a_scale_and_a_shift(file):
     assert checkpoint.family.head_shift == pytest.approx(numbers - numbers**2 / np.sqrt(numbers + 1), rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    "power",
-    [{"power_norm": value(True)}, {"power_norm": value(1)}, {"power_norm": VECTOR}],
-    ids=["true", "one", "tensor"],
-)
 @pytest.mark.parametrize("name", ["TransE", "RotatE"])
-def test_a_power_of_a_norm_has_no_formula(file, name, power):
+def test_a_power_of_a_norm_ranks_as_the_norm(file, name):
+    checkpoint = load(file, plain(interaction(name, p=value(2), power_norm=value(True))))
+    assert checkpoint.family.options == {"norm": 2}
+
+
+@pytest.mark.parametrize("power", [{"power_norm": value(1)}, {"power_norm": VECTOR}], ids=["one", "tensor"])
+@pytest.mark.parametrize("name", ["TransE", "RotatE"])
+def test_a_power_that_is_no_truth_value_is_refused(file, name, power):
     with pytest.raises(CheckpointError):
         load(file, plain(interaction(name, p=value(1), **power)))
 
