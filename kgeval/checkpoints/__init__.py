@@ -61,7 +61,8 @@ def read_checkpoint(
     reader = recognise(path) if format == "auto" else formats()[format]
     given = Options(options, dataset)
     checkpoint = reader.read(path, given)
-    given.refuse_unused(path, ["model", *checkpoint.family.option_names()])
+    given.refuse_unused(path)
+    checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":
         checkpoint.refuse_nonfinite()
     if dataset is not None:

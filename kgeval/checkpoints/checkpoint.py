@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -80,6 +81,22 @@ class Checkpoint:
             "files": [str(path) for path in self.files],
         }
 
+    def labelled(self, dataset: Dataset) -> Checkpoint:
+        """Take the labels that the framework keeps nowhere from the dataset that they are sorted labels of.
+
+        Raises
+        ------
+        CheckpointError
+            if the dataset has another number of them
+        """
+        if not self.sorted_labels:
+            return self
+        return replace(
+            self,
+            entities=self.entities or sorted_labels(dataset, dataset.entities, self.num_entities),
+            relations=self.relations or sorted_labels(dataset, dataset.relations, self.num_relations),
+        )
+
     def refuse_nonfinite(self) -> None:
         """Refuse arrays that hold NaN or infinity, which no score survives.
 
@@ -110,6 +127,7 @@ class Options:
         self.dataset = dataset
         """the graph that the model will be evaluated on, if it is known"""
         self.origins: dict[str, str] = {}
+        self._asked: list[str] = []
 
     def resolve(self, name: str, stored: Any, where: str) -> Any:
         """Take an option from the user or from the file, which must not contradict each other.
@@ -121,6 +139,7 @@ class Options:
         CheckpointError
             if they differ
         """
+        self._asked.append(name)
         if name not in self._given:
             if stored is not None:
                 self.origins[name] = where
@@ -151,7 +170,7 @@ class Options:
                 return choice
         raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
 
-    def refuse_unused(self, path: Path, known: list[str]) -> None:
+    def refuse_unused(self, path: Path) -> None:
         """Refuse options that the reader did not ask for.
 
         Raises
@@ -161,5 +180,5 @@ class Options:
         """
         for name in self._given:
             raise CheckpointError(
-                f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, known)}".strip()
+                f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._asked)}".strip()
             )

@@ -123,12 +123,27 @@ def _labels(scorer: Scorer, dataset: Dataset) -> tuple[Vocabulary | None, Vocabu
     if not scorer.sorted_labels:
         return scorer.entities, scorer.relations
     model = scorer.model
-    entities = scorer.entities or _sorted(dataset, dataset.entities, model.num_entities)
-    return entities, scorer.relations or _sorted(dataset, dataset.relations, model.num_relations)
+    entities = scorer.entities or sorted_labels(dataset, dataset.entities, model.num_entities)
+    return entities, scorer.relations or sorted_labels(dataset, dataset.relations, model.num_relations)
 
 
-def _sorted(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
-    """Sort the labels that occur in any split."""
+def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
+    """Sort the labels that occur in any split.
+
+    Parameters
+    ----------
+    dataset
+        the graph
+    labels
+        its entities or its relations
+    size
+        how many ids the model has
+
+    Raises
+    ------
+    CheckpointError
+        if the model has another number of ids
+    """
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
