@@ -1,4 +1,4 @@
-"""Small checkpoints in every framework's layout, written by hand: each function fills a folder and gives its formula."""
+"""Small checkpoints in every framework's layout, written by hand: each function fills a folder, and tells a formula."""
 
 from __future__ import annotations
 
@@ -218,6 +218,36 @@ def conve_distmult(folder):
     return lambda h, k, t, side: (e[h + 2] * r[2 + 2 * k + (side == "head")] * e[t + 2]).sum(), "given", {}
 
 
+def dicee_keci(folder):
+    """In Cl_{1,2}, with inverse relations; multivectors of two dimensions, the parts of each dimension in turn."""
+    state = tensors(
+        entity_embeddings__weight=table(7, 8),
+        relation_embeddings__weight=table(6, 8, 1),
+        p_coefficients__weight=np.float32([[0.5]]),
+        q_coefficients__weight=np.float32([[2.0, -1.5]]),
+    )
+    torch.save(state, folder / "model.pt")
+    config = {"model": "Keci", "p": 1, "q": 2, "normalization": "None"}
+    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
+    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
+    for kind, labels in (("entity", ENTITIES), ("relation", names)):
+        (folder / f"{kind}_to_idx.p").write_bytes(pickle.dumps({label: row for row, label in enumerate(labels)}))
+    e, r = table(7, 8).astype(float), table(6, 8, 1).astype(float)
+
+    def parts(x):
+        return x[:2], x[2:4, None], x[4:].reshape(2, 2)
+
+    def score(h, k, t, side):
+        anchor, other = (h, t) if side == "tail" else (t, h)
+        (h0, hp, hq), (r0, rp, rq), (t0, tp, tq) = map(parts, (e[anchor], r[2 * k + (side == "head")], e[other]))
+        hp, rp, hq, rq = 0.5 * hp, 0.5 * rp, hq * [2.0, -1.5], rq * [2.0, -1.5]
+        total = (h0 * r0 + (hp * rp).sum(1) - (hq * rq).sum(1)) @ t0
+        total += ((h0 * rp.T + r0 * hp.T).T * tp).sum() + ((h0 * rq.T + r0 * hq.T).T * tq).sum()
+        return total + (hq[:, 0] * rq[:, 1] - hq[:, 1] * rq[:, 0]).sum()
+
+    return score, "given", {}
+
+
 def marius_distmult(folder):
     """Without inverse edges."""
     table(7, 4).tofile(folder / "embeddings.bin")
@@ -317,6 +347,7 @@ def ampligraph_rotate(folder):
 LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
     "conve": [conve_distmult],
+    "dicee": [dicee_keci],
     "dgl-ke": [dglke_simple],
     "kbc": [kbc_cp],
     "libkge": [libkge_package],

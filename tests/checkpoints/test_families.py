@@ -21,6 +21,7 @@ CASES = {
     "RotatE-2": ("RotatE", {"norm": 2}),
     "RotatE-phases": ("RotatE", {"norm": 1}),
     "TransE-1": ("TransE", {"norm": 1}),
+    **{f"Keci-{p}": ("Keci", {"p": p}) for p in (0, 2, 3)},
     "PairRE-2": ("PairRE", {"norm": 2}),
     "TransD-free": ("TransD", {"norm": 2, "length": "free"}),
     "TransR-1": ("TransR", {"norm": 1, "length": "ball"}),
@@ -107,6 +108,20 @@ def conve(model, head, relation, tail):
     return hidden @ model.entity[tail] + model.tail_bias[tail]
 
 
+def keci(model, h, r, t, _):
+    """The product of multivectors, basis by basis; parts in two different directions meet ones."""
+    c, p = model.coefficients, model.p
+    head, relation = (np.concatenate([x[:1], c * x[1:]]) for x in (h, r))
+    total = head[0] * relation[0] * t[0]
+    for i in (1, 2, 3):
+        total += head[0] * relation[i] * t[i] + head[i] * relation[0] * t[i]
+        total += head[i] * relation[i] * t[0] * (1 if i <= p else -1)
+    for i, k in ((1, 2), (1, 3), (2, 3)):
+        if (i <= p) == (k <= p):  # across, p and q would have to be at least 2
+            total += head[i] * relation[k] - head[k] * relation[i]
+    return total
+
+
 def quaternion(vector, k):
     """The matrix of the multiplication by a quaternion from the left."""
     a, b, c, d = vector.reshape(4, -1)[:, k]
@@ -161,6 +176,7 @@ DEFINITIONS = {
     "DistMult": lambda _, h, r, t, __: sum(h * r * t),
     "FarTransE": lambda _, h, r, t, __: np.linalg.norm(h + r - t) ** 2,
     "HolE": lambda _, h, r, t, __: np.fft.ifft(np.fft.fft(h).conj() * np.fft.fft(t)).real @ r,
+    "Keci": keci,
     "MuRE": mure,
     "PairRE": lambda model, h, r, t, _: -np.linalg.norm(h * r[:4] - t * r[4:], model.norm),
     "QuatE": lambda _, h, r, t, __: sum((quaternion(h, 0) @ r.reshape(4, -1)[:, 0]) * t.reshape(4, -1)[:, 0]),
