@@ -11,6 +11,7 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.convolution import UNCHANGED, Affine, Network
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
 from kgeval.errors import CheckpointError
+from kgeval.scorers.families.boxe import BoxE
 from kgeval.scorers.families.clampeddistmult import ClampedDistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.conve import ConvE
@@ -47,6 +48,25 @@ def family_of(model: Module, *, name: str, inverse: bool) -> Family:
         asked = model.class_name if model.class_name == name else f"{model.class_name} ({name})"
         raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(FAMILIES)}.")
     return FAMILIES[name](Parts(model, interaction or model, inverse))
+
+
+def _boxe(parts: Parts) -> Family:
+    """Boxes are stored as a base, a shape and a size, for heads and for tails."""
+    mapped = parts.interaction.state.get("tanh_map", True)
+    if not isinstance(mapped, bool):
+        raise CheckpointError(f"its tanh_map is {mapped!r}, no truth value.")
+    bounds = [bound for first in (0, 3) for bound in _box(*(parts.relation(first + part) for part in range(3)))]
+    relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
+    return BoxE(_both(parts.entity), relation, norm=_norm(parts, 2), tanh=mapped)
+
+
+def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find the bounds of boxes whose shapes are scaled to a geometric mean of 1, and then by elu(size) + 1."""
+    epsilon = np.finfo(shape.dtype).eps
+    widths, sizes = np.asarray(shape, np.float64), np.asarray(size, np.float64)
+    means = np.exp(np.log(np.maximum(np.abs(widths), epsilon)).mean(axis=1, keepdims=True))
+    halves = 0.5 * np.where(sizes > 0, sizes + 1, np.exp(sizes)) * widths / np.maximum(means, epsilon)
+    return np.minimum(base - halves, base + halves), np.maximum(base - halves, base + halves)
 
 
 def _conve(parts: Parts) -> Family:
@@ -225,6 +245,7 @@ def _norm(parts: Parts, default: Any) -> Literal[1, 2]:
 
 
 FAMILIES: dict[str, Callable[[Parts], Family]] = {
+    "BoxE": _boxe,
     "CP": _cp,
     "Clamped": _clamped,
     "ComplEx": _complex,

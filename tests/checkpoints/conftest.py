@@ -20,6 +20,7 @@ RELATIONS = ["eats", "fears", "likes"]
 
 OPTIONS = {
     "BigGraph": {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False},
+    "BoxE": {"norm": 2, "tanh": True},
     "CP": {},
     "ClampedDistMult": {"low": -0.5, "high": 0.5},
     "ComplEx": {},
@@ -42,7 +43,7 @@ OPTIONS = {
     "pRotatE": {},
 }
 
-WIDTHS = {"CP": 2, "PairRE": 8, "RESCAL": 16, "TransD": 3, "TransR": 3, "TuckER": 3}
+WIDTHS = {"BoxE": 8, "CP": 2, "PairRE": 8, "RESCAL": 16, "TransD": 3, "TransR": 3, "TuckER": 3}
 """of relations, where it is not that of entities, 4"""
 
 ROWS = {

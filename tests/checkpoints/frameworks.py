@@ -93,10 +93,7 @@ CASES = {
 }
 """framework: variant: the options that its files do not hold"""
 
-WITHOUT_FORMULA = {("pykeen", "boxe")}
-
 ALL = [(framework, variant) for framework, variants in CASES.items() for variant in variants]
-READABLE = [case for case in ALL if case not in WITHOUT_FORMULA]
 
 
 def folder_of(shared: Path, framework: str, variant: str) -> Path:

@@ -22,6 +22,7 @@ CASES = {
     "RotatE-phases": ("RotatE", {"norm": 1}),
     "TransE-1": ("TransE", {"norm": 1}),
     **{f"Keci-{p}": ("Keci", {"p": p}) for p in (0, 2, 3)},
+    "BoxE-plain": ("BoxE", {"norm": 1, "tanh": False}),
     "PairRE-2": ("PairRE", {"norm": 2}),
     "TransD-free": ("TransD", {"norm": 2, "length": "free"}),
     "TransR-1": ("TransR", {"norm": 1, "length": "ball"}),
@@ -42,6 +43,9 @@ def case(name, *, relations=3):
     """A model in float64."""
     model, options = CASES[name]
     arrays = arrays_of(model, relations=relations, dtype=np.float64)
+    if model == "BoxE":
+        lows = arrays["relation"].reshape(-1, 2, 2, 2)
+        lows[:, :, 1] = lows[:, :, 0] + np.abs(lows[:, :, 1])  # boxes have widths that are no less than zero
     if model == "BigGraph":
         width = {"linear": 16, "affine": 20}.get(options["operator"], 4)
         arrays["relation"] = np.random.default_rng(1).normal(size=(relations, width))
@@ -122,6 +126,21 @@ def keci(model, h, r, t, _):
     return total
 
 
+def boxe(model, h, r, t, _):
+    """The distances of its paper, one dimension after the other."""
+    mapped = np.tanh if model.tanh else float
+    scores = []
+    for place, bump, lows, highs in ((h[:2], t[2:], r[:2], r[2:4]), (t[:2], h[2:], r[4:6], r[6:])):
+        terms = []
+        for k in (0, 1):
+            point, width, centre = mapped(place[k] + bump[k]), highs[k] - lows[k], (lows[k] + highs[k]) / 2
+            kappa = width / 2 * (width + 1 - 1 / (width + 1))
+            inside = lows[k] <= point <= highs[k]
+            terms.append(abs(point - centre) / (width + 1) if inside else abs(point - centre) * (width + 1) - kappa)
+        scores.append(-np.linalg.norm(terms, model.norm))
+    return sum(scores)
+
+
 def quaternion(vector, k):
     """The matrix of the multiplication by a quaternion from the left."""
     a, b, c, d = vector.reshape(4, -1)[:, k]
@@ -169,6 +188,7 @@ def rotate(model, h, r, t, _):
 
 DEFINITIONS = {
     "BigGraph": lambda model, h, r, t, _: biggraph(model, h, r, t),
+    "BoxE": boxe,
     "CP": lambda _, h, r, t, __: sum(h[:2] * r * t[2:]),
     "ClampedDistMult": lambda model, h, r, t, _: min(max(sum(h * r * t), model.low), model.high),
     "ComplEx": lambda _, h, r, t, __: sum(complexes(h) * complexes(r) * complexes(t).conj()).real,

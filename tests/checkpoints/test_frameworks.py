@@ -13,7 +13,7 @@ from kgeval.graph.known import KnownAnswers
 from kgeval.graph.queries import Queries
 from kgeval.scorers.alignment import align
 from tests.checkpoints.conftest import same_tables
-from tests.checkpoints.frameworks import ALL, CASES, READABLE, expected_ranks, folder_of, options_of
+from tests.checkpoints.frameworks import ALL, CASES, expected_ranks, folder_of, options_of
 
 TIES = {"libkge": 0.5, "openke": 0.0, "pykeen": 0.5, "rotate": 0.5, "tucker": 0.5}
 """the share of its ties that a rank counts; in all other frameworks it is the worst rank"""
@@ -80,7 +80,7 @@ def test_every_folder_is_tested(shared):
     assert folders == set(ALL)
 
 
-@pytest.mark.parametrize(("framework", "variant"), READABLE)
+@pytest.mark.parametrize(("framework", "variant"), ALL)
 def test_every_filtered_rank_is_the_frameworks(shared, loaded, framework, variant):
     found = ranks(loaded(framework, variant)[1], TIES.get(framework, 1.0))
     expected = expected_ranks(folder_of(shared, framework, variant))
@@ -88,7 +88,7 @@ def test_every_filtered_rank_is_the_frameworks(shared, loaded, framework, varian
     assert len(different) == DIFFERENT.get((framework, variant), 0)
 
 
-@pytest.mark.parametrize(("framework", "variant"), [case for case in READABLE if case[0] in RAW_AS_USUAL])
+@pytest.mark.parametrize(("framework", "variant"), [case for case in ALL if case[0] in RAW_AS_USUAL])
 def test_every_raw_rank_is_the_frameworks(shared, loaded, framework, variant):
     if (framework, variant) == ("openke", "rescal-margin"):
         pytest.skip("ranked upside down by OpenKE")
@@ -202,7 +202,7 @@ def test_a_checkpoint_is_recognised_by_its_framework_alone(shared, framework, va
     assert [name for name, reader in formats().items() if reader.recognises(folder)] == [framework]
 
 
-@pytest.mark.parametrize(("framework", "variant"), READABLE)
+@pytest.mark.parametrize(("framework", "variant"), ALL)
 def test_the_native_format_keeps_every_integer(tmp_path, loaded, umls, framework, variant):
     checkpoint, table = loaded(framework, variant)
     save_checkpoint(checkpoint, tmp_path / "m.safetensors")
@@ -211,7 +211,7 @@ def test_the_native_format_keeps_every_integer(tmp_path, loaded, umls, framework
     assert again.describe()["model"] == checkpoint.describe()["model"]
 
 
-@pytest.mark.parametrize(("framework", "variant"), READABLE)
+@pytest.mark.parametrize(("framework", "variant"), ALL)
 def test_reading_says_what_was_taken_from_where(shared, loaded, framework, variant):
     described = loaded(framework, variant)[0].describe()
     assert described["format"] == framework

@@ -8,16 +8,13 @@ import json
 import pytest
 
 from kgeval import evaluate, load_checkpoint, load_dataset, summarize
-from kgeval.checkpoints.pykeen_modules import NoFormula
 
 PUBLISHED = ["complex", "rotate", "transe", "tucker"]
 UMLS = [
-    *("complex", "complex-inverse", "conve", "cp", "distmult", "mure", "pairre", "quate", "rescal", "rotate"),
+    *("boxe", "complex", "complex-inverse", "conve", "cp", "distmult", "mure", "pairre", "quate", "rescal", "rotate"),
     *("simple", "simple-clamp", "transe", "transe-l2", "tucker"),
 ]
 RECIPROCAL = {"complex-inverse", "conve"}
-WITHOUT_FORMULA = ["boxe"]
-
 NAMES = {
     "mr": "arithmetic_mean_rank",
     "mrr": "inverse_harmonic_mean_rank",
@@ -75,11 +72,3 @@ def test_reading_tells_what_was_read(shared, variant):
     assert described["labels"] == {"entities": True, "relations": True}
     names = [path.rpartition("/")[2] for path in described["files"]]
     assert names == ["trained_model.pkl", "entity_to_id.tsv.gz", "relation_to_id.tsv.gz"]
-
-
-@pytest.mark.parametrize("variant", WITHOUT_FORMULA)
-def test_models_without_a_formula_are_sent_to_the_live_evaluation(shared, variant):
-    folder = shared / "checkpoints/pykeen" / f"umls-{variant}"
-    name = json.loads((folder / "expected.json").read_text())["model"]
-    with pytest.raises(NoFormula, match=rf"no formula for .*{name}.* Evaluate the live model instead"):
-        load_checkpoint(folder)

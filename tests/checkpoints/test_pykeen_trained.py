@@ -22,6 +22,7 @@ CASES = {
     "TransE": ("TransE", {"embedding_dim": 4, "scoring_fct_norm": 1}, False),
     "ComplEx-inverse": ("ComplEx", {"embedding_dim": 4}, True),
     "RotatE": ("RotatE", {"embedding_dim": 4}, False),
+    "BoxE": ("BoxE", {"embedding_dim": 4}, False),
     "ConvE": ("ConvE", {"embedding_dim": 12, "embedding_height": 3, "embedding_width": 4, "output_channels": 2}, False),
     "ConvE-inverse": ("ConvE", {"embedding_dim": 12, "output_channels": 2, "apply_batch_normalization": False}, True),
     "CP": ("CP", {"embedding_dim": 3, "rank": 2}, False),
