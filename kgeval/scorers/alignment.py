@@ -30,6 +30,8 @@ class Aligned:
     relation_rows: IntArray
     """int64[relation of the dataset], likewise"""
     notes: tuple[str, ...] = ()
+    source: Any = None
+    """what was aligned: the scorer, perhaps with labels of its own"""
 
     @property
     def num_entities(self) -> int:
@@ -103,17 +105,19 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
     CheckpointError
         if the model has no labels and another number of ids, or if no label agrees
     """
-    scorer = _as_scorer(model, dataset)
-    labels = _labels(scorer, dataset)
-    scorer = scorer.model if isinstance(scorer, Labelled) else scorer
+    source = _as_scorer(model, dataset)
+    labels = _labels(source, dataset)
+    scorer = source.model if isinstance(source, Labelled) else source
     entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
     # A score table is asked in the dataset's ids from the start, and speaks only of the relations that it was asked.
     num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
     relations = _match(dataset, dataset.relations, labels[1], num_relations)
     notes = (*entities.notes, *relations.notes)
+    if isinstance(source, Labelled) and labels == (None, None) and not notes:
+        notes = (f"the model has no labels; its ids were taken as those of dataset {dataset.name}.",)
     if isinstance(scorer, VectorScorer):
-        return AlignedVectors(scorer, entities.rows, relations.rows, notes)
-    return Aligned(scorer, entities.rows, relations.rows, notes)
+        return AlignedVectors(scorer, entities.rows, relations.rows, notes, source)
+    return Aligned(scorer, entities.rows, relations.rows, notes, source)
 
 
 def _labels(scorer: Scorer, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
@@ -192,7 +196,7 @@ def _in_train(dataset: Dataset, labels: Vocabulary) -> int:
 
 def _as_scorer(model: Any, dataset: Dataset) -> Scorer:
     if isinstance(model, Aligned):
-        return model.scorer
+        return model.source  # type: ignore[no-any-return]
     if isinstance(model, Scorer):
         return model
     if is_pykeen_model(model):

@@ -12,7 +12,7 @@ from kgeval.checkpoints.reader import formats
 from kgeval.errors import CheckpointError, KgevalError
 from kgeval.graph.queries import Queries
 from kgeval.scorers.alignment import align
-from tests.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS, openke_transr, torchkge_transe
+from tests.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS, openke_transr, rotate_code, torchkge_transe
 
 NAMES = [f"{name}-{writer.__name__}" for name, writer in WRITERS]
 
@@ -62,6 +62,30 @@ def test_what_the_files_do_not_say_is_asked_for(tmp_path, graph, name, writer):
             load_checkpoint(tmp_path, dataset=graph, **given_)
 
 
+def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph):
+    rotate_code(tmp_path)
+    (tmp_path / "entities.dict").unlink()
+    aligned = align(load_checkpoint(tmp_path, dataset=graph), graph)
+    assert aligned.notes == ("the model has no labels; its ids were taken as those of dataset other.",)
+
+
+def test_labels_may_lie_in_another_folder(tmp_path, graph):
+    rotate_code(tmp_path)
+    (tmp_path / "labels").mkdir()
+    for name in ("entities.dict", "relations.dict"):
+        (tmp_path / name).rename(tmp_path / "labels" / name)
+    checkpoint = load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path / "labels"))
+    assert (list(checkpoint.entities), list(checkpoint.relations)) == (ENTITIES, RELATIONS)
+    with pytest.raises(CheckpointError, match=r"is no folder with labels in it. Known files: entities\.dict"):
+        load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path))
+
+
+def test_what_was_aligned_can_be_aligned_again(tmp_path, graph):
+    rotate_code(tmp_path)
+    once = align(load_checkpoint(tmp_path), graph)
+    assert np.array_equal(align(once, graph).entity_rows, once.entity_rows)
+
+
 def test_an_option_of_another_value_is_refused(tmp_path, graph):
     openke_transr(tmp_path)
     with pytest.raises(CheckpointError, match="p_norm=3: expected p_norm=1 or p_norm=2"):
@@ -90,7 +114,9 @@ def sound(request, tmp_path_factory):
     return folder, options, {path: path.read_bytes() for path in files}
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_damage_is_one_clear_error_or_another_model(sound, graph, data):
     """A file cut short, or with some of its bytes changed, is read or refused: nothing else comes of it."""

@@ -202,6 +202,16 @@ def test_a_checkpoint_is_recognised_by_its_framework_alone(shared, framework, va
     assert [name for name, reader in formats().items() if reader.recognises(folder)] == [framework]
 
 
+SINGLE = {"conve", "kbc", "libkge", "openke", "pykeen", "rotate", "torchkge", "tucker"}
+"""frameworks that keep a model in one file"""
+
+
+@pytest.mark.parametrize(("framework", "variant"), [case for case in ALL if case[0] in SINGLE])
+def test_a_models_own_file_is_recognised_too(loaded, framework, variant):
+    file = loaded(framework, variant)[0].files[0]
+    assert [name for name, reader in formats().items() if reader.recognises(file)] == [framework]
+
+
 @pytest.mark.parametrize(("framework", "variant"), ALL)
 def test_the_native_format_keeps_every_integer(tmp_path, loaded, umls, framework, variant):
     checkpoint, table = loaded(framework, variant)
