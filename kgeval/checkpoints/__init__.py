@@ -26,13 +26,16 @@ def load_checkpoint(
     path
         a file or a folder
     dataset
-        the graph it will be evaluated on; given, it is checked at once that their vocabularies agree
+        the graph it will be evaluated on; given, it is checked at once that their vocabularies agree, and it tells the
+        labels that some frameworks keep nowhere
     format
         ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows
     nan
         ``"error"`` refuses parameters that are not finite; ``"worst"`` lets them through, for ``evaluate(nan="worst")``
     options
-        what the files do not hold, under the names of the model family: ``model="TransE"``, ``norm=1``
+        what the files do not hold, under the framework's own names: ``model="TransE"``, ``p_norm=1``; for the native
+        format under those of the model family: ``norm=1``. ``labels="FOLDER"`` names the folder of the labels, where
+        they do not lie beside the model. ``Checkpoint.origins`` tells where every option came from
 
     Raises
     ------

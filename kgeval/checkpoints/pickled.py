@@ -73,7 +73,7 @@ def words(path: Path) -> frozenset[str]:
     return _words(path, info.st_size, info.st_mtime_ns)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _words(path: Path, size: int, _: int) -> frozenset[str]:
     found: set[str] = set()
     try:

@@ -199,6 +199,13 @@ def _text(kind: Any, content: Any) -> str:
     return content.decode("utf-32-le").rstrip("\0")
 
 
+def _bytes(text: Any, encoding: Any) -> bytes:
+    """Make the bytes that older pickles spell as text."""
+    if not isinstance(text, str) or encoding != "latin1":
+        raise CheckpointError("the pickle encodes something that stands for no bytes.")
+    return text.encode("latin1")
+
+
 def _stream(content: Any) -> Any:
     """Read what ``torch`` pickled as the bytes of a whole older file."""
     from kgeval.checkpoints.pickled import read_stream
@@ -213,6 +220,7 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "collections.OrderedDict": lambda: OrderedDict([]),
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
+    "_codecs.encode": _bytes,
     "numpy.core.multiarray.scalar": _text,
     "numpy._core.multiarray.scalar": _text,
     "torch.storage._load_from_bytes": _stream,
