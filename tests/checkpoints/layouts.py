@@ -77,12 +77,22 @@ def torchkge_analogy(folder):
     return score, "sorted", {}
 
 
-def libkge_package(folder):
-    """A reciprocal DistMult with its labels inside."""
+def saved_by_libkge(file, settings, state, **further):
+    """A configuration is an object of LibKGE's own class."""
     module = types.ModuleType("kge.config")
     module.Config = type("Config", (), {"__module__": "kge.config"})
     config = module.Config()
-    config.options = {
+    config.options = settings
+    sys.modules.update({"kge": types.ModuleType("kge"), "kge.config": module})
+    try:
+        torch.save({"model": (state, None), "config": config, **further}, file)
+    finally:
+        del sys.modules["kge"], sys.modules["kge.config"]
+
+
+def libkge_package(folder):
+    """A reciprocal DistMult with its labels inside."""
+    settings = {
         "model": "reciprocal_relations_model",
         "reciprocal_relations_model": {"base_model": {"type": "distmult"}},
         "distmult": {},
@@ -91,19 +101,28 @@ def libkge_package(folder):
         "_base_model._entity_embedder._embeddings.weight": torch.from_numpy(table(7, 4)),
         "_base_model._relation_embedder._embeddings.weight": torch.from_numpy(table(6, 4, 1)),
     }
-    content = {
-        "type": "package",
-        "model": (state, None),
-        "config": config,
-        "dataset": {"meta": {"entity_ids": ENTITIES, "relation_ids": RELATIONS}},
-    }
-    sys.modules.update({"kge": types.ModuleType("kge"), "kge.config": module})
-    try:
-        torch.save(content, folder / "model_best.pt")
-    finally:
-        del sys.modules["kge"], sys.modules["kge.config"]
+    meta = {"entity_ids": ENTITIES, "relation_ids": RELATIONS}
+    saved_by_libkge(folder / "model_best.pt", settings, state, type="package", dataset={"meta": meta})
     e, r = table(7, 4).astype(float), table(6, 4, 1)
     return lambda h, k, t, side: (e[h] * r[k + 3 * (side == "head")] * e[t]).sum(), "given", {}
+
+
+def libkge_transh(folder):
+    """Labels of the dataset, the older names of tensors, normal vectors of any length."""
+    state = tensors(
+        _entity_embedder__embeddings__weight=table(7, 4), _relation_embedder__embeddings__weight=table(3, 8, 1)
+    )
+    settings = {"model": "transh", "transh": {"l_norm": 2.0}}
+    saved_by_libkge(folder / "checkpoint_00007.pt", settings, state)
+    labelled(folder, "entity_ids.del", "relation_ids.del", "{id}\t{label}")
+    e, (r, w) = table(7, 4).astype(float), np.split(table(3, 8, 1).astype(float), 2, axis=1)
+
+    def score(h, k, t, _):
+        normal = w[k] / np.linalg.norm(w[k])
+        head, tail = (e[x] - (e[x] @ normal) * normal for x in (h, t))
+        return -np.linalg.norm(head + r[k] - tail)
+
+    return score, "given", {}
 
 
 def openke_json(folder):
@@ -350,7 +369,7 @@ LAYOUTS = {
     "dicee": [dicee_keci],
     "dgl-ke": [dglke_simple],
     "kbc": [kbc_cp],
-    "libkge": [libkge_package],
+    "libkge": [libkge_package, libkge_transh],
     "marius": [marius_distmult],
     "openke": [openke_json, openke_transr],
     "pbg": [pbg_static],

@@ -18,7 +18,7 @@ from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.pickled import read_torch, words
 from kgeval.checkpoints.places import Labels, folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, folded
+from kgeval.checkpoints.tensors import Tensors, folded, normalised
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.families.complex import ComplEx
@@ -97,7 +97,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)
     family = _family(name, Parts(tensors.without("_base_model.") if reciprocal else tensors, merged, options))
-    found = _packaged(content, file) or labels(folder_of(path), options)
+    found = labels(folder_of(path), options)
+    if found.entities is None:
+        found = _packaged(content, file) or found
     model = Reciprocal.of(family) if reciprocal else family
     return Checkpoint(
         model, "libkge", (file, *found.files), found.entities, found.relations, options.origins, name=name
@@ -143,8 +145,12 @@ def _conve(parts: Parts) -> Family:
 
 
 def _transh(parts: Parts) -> Family:
-    relation, normal = np.split(parts.relation, 2, axis=1)
-    return TransH(parts.entity, relation, normal=normal, norm=parts.norm(), length="free")
+    """Relations are stored as halves: the translation, and a normal vector of any length."""
+    halves = parts.relation
+    if halves.shape[1] % 2:
+        raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
+    relation, normal = np.split(halves, 2, axis=1)
+    return TransH(parts.entity, relation, normal=normalised(normal), norm=parts.norm(), length="free")
 
 
 def _tucker(parts: Parts) -> Family:

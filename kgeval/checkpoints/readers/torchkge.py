@@ -34,9 +34,10 @@ TELLTALE = {
     "TransR": "proj_mat.weight",
     "TransD": "ent_proj_vect.weight",
     "RESCAL": "rel_mat.weight",
+    "Analogy": "sc_ent_emb.weight",
     "ComplEx": "re_ent_emb.weight",
 }
-"""the tensor that only this model has"""
+"""the tensor that tells a model from those after it"""
 
 ALIKE = ("TransE", "DistMult", "HolE")
 """the models whose files look the same"""
@@ -63,6 +64,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found.entities,
         found.relations,
         options.origins,
+        name=name,
         sorted_labels=True,
     )
 
@@ -114,6 +116,7 @@ def _transd(tensors: Tensors, _: Options) -> Family:
 
 
 MODELS: dict[str, Callable[[Tensors, Options], Family]] = {
+    "Analogy": _complex,
     "ComplEx": _complex,
     "DistMult": lambda tensors, _: DistMult(*_tables(tensors)),
     "HolE": lambda tensors, _: HolE(*_tables(tensors)),
