@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ CASES = {
     "RotatE-2": ("RotatE", {"norm": 2}),
     "RotatE-phases": ("RotatE", {"norm": 1}),
     "TransE-1": ("TransE", {"norm": 1}),
+    "Keci-across": ("Keci", {"p": 2}),
     **{f"Keci-{p}": ("Keci", {"p": p}) for p in (0, 2, 3)},
     "BoxE-plain": ("BoxE", {"norm": 1, "tanh": False}),
     "PairRE-2": ("PairRE", {"norm": 2}),
@@ -43,6 +46,10 @@ def case(name, *, relations=3):
     """A model in float64."""
     model, options = CASES[name]
     arrays = arrays_of(model, relations=relations, dtype=np.float64)
+    if name == "Keci-across":
+        rng = np.random.default_rng(2)
+        shapes = {"entity": (len(ENTITIES), 5), "relation": (relations, 5), "coefficients": (4,)}
+        arrays = {key: rng.normal(size=shape) for key, shape in shapes.items()}
     if model == "BoxE":
         lows = arrays["relation"].reshape(-1, 2, 2, 2)
         lows[:, :, 1] = lows[:, :, 0] + np.abs(lows[:, :, 1])  # boxes have widths that are no less than zero
@@ -117,11 +124,13 @@ def keci(model, h, r, t, _):
     c, p = model.coefficients, model.p
     head, relation = (np.concatenate([x[:1], c * x[1:]]) for x in (h, r))
     total = head[0] * relation[0] * t[0]
-    for i in (1, 2, 3):
+    count = len(c) + 1
+    for i in range(1, count):
         total += head[0] * relation[i] * t[i] + head[i] * relation[0] * t[i]
         total += head[i] * relation[i] * t[0] * (1 if i <= p else -1)
-    for i, k in ((1, 2), (1, 3), (2, 3)):
-        if (i <= p) == (k <= p):  # across, p and q would have to be at least 2
+    mixed = p >= 2 and len(c) - p >= 2
+    for i, k in itertools.combinations(range(1, count), 2):
+        if mixed or (i <= p) == (k <= p):
             total += head[i] * relation[k] - head[k] * relation[i]
     return total
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +14,15 @@ from kgeval.checkpoints.reader import formats
 from kgeval.errors import CheckpointError, KgevalError
 from kgeval.graph.queries import Queries
 from kgeval.scorers.alignment import align
-from tests.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS, openke_transr, rotate_code, torchkge_transe
+from tests.checkpoints.layouts import (
+    ENTITIES,
+    RELATIONS,
+    WRITERS,
+    openke_transr,
+    pbg_static,
+    rotate_code,
+    torchkge_transe,
+)
 
 NAMES = [f"{name}-{writer.__name__}" for name, writer in WRITERS]
 
@@ -84,6 +94,13 @@ def test_what_was_aligned_can_be_aligned_again(tmp_path, graph):
     rotate_code(tmp_path)
     once = align(load_checkpoint(tmp_path), graph)
     assert np.array_equal(align(once, graph).entity_rows, once.entity_rows)
+
+
+def test_without_h5py_the_extra_is_named(tmp_path, graph, monkeypatch):
+    pbg_static(tmp_path)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(CheckpointError, match=r"read with h5py, which is not installed: pip install 'kgeval\[pbg\]'"):
+        load_checkpoint(tmp_path, dataset=graph)
 
 
 def test_an_option_of_another_value_is_refused(tmp_path, graph):
