@@ -10,6 +10,7 @@ import click
 from kgeval.errors import KgevalError
 
 COMMANDS = {
+    "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",
