@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import get_num_threads, njit, prange, uint64
 
 from kgeval.arrays import IntArray
 from kgeval.graph.rows import Rows
@@ -29,7 +29,8 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     count, left = min(count, size), size - avoid.lengths
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
     seed, side = map(np.uint64, key)
-    _draw_rows((seed, side), size, (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids)
+    queries = (anchors, relations)
+    _draw_rows(get_num_threads(), (seed, side), size, (avoid.offsets, avoid.ids), queries, rows.offsets, rows.ids)
     return rows
 
 
@@ -53,14 +54,21 @@ def _below(state: int, bound: int) -> tuple[int, int]:
             return state, value % bound
 
 
+@njit(cache=True, parallel=True)
+def _draw_rows(parts, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
+    for part in prange(parts):
+        count = len(offsets) - 1
+        _draw_part(part * count // parts, (part + 1) * count // parts, key, size, avoided, queries, offsets, out)
+
+
 @njit(cache=True)
-def _draw_rows(key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
+def _draw_part(begin, end, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
     seed, side = key
     avoid_offsets, avoid_ids = avoided
     anchors, relations = queries
     seen = np.full(size, -1, np.int64)
     start = _mix(_mix(seed) + side)
-    for query in range(len(anchors)):
+    for query in range(begin, end):
         avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
         row = out[offsets[query] : offsets[query + 1]]
         left = size - len(avoid)
