@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import get_num_threads, njit, prange, uint64
+from numba import njit, uint64
 
 from kgeval.arrays import IntArray
 from kgeval.graph.rows import Rows
+from kgeval.threads import spread, threads
 
 
 def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntArray, relations: IntArray) -> Rows:
@@ -29,8 +30,12 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     count, left = min(count, size), size - avoid.lengths
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
     seed, side = map(np.uint64, key)
-    queries = (anchors, relations)
-    _draw_rows(get_num_threads(), (seed, side), size, (avoid.offsets, avoid.ids), queries, rows.offsets, rows.ids)
+    arrays = (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids
+    spread(
+        lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays),
+        len(anchors),
+        -(-len(anchors) // threads()) or 1,
+    )
     return rows
 
 
@@ -54,15 +59,8 @@ def _below(state: int, bound: int) -> tuple[int, int]:
             return state, value % bound
 
 
-@njit(cache=True, parallel=True)
-def _draw_rows(parts, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
-    for part in prange(parts):
-        count = len(offsets) - 1
-        _draw_part(part * count // parts, (part + 1) * count // parts, key, size, avoided, queries, offsets, out)
-
-
-@njit(cache=True)
-def _draw_part(begin, end, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _draw_rows(begin, end, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
     seed, side = key
     avoid_offsets, avoid_ids = avoided
     anchors, relations = queries

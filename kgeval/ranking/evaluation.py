@@ -25,9 +25,9 @@ from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, Undefined
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.table import SCHEMA, RankTable
-from kgeval.ranking.threads import bound_threads
 from kgeval.scorers.alignment import Aligned, AlignedVectors, align
 from kgeval.settings import Settings, listed
+from kgeval.threads import bound_threads
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
