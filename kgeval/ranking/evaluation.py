@@ -100,7 +100,8 @@ class Evaluation(Settings):
 
     def _multiplies_much(self, scorer: Aligned, triples: int) -> bool:
         """Whether products in bfloat16 would save more time than the import of torch takes."""
-        if not isinstance(scorer, AlignedVectors) or scorer.similarity not in {"dot", "l2"}:
+        full = isinstance(self.corruption, AllEntities)
+        if not (full and isinstance(scorer, AlignedVectors) and scorer.similarity in {"dot", "l2"}):
             return False
         dim = scorer.entity_vectors("tail", np.flatnonzero(scorer.entity_rows >= 0)[:1]).shape[1]
         return bool(2 * len(self.sides) * triples * scorer.num_entities * dim > TORCH_PAYS)
