@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,8 @@ def read_triples(path: Path) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        string columns head, relation, tail (for Parquet and for text with a header: every column that is there)
+        string columns head, relation, tail (for Parquet and for text with a header: every column that is there; for
+        text without one whose rows end in a fourth cell, a number: a column ``confidence``)
 
     Raises
     ------
@@ -39,7 +41,7 @@ def read_triples(path: Path) -> pa.Table:
     if tuple(header[:3]) in HEADERS:
         table = read_columns(path, [*TRIPLE, *header[3:]], skip=1)
     else:
-        table = read_columns(path, TRIPLE)
+        table = read_columns(path, [*TRIPLE, "confidence"] if _ends_in_number(header) else TRIPLE)
     if table.num_rows == 0:
         raise DatasetError(f"{path}: no triples in it. Expected rows of head, relation, tail.")
     return table
@@ -131,6 +133,11 @@ def _delimiter(path: Path, skip: int = 0) -> str:
     if ".csv" in path.suffixes:
         return ","
     return "\t" if "\t" in (line := first_line(path, skip)) or " " not in line else " "
+
+
+def _ends_in_number(cells: Sequence[str]) -> bool:
+    """Whether a row is a triple and a number."""
+    return len(cells) == 4 and re.fullmatch(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", cells[3]) is not None
 
 
 def _first_cells(path: Path) -> list[str]:

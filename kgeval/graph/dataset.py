@@ -11,7 +11,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from kgeval.arrays import Float64Array
 from kgeval.errors import DatasetError, did_you_mean
+from kgeval.graph.labelled import LabelledTriples
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 
@@ -33,6 +35,8 @@ class Dataset:
     """how often a triple of a split was said again in it, and left out; only splits where that happened"""
     files: tuple[Path, ...] = ()
     """the files it was read from, if any"""
+    confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
+    """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
 
     @classmethod
     def build(
@@ -43,8 +47,11 @@ class Dataset:
         entities: Vocabulary,
         relations: Vocabulary,
         files: tuple[Path, ...] = (),
+        confidences: Mapping[str, Float64Array] | None = None,
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
+
+        ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
 
         Raises
         ------
@@ -71,6 +78,7 @@ class Dataset:
             relations=relations,
             repeated={split: repeated for split, (_, repeated) in kept.items() if repeated},
             files=files,
+            confidences={split: LabelledTriples(splits[split], said) for split, said in (confidences or {}).items()},
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
@@ -125,6 +133,8 @@ class Dataset:
             digest.update(json.dumps(list(labels)).encode())
         for split, triples in self.splits.items():
             digest.update(split.encode() + triples.ids.tobytes())
+        for said in self.confidences.values():
+            digest.update(said.triples.ids.tobytes() + said.labels.tobytes())
         return digest.hexdigest()
 
     def triple(self, head: int, relation: int, tail: int) -> str:

@@ -1,0 +1,114 @@
+"""Negatives: which triples are taken to be false, from files or made by a corruption generator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from kgeval.corruption import AllEntities, Uniform
+from kgeval.corruption.negatives import negatives
+from kgeval.errors import InputError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.labelled import LabelledTriples, contains, read_negatives, read_triple_ids
+from kgeval.graph.triples import Side, Triples
+from kgeval.scoring.table import Labelled
+
+
+class NegativeFiles(BaseModel):
+    """Triples that somebody found to be false: a file for each split that has some.
+
+    Each is a TSV, CSV or Parquet file of head, relation and tail. With a fourth column, a confidence, it may hold true
+    triples too, which are passed over.
+
+    >>> NegativeFiles(valid="valid_negatives.txt", test="test_negatives.txt")
+    NegativeFiles(kind='files', valid='valid_negatives.txt', test='test_negatives.txt')
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: Literal["files"] = "files"
+    valid: str | None = None
+    """the negatives of the validation split"""
+    test: str | None = None
+    """the negatives of the test split"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return tuple(Path(path) for path in (self.valid, self.test) if path is not None)
+
+    def triples(self, dataset: Dataset, split: str) -> Triples:
+        """Read the negatives of a split; none where no file is named."""
+        path = {"valid": self.valid, "test": self.test}.get(split)
+        return Triples.of([]) if path is None else read_negatives(Path(path), dataset.entities, dataset.relations)
+
+
+class MadeNegatives(BaseModel):
+    """Triples that a corruption generator makes of those of the split, such as one in place of every tail.
+
+    >>> MadeNegatives(corruption=Uniform(count=1, seed=7)).sides
+    ('tail',)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: Literal["corruption"] = "corruption"
+    corruption: Annotated[AllEntities | Uniform, Field(discriminator="kind")] = Uniform(count=1)
+    """what the head or tail is replaced by; triples with the same query share their negatives"""
+    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("tail",)
+    """which side is replaced"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read: none."""
+        return ()
+
+    def triples(self, dataset: Dataset, split: str) -> Triples:
+        """Make the negatives of a split."""
+        tables = list(negatives(dataset, self.corruption, split=split, sides=self.sides))
+        table = pa.concat_tables(tables)
+        if table.num_rows == 0:
+            raise InputError(f"{self.corruption.kind} corruption makes no negatives of the {split} triples.")
+        return read_triple_ids(Path(split), table, dataset.entities, dataset.relations)
+
+
+def _kind(value: object) -> str:
+    given = value.get("kind", "files") if isinstance(value, dict) else getattr(value, "kind", "files")
+    return str(given)
+
+
+Negatives = Annotated[
+    Annotated[NegativeFiles, Tag("files")] | Annotated[MadeNegatives, Tag("corruption")], Discriminator(_kind)
+]
+"""Any source of negatives, told apart by its ``kind``: ``files`` where none is said."""
+
+
+def labelled(dataset: Dataset, split: str, source: NegativeFiles | MadeNegatives | None) -> Labelled:
+    """Put the triples of a split together with their negatives, whose label is 0.
+
+    The label of the split's own triples is their confidence in a weighted graph, and 1 in any other.
+    """
+    triples = dataset.split(split)
+    own = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
+    false = source.triples(dataset, split) if source is not None else Triples.of([])
+    rows = LabelledTriples(
+        Triples(np.concatenate([own.triples.ids, false.ids])), np.concatenate([own.labels, np.zeros(len(false))])
+    )
+    given = np.arange(len(rows)) < len(own)
+    facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
+    return Labelled(rows, given, given | contains(facts, rows.triples))
+
+
+def notes_on_negatives(dataset: Dataset, split: str, part: Labelled) -> list[str]:
+    """Say how many negatives are known facts, and name some."""
+    false = ~part.given
+    wrong = np.flatnonzero(false & part.known)
+    if not len(wrong):
+        return []
+    named = ", ".join(dataset.triple(*part.rows.triples.ids[row]) for row in wrong[:3])
+    share = f"{len(wrong)} of the {int(false.sum())} {split} negatives ({len(wrong) / false.sum():.1%})"
+    return [f"{share} are known facts of the graph: {named}{', …' if len(wrong) > 3 else ''}."]
