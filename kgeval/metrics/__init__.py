@@ -1,1 +1,46 @@
-"""The metrics: pure functions of the kept ranks. Each file declares a family; a new metric is a new declaration."""
+"""The metrics: pure functions of the kept ranks. Each file declares a family; a new metric is a new declaration.
+
+The functions named here take plain arrays, for rankings that come from somewhere else.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgeval.metrics.ap import average_precision as average_precision
+    from kgeval.metrics.deviation import rmse as rmse
+    from kgeval.metrics.gain import cumulative_gain as cumulative_gain
+    from kgeval.metrics.gain import dcg as dcg
+    from kgeval.metrics.gain import ndcg as ndcg
+    from kgeval.metrics.precision import f1_at_k as f1_at_k
+    from kgeval.metrics.precision import precision_at_k as precision_at_k
+    from kgeval.metrics.precision import recall_at_k as recall_at_k
+    from kgeval.metrics.rank_based import hits_at_k as hits_at_k
+    from kgeval.metrics.rank_based import mean_reciprocal_rank as mean_reciprocal_rank
+
+_HOMES = {
+    "average_precision": "ap",
+    "cumulative_gain": "gain",
+    "dcg": "gain",
+    "f1_at_k": "precision",
+    "hits_at_k": "rank_based",
+    "mean_reciprocal_rank": "rank_based",
+    "ndcg": "gain",
+    "precision_at_k": "precision",
+    "recall_at_k": "precision",
+    "rmse": "deviation",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kgeval.metrics' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"kgeval.metrics.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -6,11 +6,14 @@ A rank is 1 + the candidates above the answer; a tie makes it an interval a … 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import digamma
+import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.errors import MetricError
+from kgeval.metrics.lists import array, cutoff
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.ranks import Ranks, Ties
+from kgeval.metrics.sums import sum_of_reciprocals
 
 
 def ranks_of(ranks: Ranks, ties: Ties, k: int = 0) -> Float64Array:  # noqa: ARG001
@@ -42,9 +45,60 @@ def hits(ranks: Ranks, ties: Ties, k: int) -> Float64Array:
 
 
 def _expected_reciprocal(low: IntArray, high: IntArray) -> Float64Array:
-    # H(n) = ψ(n + 1) + γ. Where nothing ties, 1/r is kept free of the rounding of the difference.
-    between = (digamma(high + 1.0) - digamma(low.astype(float))) / (high - low + 1)
-    return np.where(low == high, 1 / low, between)
+    return sum_of_reciprocals(low, high) / (high - low + 1)
+
+
+def hits_at_k(ranks: npt.ArrayLike, k: int) -> float:
+    """Compute the share of ranks that are at most ``k``.
+
+    Parameters
+    ----------
+    ranks
+        from 1; the means of tied ranks may be x.5. Shape (rank,)
+    k
+        the cut-off
+
+    Raises
+    ------
+    MetricError
+        if there are no ranks, if one is below 1, or if ``k`` is no whole number from 1
+
+    Examples
+    --------
+    >>> hits_at_k([1, 12, 6, 2], 3), hits_at_k([1.5], 1)
+    (0.5, 0.0)
+    """
+    return float(np.mean(_given(ranks) <= cutoff(k)))
+
+
+def mean_reciprocal_rank(ranks: npt.ArrayLike) -> float:
+    """Compute the mean of 1 / rank.
+
+    Parameters
+    ----------
+    ranks
+        from 1; the means of tied ranks may be x.5. Shape (rank,)
+
+    Raises
+    ------
+    MetricError
+        if there are no ranks, or if one is below 1
+
+    Examples
+    --------
+    >>> mean_reciprocal_rank([1, 12, 6, 2])
+    0.4375
+    """
+    return float(np.mean(1 / _given(ranks)))
+
+
+def _given(ranks: npt.ArrayLike) -> Float64Array:
+    values = array(ranks, "ranks")
+    if (values < 1).any():
+        raise MetricError(
+            f"ranks[{int(np.argmax(values < 1))}] is {values[np.argmax(values < 1)]:g}: the first rank is 1."
+        )
+    return values
 
 
 COUNT = Metric(

@@ -1,0 +1,140 @@
+"""Cumulative gain: plain (CG), discounted by position (DCG), and as a share of the best order's (nDCG).
+
+The gain of an item is its grade of relevance g, or 2^g − 1; its discount is 1 / log₂(position + 1).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import Float64Array
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.lists import RankedLists, array, only, ranked, share, until
+from kgeval.metrics.sums import sum_of_discounts
+
+Gain = Literal["linear", "exponential"]
+GAINS: tuple[Gain, ...] = get_args(Gain)
+
+
+def cumulative_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+    """Σ gain over the first k of each list; float64[list]."""
+    return lists.sums(_gains(lists, gain) * lists.within(k))
+
+
+def discounted_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+    """Σ gain · discount over the first k of each list; float64[list]."""
+    discounts = sum_of_discounts(lists.before + 1, lists.before + lists.places(k)) / lists.level
+    return lists.sums(_gains(lists, gain) * discounts)
+
+
+def normalised_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+    """DCG / the DCG of the best order of each list, NaN where nothing is relevant; float64[list]."""
+    return share(discounted_gains(lists, k, gain), discounted_gains(lists.ideal(), k, gain))
+
+
+def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
+    if gain not in GAINS:
+        raise MetricError(f"unknown gain {gain!r}. {did_you_mean(str(gain), GAINS)}")
+    if gain == "linear":
+        return lists.grades
+    if lists.grades.max(initial=0) > 1000:
+        raise MetricError("the exponential gain 2^g − 1 of a grade above 1000 is no number: use the linear gain.")
+    return np.asarray(np.exp2(lists.grades) - 1, np.float64)
+
+
+def cumulative_gain(
+    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, gain: Gain = "linear"
+) -> float:
+    """Sum the gains of the first ``k`` items of a list, CG = Σ gain; see :func:`dcg`.
+
+    Examples
+    --------
+    >>> cumulative_gain([5, 3, 2, 1, 2], k=3)
+    10.0
+    """
+    return float(cumulative_gains(ranked(relevance, scores), until(k), gain)[0])
+
+
+def dcg(
+    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, gain: Gain = "linear"
+) -> float:
+    """Compute the discounted cumulative gain of a list, Σ gain / log₂(position + 1) (Järvelin and Kekäläinen, 2002).
+
+    Parameters
+    ----------
+    relevance
+        the grades of the items, whole or fractional, from 0; in served order or in the order of ``scores``. Shape
+        (item,)
+    scores
+        what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
+        2008), as scikit-learn does. Shape (item,)
+    k
+        only the first ``k`` places count
+    gain
+        ``"linear"``, the grade g, or ``"exponential"``, 2^g − 1 (Burges et al., 2005)
+
+    Raises
+    ------
+    MetricError
+        if the arrays, the cut-off or the gain are malformed
+
+    Examples
+    --------
+    >>> round(dcg([7, 2, 5, 10, 1]), 12), round(dcg([7, 2, 5, 10, 1], gain="exponential"), 11)
+    (15.455477895111, 585.36176097703)
+    >>> round(dcg([1, 0], scores=[3, 3]), 6)  # first or second, (1 + 1 / log₂ 3) / 2
+    0.815465
+    """
+    return float(discounted_gains(ranked(relevance, scores), until(k), gain)[0])
+
+
+def ndcg(
+    relevance: npt.ArrayLike,
+    scores: npt.ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+    ideal: npt.ArrayLike | None = None,
+) -> float:
+    """Compute the DCG of a list as a share of the DCG of its best order, from 0 to 1; see :func:`dcg`.
+
+    Parameters
+    ----------
+    relevance, scores, k, gain
+        as of :func:`dcg`
+    ideal
+        the grades of the whole list, in any order, where the served list is cut; shape (any,)
+
+    Raises
+    ------
+    MetricError
+        if the arrays, the cut-off or the gain are malformed; if ``ideal`` lacks grades that were served
+    Undefined
+        if nothing is relevant
+
+    Examples
+    --------
+    >>> ndcg([3, 2, 1]), round(ndcg([1, 2, 3]), 12)
+    (1.0, 0.789998004246)
+    >>> round(ndcg([5, 3, 2, 1, 2], gain="exponential", ideal=[5, 4, 3, 2, 2, 1, 0]), 12)
+    0.82961263164
+    """
+    served = ranked(relevance, scores)
+    whole = served if ideal is None else ranked(_whole(ideal, served))
+    # Without a cut-off, the best list to set beside the served one is as long as it.
+    limit = until(k) or int(served.lengths[0])
+    return only(share(discounted_gains(served, limit, gain), discounted_gains(whole.ideal(), limit, gain)))
+
+
+def _whole(ideal: npt.ArrayLike, served: RankedLists) -> Float64Array:
+    """Read the grades of the whole list, which must hold those that were served."""
+    grades = array(ideal, "ideal")
+    values, counts = np.unique(served.grades, return_counts=True)
+    there = np.sort(grades)
+    lacking = np.searchsorted(there, values, "right") - np.searchsorted(there, values, "left") < counts
+    if lacking.any():
+        raise MetricError(f"ideal: the grade {values[np.argmax(lacking)]:g} was served more often than it is there.")
+    return grades

@@ -1,0 +1,159 @@
+"""Ranked lists: where the relevant items of each list stand, which is all that the metrics of lists read.
+
+An item that ties with others may stand at any place of its tied block; every metric is averaged over the orders exactly
+(McSherry and Najork, 2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.errors import MetricError
+from kgeval.graph.queries import starts_of_runs
+from kgeval.metrics.metric import Undefined
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """The relevant items of several lists, by list, and in each list from the top.
+
+    Examples
+    --------
+    >>> lists = ranked([0, 1, 1, 0], scores=[0.9, 0.5, 0.5, 0.5])
+    >>> lists.before, lists.level, lists.within(2)
+    (array([1, 1]), array([3, 3]), array([0.33333333, 0.33333333]))
+    """
+
+    offsets: IntArray
+    """int64[list + 1], into the items"""
+    before: IntArray
+    """int64[item], how many of its list, relevant or not, score strictly above it"""
+    level: IntArray
+    """int64[item], how many have its score, itself included"""
+    grades: Float64Array
+    """float64[item], how relevant it is, above 0"""
+    lengths: IntArray
+    """int64[list], how many items there are"""
+
+    @property
+    def relevant(self) -> IntArray:
+        """How many items are relevant; int64[list]."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def owners(self) -> IntArray:
+        """The list that each item belongs to; int64[item]."""
+        return np.repeat(np.arange(len(self.lengths)), self.relevant)
+
+    @cached_property
+    def blocks(self) -> tuple[IntArray, IntArray]:
+        """How many relevant items of its list score strictly above each, and how many level with it; int64[item]."""
+        first = starts_of_runs(self.owners, self.before)
+        sizes = np.diff(np.r_[first, len(self.before)])
+        return np.repeat(first - self.offsets[self.owners[first]], sizes), np.repeat(sizes, sizes)
+
+    def places(self, k: int | IntArray | None) -> IntArray:
+        """How many of the places that each item may take are among the first ``k`` (of its list); int64[item]."""
+        return self.level if k is None else np.clip(k - self.before, 0, self.level)
+
+    def within(self, k: int | IntArray | None) -> Float64Array:
+        """The probability that each item is among the first ``k`` (of its list); float64[item]."""
+        return np.asarray(self.places(k) / self.level, np.float64)
+
+    def sums(self, values: Float64Array) -> Float64Array:
+        """Sum a value of the items over each list; float64[list]."""
+        return np.asarray(np.bincount(self.owners, values, minlength=len(self.lengths)), np.float64)
+
+    def ideal(self) -> RankedLists:
+        """The best order: the relevant items first, by grade."""
+        grades = self.grades[np.lexsort((-self.grades, self.owners))]
+        before = np.arange(len(grades)) - self.offsets[self.owners]
+        return RankedLists(self.offsets, before, np.ones_like(before), grades, self.lengths)
+
+
+def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:
+    """Describe one list, given as the relevance of its items and either their scores or, without them, their order.
+
+    Raises
+    ------
+    MetricError
+        if the arrays are empty, of different lengths, or hold what is neither a grade (finite, from 0) nor a score
+    """
+    grades = array(relevance, "relevance")
+    if (grades < 0).any():
+        raise MetricError(f"relevance[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
+    places = np.arange(len(grades))
+    before, level = places, np.ones_like(places)
+    if scores is not None:
+        given = array(scores, "scores", infinite=True)
+        if len(given) != len(grades):
+            raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
+        _, block, sizes = np.unique(-given, return_inverse=True, return_counts=True)
+        before, level = (np.cumsum(sizes) - sizes)[block], sizes[block]
+    items = np.flatnonzero(grades > 0)
+    items = items[np.argsort(before[items], kind="stable")]
+    return RankedLists(
+        np.array([0, len(items)]), before[items], level[items], grades[items], np.array([len(grades)], np.int64)
+    )
+
+
+def array(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Float64Array:
+    """Read one non-empty row of numbers; float64[item].
+
+    Raises
+    ------
+    MetricError
+        if it is something else, or holds NaN (or, where that is no number to compute with, infinity)
+    """
+    try:
+        row = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise MetricError(f"{name}: expected numbers ({error}).") from error
+    if row.ndim != 1 or not len(row):
+        raise MetricError(f"{name}: expected one row of at least one number, found shape {row.shape}.")
+    wrong = np.isnan(row) if infinite else ~np.isfinite(row)
+    if wrong.any():
+        raise MetricError(f"{name}[{int(np.argmax(wrong))}] is {row[np.argmax(wrong)]:g}: expected a number.")
+    return row
+
+
+def share(part: Float64Array, whole: IntArray | Float64Array) -> Float64Array:
+    """Divide; NaN, which the metric must name, where there is nothing to divide by."""
+    nothing = np.full(len(part), np.nan)
+    return np.asarray(np.divide(part, whole, out=nothing, where=whole > 0), np.float64)
+
+
+def only(values: Float64Array) -> float:
+    """Take the value of the only list.
+
+    Raises
+    ------
+    Undefined
+        if it is NaN: nothing in the list is relevant
+    """
+    if np.isnan(values[0]):
+        raise Undefined("nothing in the list is relevant")
+    return float(values[0])
+
+
+def cutoff(k: int) -> int:
+    """Check a cut-off: a whole number from 1.
+
+    Raises
+    ------
+    MetricError
+        if it is something else
+    """
+    if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or k < 1:
+        raise MetricError(f"the cut-off k must be a whole number from 1, found {k!r}.")
+    return int(k)
+
+
+def until(k: int | None) -> int | None:
+    """Check a cut-off that may be none, the whole list; see :func:`cutoff`."""
+    return None if k is None else cutoff(k)

@@ -1,0 +1,82 @@
+"""Sums over a range of whole positions, low … high: what a function of a rank is worth where ties make it an interval.
+
+Each sum is exact to the rounding of its own size: no small range is the difference of two large totals.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma
+
+from kgeval.arrays import Float64Array, IntArray
+
+_SMALL = 16
+"""from here on, the asymptotic series below are exact in float64"""
+
+
+def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
+    """Σ 1/j = H(high) − H(low − 1), H the harmonic numbers.
+
+    >>> sum_of_reciprocals(np.array([1, 10**9, 5]), np.array([4, 10**9, 4]))  # 25/12; one term; none
+    array([2.08333333e+00, 1.00000000e-09, 0.00000000e+00])
+    """
+    start, stop = low.astype(float), high + 1.0
+    near = digamma(stop) - digamma(start)
+    # ψ(b) − ψ(a) term by term, for large a: ln(b/a) + (1/a − 1/b)/2 + (1/a² − 1/b²)/12 − (1/a⁴ − 1/b⁴)/120 + …
+    step = stop - start
+    reciprocal = step / (start * stop)  # 1/a − 1/b
+    squares = reciprocal * (1 / start + 1 / stop)  # 1/a² − 1/b²
+    fourths = squares * (1 / start**2 + 1 / stop**2)  # 1/a⁴ − 1/b⁴
+    sixths = start**-6 - stop**-6
+    far = np.log1p(step / start) + reciprocal / 2 + squares / 12 - fourths / 120 + sixths / 252
+    return np.where(low == high, 1 / start, np.where(start < _SMALL, near, far))
+
+
+def sum_of_inverse_squares(count: IntArray) -> Float64Array:
+    """Σ 1/j² over 1 … count.
+
+    >>> sum_of_inverse_squares(np.array([1, 2]))
+    array([1.  , 1.25])
+    """
+    from scipy.special import zeta
+
+    return np.asarray(np.pi**2 / 6 - zeta(2, count + 1.0), np.float64)
+
+
+def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float64Array:
+    """The mean of jᵖ, by the Euler–Maclaurin formula beyond the first few terms.
+
+    >>> mean_of_powers(np.array([1, 100]), np.array([4, 101]), 2)
+    array([7.50000e+00, 1.01005e+04])
+    """
+    p = np.asarray(power, np.float64)
+    total = np.zeros(len(low))
+    for position in range(1, _SMALL):
+        total += np.where((low <= position) & (position <= high), np.power(float(position), p), 0.0)
+    a, b = np.maximum(low, _SMALL).astype(float), np.maximum(high, _SMALL).astype(float)
+
+    def rise(exponent: Float64Array) -> Float64Array:
+        """bᵉ − aᵉ without cancellation."""
+        return np.asarray(a**exponent * np.expm1(exponent * np.log1p((b - a) / a)), np.float64)
+
+    # The integral; where p = −1 it is the logarithm.
+    flat = p == -1
+    integral = np.where(flat, np.log(b / a), rise(p + 1) / np.where(flat, 1, p + 1))
+    ends = (a**p + b**p) / 2
+    third, fifth = p * (p - 1) * (p - 2), p * (p - 1) * (p - 2) * (p - 3) * (p - 4)
+    tail = integral + ends + p / 12 * rise(p - 1) - third / 720 * rise(p - 3) + fifth / 30240 * rise(p - 5)
+    return np.asarray((total + np.where(high >= _SMALL, tail, 0.0)) / (high - low + 1), np.float64)
+
+
+def sum_of_discounts(low: IntArray, high: IntArray) -> Float64Array:
+    """Σ 1/log₂(j + 1), the discounts of DCG; 0 where the range is empty.
+
+    >>> sum_of_discounts(np.array([1, 3, 5]), np.array([2, 3, 4]))
+    array([1.63092975, 0.5       , 0.        ])
+    """
+    last = int(high.max(initial=0))
+    # Totals in extended precision, where there is one, keep the difference of two of them exact.
+    totals = np.zeros(last + 1, np.longdouble)
+    np.cumsum(1 / np.log2(np.arange(2, last + 2, dtype=np.longdouble)), out=totals[1:])
+    return np.asarray(totals[np.maximum(high, low - 1)] - totals[low - 1], np.float64)

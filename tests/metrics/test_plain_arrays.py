@@ -1,0 +1,238 @@
+"""The functions on plain arrays against published truths, scikit-learn, and the average over every order of ties."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgeval import metrics
+from kgeval.errors import MetricError
+from kgeval.metrics import (
+    average_precision,
+    cumulative_gain,
+    dcg,
+    f1_at_k,
+    hits_at_k,
+    mean_reciprocal_rank,
+    ndcg,
+    precision_at_k,
+    recall_at_k,
+    rmse,
+)
+from kgeval.metrics.metric import Undefined
+
+RATINGS, WHOLE = [5, 3, 2, 1, 2], [5, 4, 3, 2, 2, 1, 0]
+
+
+def near(value):
+    return pytest.approx(value, rel=1e-13, abs=1e-15)
+
+
+def test_the_exported_names_are_sorted_and_there():
+    assert sorted(metrics.__all__) == list(metrics.__all__)
+    assert all(callable(getattr(metrics, name)) for name in metrics.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'ndgc'"):
+        metrics.ndgc  # noqa: B018
+
+
+def test_the_worked_ranks():
+    assert hits_at_k([1, 12, 6, 2], 3) == 0.5
+    assert mean_reciprocal_rank([1, 12, 6, 2]) == 0.4375
+
+
+def test_relevant_at_1_4_5_and_8_of_10():
+    assert average_precision([1, 0, 0, 1, 1, 0, 0, 1, 0, 0]) == near(0.65)
+
+
+def test_served_ratings_of_a_longer_list():
+    assert dcg(RATINGS, k=5, gain="exponential") == near(38.507743254777225)
+    assert dcg(WHOLE, k=5, gain="exponential") == near(46.41653439949567)
+    assert ndcg(RATINGS, k=5, gain="exponential", ideal=WHOLE) == near(0.8296126316400654)
+    assert ndcg(RATINGS, gain="exponential", ideal=WHOLE) == near(0.8296126316400654)
+
+
+@pytest.mark.parametrize(
+    ("gain", "reached", "best", "share"),
+    [
+        ("linear", 15.455477895111388, 18.16471419838153, 0.8508516966640997),
+        ("exponential", 585.36176097703, 1120.3069611850299, 0.5225012262334338),
+    ],
+)
+def test_both_gains(gain, reached, best, share):
+    served = [7, 2, 5, 10, 1]
+    assert dcg(served, gain=gain) == near(reached)
+    assert dcg(sorted(served, reverse=True), gain=gain) == near(best)
+    assert ndcg(served, gain=gain) == near(share)
+
+
+def test_four_letters_by_score():
+    assert ndcg([3, 2, 1, 0], [0.111, 0.222, 0.001, 0.10], k=3) == near(0.8174935137996165)
+
+
+@pytest.mark.parametrize(("gain", "share"), [("linear", 0.7899980042460358), ("exponential", 0.6806060567602008)])
+def test_worst_first(gain, share):
+    assert ndcg([1, 2, 3], gain=gain) == near(share)
+
+
+def test_the_examples_of_scikit_learn():
+    grades = [10, 0, 0, 1, 5]
+    assert ndcg(grades, [0.1, 0.2, 0.3, 4, 70]) == near(0.6956940443813076)
+    assert ndcg(grades, [0.05, 1.1, 1, 0.5, 0]) == near(0.493680191377376)
+    assert ndcg(grades, [0.05, 1.1, 1, 0.5, 0], k=4) == near(0.3520241100634488)
+
+
+def test_one_relevant_of_four_that_all_tie():
+    assert ndcg([1, 0, 0, 0], [7, 7, 7, 7]) == near(0.6404015779112125)
+    assert average_precision([1, 0, 0, 0], [7, 7, 7, 7]) == near(25 / 48)
+    assert precision_at_k([1, 0, 0, 0], [7, 7, 7, 7], k=1) == near(0.25)
+
+
+FUNCTIONS = {
+    "average precision": average_precision,
+    "precision": precision_at_k,
+    "recall": recall_at_k,
+    "f1": f1_at_k,
+    "cumulative gain": cumulative_gain,
+    "dcg": dcg,
+    "ndcg": ndcg,
+    "exponential dcg": lambda *args, k: dcg(*args, k=k, gain="exponential"),
+    "exponential ndcg": lambda *args, k: ndcg(*args, k=k, gain="exponential"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@settings(max_examples=40, deadline=None)
+@given(
+    items=st.lists(st.tuples(st.sampled_from([0, 0, 0.3, 1, 2.5]), st.integers(0, 3)), min_size=1, max_size=6),
+    k=st.none() | st.integers(1, 8),
+)
+def test_ties_are_the_average_over_every_order(name, items, k):
+    relevance, scores = map(list, zip(*items, strict=True))
+    if not any(relevance):
+        relevance[0] = 1
+    orders = [
+        order
+        for order in itertools.permutations(range(len(items)))
+        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
+    ]
+    brute = np.mean([FUNCTIONS[name]([relevance[item] for item in order], k=k) for order in orders])
+    assert FUNCTIONS[name](relevance, scores, k=k) == pytest.approx(brute, rel=1e-12)
+
+
+def served(relevance, k):
+    """The definitions, read off one list in its order."""
+    k = len(relevance) if k is None else k
+    hits = [int(grade > 0) for grade in relevance]
+    found, total = sum(hits[:k]), sum(hits)
+    places = [place for place, hit in enumerate(hits[:k], 1) if hit]
+    discounted = [
+        sum(g / np.log2(p + 1) for p, g in enumerate(grades[:k], 1))
+        for grades in (relevance, sorted(relevance, reverse=True))
+    ]
+    return {
+        "average precision": sum(sum(hits[:place]) / place for place in places) / total,
+        "precision": found / k,
+        "recall": found / total,
+        "f1": 2 / (k / found + total / found) if found else 0,
+        "cumulative gain": sum(relevance[:k]),
+        "dcg": discounted[0],
+        "ndcg": discounted[0] / discounted[1],
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    relevance=st.lists(st.sampled_from([0, 0.3, 1, 2.5]), min_size=1, max_size=12).filter(any),
+    k=st.none() | st.integers(1, 14),
+)
+def test_a_served_order_gives_the_definitions(relevance, k):
+    for name, value in served(relevance, k).items():
+        assert FUNCTIONS[name](relevance, k=k) == pytest.approx(value, rel=1e-12), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    items=st.lists(st.tuples(st.sampled_from([0, 0.5, 1, 3]), st.integers(0, 5)), min_size=2, max_size=30),
+    k=st.none() | st.integers(1, 40),
+)
+def test_scikit_learn_averages_ties_alike(items, k):
+    from sklearn.metrics import dcg_score, ndcg_score
+
+    relevance, scores = map(list, zip(*items, strict=True))
+    assert dcg(relevance, scores, k=k) == pytest.approx(dcg_score([relevance], [scores], k=k), rel=1e-12)
+    if any(relevance):
+        assert ndcg(relevance, scores, k=k) == pytest.approx(ndcg_score([relevance], [scores], k=k), rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(relevance=st.lists(st.booleans(), min_size=1, max_size=30).filter(any))
+def test_scikit_learn_agrees_on_average_precision_where_nothing_ties(relevance):
+    from sklearn.metrics import average_precision_score
+
+    scores = -np.arange(len(relevance))
+    expected = average_precision_score(relevance, scores)
+    assert average_precision(relevance, scores) == pytest.approx(expected, rel=1e-12)
+
+
+@given(values=st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_size=1))
+def test_the_root_mean_square_error_is_scikit_learns(values):
+    from sklearn.metrics import root_mean_squared_error
+
+    true, predicted = map(list, zip(*values, strict=True))
+    assert rmse(true, predicted) == pytest.approx(root_mean_squared_error(true, predicted), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ndcg([0, 0]), "nothing in the list is relevant"),
+        (lambda: average_precision([0]), "nothing in the list is relevant"),
+        (lambda: recall_at_k([0], k=1), "nothing in the list is relevant"),
+        (lambda: ndcg([0], ideal=[0, 0]), "nothing in the list is relevant"),
+    ],
+)
+def test_the_undefined_says_why(call, message):
+    with pytest.raises(Undefined, match=message):
+        call()
+
+
+def test_what_is_defined_without_anything_relevant():
+    assert precision_at_k([0, 0], k=1) == f1_at_k([0, 0], k=1) == dcg([0, 0]) == cumulative_gain([0]) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ndcg([]), r"relevance: expected one row of at least one number, found shape \(0,\)"),
+        (lambda: ndcg([[1, 0]]), r"found shape \(1, 2\)"),
+        (lambda: ndcg(["x"]), "relevance: expected numbers"),
+        (lambda: ndcg([1, -1]), r"relevance\[1\] is negative"),
+        (lambda: ndcg([1, float("nan")]), r"relevance\[1\] is nan"),
+        (lambda: ndcg([1, 0], [1, float("nan")]), r"scores\[1\] is nan"),
+        (lambda: ndcg([1, 0], [1]), "2 grades of relevance but 1 scores"),
+        (lambda: ndcg([1, 0], k=0), "cut-off k must be a whole number from 1, found 0"),
+        (lambda: dcg([1], k=True), "found True"),
+        (lambda: dcg([1], k=1.5), "found 1.5"),
+        (lambda: dcg([1], gain="linaer"), r"unknown gain 'linaer'. Did you mean 'linear'\?"),
+        (lambda: dcg([2000], gain="exponential"), "use the linear gain"),
+        (lambda: ndcg([3, 3], ideal=[3, 2, 1]), "the grade 3 was served more often than it is there"),
+        (lambda: hits_at_k([1, 0], 1), r"ranks\[1\] is 0: the first rank is 1"),
+        (lambda: hits_at_k([], 1), "ranks: expected one row of at least one number"),
+        (lambda: hits_at_k([1], 0), "found 0"),
+        (lambda: hits_at_k([1], None), "found None"),
+        (lambda: mean_reciprocal_rank([float("inf")]), r"ranks\[0\] is inf"),
+        (lambda: rmse([1], [1, 2]), "1 true but 2 predicted"),
+    ],
+)
+def test_bad_input_is_explained(call, message):
+    with pytest.raises(MetricError, match=message):
+        call()
+
+
+def test_infinite_scores_order_as_usual():
+    assert average_precision([1, 0, 0], [-np.inf, 1, np.inf]) == near(1 / 3)
+    assert average_precision([1, 0], [-np.inf, -np.inf]) == near(0.75)
