@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import DatasetError
 from kgeval.graph.columns import read_triples
-from kgeval.graph.queries import starts_of_runs
+from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 
@@ -27,7 +27,7 @@ class LabelledTriples:
     Examples
     --------
     >>> said = LabelledTriples(Triples.of([(0, 0, 1), (0, 0, 1), (1, 0, 0)]), np.array([0.2, 0.7, 0.4]))
-    >>> said.largest(Triples.of([(0, 0, 1), (5, 0, 5)]))
+    >>> said.largest().of(Triples.of([(0, 0, 1), (5, 0, 5)]))
     array([0.7, nan])
     """
 
@@ -41,30 +41,26 @@ class LabelledTriples:
     def __getitem__(self, rows: BoolArray) -> LabelledTriples:
         return LabelledTriples(Triples(self.triples.ids[rows]), self.labels[rows])
 
-    def largest(self, triples: Triples) -> Float64Array:
-        """Find the largest label that was given to each of some triples, NaN where none was; float64[triple]."""
-        found = np.full(len(triples), np.nan)
-        if not len(self):
-            return found
-        numbers = _numbered(self.triples, triples)
-        mine, asked = numbers[: len(self)], numbers[len(self) :]
-        order = np.lexsort((self.labels, mine))
-        last = np.append(starts_of_runs(mine[order])[1:], len(order)) - 1
-        keys, labels = mine[order][last], self.labels[order][last]
-        place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        there = keys[place] == asked
-        found[there] = labels[place[there]]
-        return found
+    def largest(self) -> LargestLabels:
+        """Keep the largest label of each triple."""
+        index = TripleIndex.of(self.triples)
+        labels = np.full(len(index), -np.inf)
+        np.maximum.at(labels, index.find(self.triples), self.labels)
+        return LargestLabels(index, labels)
 
 
-def contains(facts: Triples, triples: Triples) -> BoolArray:
-    """Whether each of some triples is among the facts; bool[triple].
+@dataclass(frozen=True, eq=False)
+class LargestLabels:
+    """The largest label that was given to each triple."""
 
-    >>> contains(Triples.of([(0, 0, 1)]), Triples.of([(0, 0, 1), (1, 0, 0)]))
-    array([ True, False])
-    """
-    numbers = _numbered(facts, triples)
-    return np.isin(numbers[len(facts) :], numbers[: len(facts)])
+    index: TripleIndex
+    labels: Float64Array
+    """float64[distinct triple]"""
+
+    def of(self, triples: Triples) -> Float64Array:
+        """Look labels up, NaN for triples without one; float64[triple]."""
+        found = self.index.find(triples)
+        return np.where(found >= 0, np.append(self.labels, np.nan)[found], np.nan)
 
 
 def reverse(triples: Triples) -> Triples:
@@ -136,12 +132,3 @@ def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> T
     if (confidences > 0).all():
         raise DatasetError(f"{path}: no negatives in it: none of its {len(triples)} rows has confidence 0.")
     return Triples(triples.ids[confidences == 0])
-
-
-def _numbered(*parts: Triples) -> IntArray:
-    """Number the distinct triples of several sets together; int64[triple], end to end."""
-    ids = np.concatenate([part.ids for part in parts])
-    sizes = ids.max(axis=0, initial=0) + 1
-    if float(sizes[0]) * float(sizes[1]) * float(sizes[2]) < 2**63:
-        return np.asarray((ids[:, 0] * sizes[1] + ids[:, 1]) * sizes[2] + ids[:, 2])
-    return np.asarray(np.unique(ids, axis=0, return_inverse=True)[1]).ravel()

@@ -37,6 +37,10 @@ class RankedFacts:
             self.ranks[rows], self.weights[rows], self.scores[rows], self.queries[rows], self.relations[rows], self.ties
         )
 
+    def under(self, ties: Ties) -> RankedFacts:
+        """Return the same ranks under another tie policy."""
+        return replace(self, ties=ties)
+
     def lists(self) -> RankedLists:
         """Lay out the answers of each query (h, r, ?) as a ranked list, their confidences being their grades.
 
@@ -118,7 +122,7 @@ class Confided:
             if there are none
         """
         if self.ranked is None:
-            raise Undefined("negatives have no rank")
+            raise Undefined("nothing was ranked")
         if len(self.ranked.weights) == 0:
             raise Undefined("there are no facts")
         return self.ranked

@@ -78,7 +78,7 @@ WMRR = LabelMetric(
 )
 
 NDCG = LabelMetric(
-    name="ndcg",
+    name="graded-ndcg",
     title="nDCG per (h, r, ?), graded by confidence, linear gain",
     formula="mean of DCG / best DCG, gain w, filtered, tie-averaged",
     source="Chen et al., 2019",
@@ -87,12 +87,12 @@ NDCG = LabelMetric(
     increasing=True,
     needs="confidences and ranks",
     compute=linear_ndcg,
-    synonyms=("linear_ndcg",),
+    synonyms=("ndcg", "linear_ndcg"),
     undefined="no query has an answer of positive confidence",
 )
 
 EXPONENTIAL_NDCG = LabelMetric(
-    name="exp_ndcg",
+    name="graded-ndcg-exp",
     title="nDCG per (h, r, ?), graded by confidence, exponential gain",
     formula="mean of DCG / best DCG, gain 2^w − 1, filtered, tie-averaged",
     source="Chen et al., 2019",
@@ -101,6 +101,6 @@ EXPONENTIAL_NDCG = LabelMetric(
     increasing=True,
     needs="confidences and ranks",
     compute=exponential_ndcg,
-    synonyms=("exponential_ndcg",),
+    synonyms=("ndcg-exp", "exponential_ndcg"),
     undefined="no query has an answer of positive confidence",
 )

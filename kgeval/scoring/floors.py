@@ -67,10 +67,10 @@ def _same_or_reversed(dataset: Dataset, parts: Parts) -> Rule:  # noqa: ARG001
     means = np.divide(sums, totals, out=np.full(size, float(train.labels.mean())), where=totals > 0)
     both = LabelledTriples(
         Triples(np.concatenate([train.triples.ids, reverse(train.triples).ids])), np.tile(train.labels, 2)
-    )
+    ).largest()
 
     def look_up(triples: Triples) -> Float64Array:
-        found = both.largest(triples)
+        found = both.of(triples)
         return np.where(np.isnan(found), means[triples.relations], found)
 
     return look_up

@@ -13,7 +13,8 @@ from kgeval.corruption import AllEntities, Uniform
 from kgeval.corruption.negatives import negatives
 from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.labelled import LabelledTriples, contains, read_negatives, read_triple_ids
+from kgeval.graph.labelled import LabelledTriples, read_negatives, read_triple_ids
+from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Side, Triples
 from kgeval.scoring.table import Labelled
 
@@ -100,7 +101,7 @@ def labelled(dataset: Dataset, split: str, source: NegativeFiles | MadeNegatives
     )
     given = np.arange(len(rows)) < len(own)
     facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
-    return Labelled(rows, given, given | contains(facts, rows.triples))
+    return Labelled(rows, given, given | TripleIndex.of(facts).holds(rows.triples))
 
 
 def notes_on_negatives(dataset: Dataset, split: str, part: Labelled) -> list[str]:

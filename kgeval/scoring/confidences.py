@@ -1,0 +1,135 @@
+"""Predict confidences: weighted dataset → scores and ranks of its facts, of the model and of the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.labelled import reverse
+from kgeval.graph.lookup import TripleIndex
+from kgeval.graph.triples import Side, Triples
+from kgeval.metrics.confided import RankedFacts
+from kgeval.metrics.labelled import ScoredLabels
+from kgeval.metrics.mapping import Mapping as ConfidenceMapping
+from kgeval.metrics.ranks import Ranks
+from kgeval.ranking.engine import Progress
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.table import RankTable
+from kgeval.scorers.alignment import align
+from kgeval.scoring.classification import SPLITS, scored_table
+from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
+from kgeval.scoring.negatives import NegativeFiles, labelled
+from kgeval.scoring.table import LabelTable
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceTables:
+    """What a prediction of confidences keeps: the facts with their scores, and the ranks of the test facts."""
+
+    labels: LabelTable
+    ranks: Mapping[str, RankTable]
+    """by predictor: the model's under ``score``, each floor's under its name"""
+    weights: Mapping[str, Float64Array] = field(default_factory=dict)
+    """float64[rank], the confidence of each ranked fact, by predictor"""
+
+    @property
+    def predictors(self) -> list[str]:
+        """The columns of scores: the model's ``score`` and the floors."""
+        return ["score", *self.labels.floors]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
+        return tuple(dict.fromkeys([*self.labels.notes, *self.ranks["score"].notes]))
+
+    def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
+        """Return the facts of a split with the scores of the model or of a floor, and its negatives on request."""
+        labels = self.labels if negatives else self.labels.where(self.labels.column("given"))
+        return labels.scored(split, scores)
+
+    def ranked(self, scores: str = "score") -> RankedFacts | None:
+        """Return what the metrics read of the ranks of the model or of a floor, if it ranked."""
+        if scores not in self.ranks:
+            return None
+        table = self.ranks[scores]
+        ranks = Ranks(*(table.column(name) for name in ("greater", "tied", "candidates")))
+        tails = table.column("side") == "tail"
+        pairs = np.stack([table.column("head"), table.column("relation")], 1)
+        queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        relations = table.column("relation_label").astype(str)
+        return RankedFacts(
+            ranks, self.weights[scores], table.column("score"), np.where(tails, queries, -1), relations
+        )
+
+
+class Confidences(BaseModel):
+    """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: Literal["confidences"] = "confidences"
+    mapping: ConfidenceMapping = ConfidenceMapping()
+    """how scores become confidences"""
+    high: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """from which confidence on a fact belongs to the high-confidence subset, whose metrics are given too"""
+    negatives: NegativeFiles | None = None
+    """false triples, of confidence 0: the errors are given with them too"""
+    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("head", "tail")
+    """the sides that are ranked; nDCG reads the tails alone"""
+    side: Side = "tail"
+    """which answer a fact is scored as; it matters to models with inverse relations only"""
+    unseen: Literal["error", "drop"] = "error"
+    """facts with an entity or relation that the model does not know: refuse, or leave out"""
+    rank_floors: bool = True
+    """whether the floor ranks too, which scores every entity for every query"""
+
+    def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> ConfidenceTables:
+        """Score the facts of validation and test, and rank those of test among all entities.
+
+        Raises
+        ------
+        InputError
+            if the dataset has no confidences, or model and dataset do not fit together
+        ScoreError
+            if a score is not finite, with the triple
+        """
+        confidences_of_train(dataset)
+        scorer = align(model, dataset)
+        parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
+        labels = scored_table(self, scorer, dataset, parts, CONFIDENCE_FLOORS)
+        notes = (*labels.notes, *note_on_leakage(dataset))
+        labels = LabelTable(labels.data, notes)
+        ranking = Evaluation(sides=self.sides, unseen=self.unseen)
+        ranks = {"score": ranking(model, dataset, progress=progress)}
+        if self.rank_floors:
+            for floor in CONFIDENCE_FLOORS:
+                rule = floor.learn(dataset, parts)
+                ranks[floor.name] = ranking(_callable(rule), dataset)
+        weights = {name: _confidences(dataset, table) for name, table in ranks.items()}
+        return ConfidenceTables(labels, ranks, weights)
+
+
+def note_on_leakage(dataset: Dataset) -> list[str]:
+    """Say how many test facts are in train with their head and tail swapped."""
+    test = dataset.confidences["test"]
+    swapped = int(TripleIndex.of(dataset.train).holds(reverse(test.triples)).sum())
+    if not swapped:
+        return []
+    share = f"{swapped} of {len(test)} test triples ({swapped / len(test):.1%}) have their reverse in train"
+    return [f"{share}: compare with the floor 'same or reversed', which learns nothing."]
+
+
+def _callable(rule: Callable[[Triples], Float64Array]) -> Callable[[IntArray, IntArray, IntArray], Float64Array]:
+    return lambda heads, relations, tails: rule(Triples(np.stack([heads, relations, tails], axis=1)))
+
+
+def _confidences(dataset: Dataset, table: RankTable) -> Float64Array:
+    """Find the confidence of each ranked fact: the largest that was stated."""
+    ids = np.stack([table.column(name) for name in ("head", "relation", "tail")], axis=1)
+    return dataset.confidences["test"].largest().of(Triples(ids))
