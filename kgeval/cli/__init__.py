@@ -10,6 +10,7 @@ import click
 from kgeval.errors import KgevalError
 
 COMMANDS = {
+    "classify": "Classify triples, or predict confidences, beside floors without a model.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",

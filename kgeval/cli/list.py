@@ -27,22 +27,39 @@ def command(what: str, as_json: bool) -> None:
 
 
 def _metrics() -> Listing:
+    from kgeval.metrics.labelled import label_metrics
     from kgeval.metrics.metric import metrics
 
-    columns = ["name", "title", "formula", "range", "better", "undefined", "synonyms", "source"]
-    return columns, [
+    columns = ["name", "title", "formula", "range", "better", "needs", "undefined", "synonyms", "source"]
+    rows = [
         [
             f"{metric.name}@k" if metric.takes_k else metric.name,
             metric.title,
             metric.formula,
             f"{metric.lowest:g} … {metric.highest:g}",
             "higher" if metric.increasing else "lower",
+            "ranks",
             metric.undefined,
             ", ".join(metric.synonyms),
             metric.source,
         ]
         for metric in metrics().values()
     ]
+    labelled = [
+        [
+            metric.name,
+            metric.title,
+            metric.formula,
+            f"{metric.lowest:g} … {metric.highest:g}",
+            "higher" if metric.increasing else "lower",
+            metric.needs,
+            metric.undefined,
+            ", ".join(metric.synonyms),
+            metric.source,
+        ]
+        for metric in label_metrics().values()
+    ]
+    return columns, [*rows, *labelled]
 
 
 def _models() -> Listing:

@@ -68,12 +68,18 @@ def _content(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _show(outcomes: list[Outcome]) -> None:
-    from kgeval.cli.display import show_summary, show_table
+    from kgeval.cli.display import show_labels, show_summary, show_table
+    from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import number
 
-    if len(outcomes) == 1:
-        show_summary(outcomes[0].summary)
-        return
-    names = [name for name in outcomes[0].summary.groups[0].values if name.side == "both"]
-    rows = [[outcome.name, *(number(outcome.summary.groups[0].values[name]) for name in names)] for outcome in outcomes]
-    show_table(["model", *(name.base for name in names)], rows, right=1)
+    judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
+    ranked = {outcome.name: outcome.summary for outcome in outcomes if not isinstance(outcome.summary, LabelSummary)}
+    if judged:
+        show_labels(judged)
+    elif len(ranked) == 1:
+        show_summary(*ranked.values())
+    else:
+        values = {model: summary.groups[0].values for model, summary in ranked.items()}
+        names = [name for name in next(iter(values.values())) if name.side == "both"]
+        rows = [[model, *(number(mine[name]) for name in names)] for model, mine in values.items()]
+        show_table(["model", *(name.base for name in names)], rows, right=1)

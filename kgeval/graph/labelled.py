@@ -1,4 +1,4 @@
-"""Labelled triples: a number beside each triple, which is a truth value (1 or 0) or the confidence of a fact (0 to 1)."""
+"""Labelled triples: a number beside each triple, a truth value (1 or 0) or the confidence of a fact (0 to 1)."""
 
 from __future__ import annotations
 

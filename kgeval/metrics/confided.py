@@ -1,4 +1,4 @@
-"""Confided facts: what every metric of confidences is a function of, and from which scores confidences are predicted."""
+"""Confided facts: what every metric of confidences is a function of."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ class RankedFacts:
         level = np.repeat(sizes, sizes)
         ranks = self.ranks
         lengths = ranks.candidates[rows][offsets[:-1]] - 1 + np.diff(offsets)
-        return RankedLists(
-            offsets, ranks.greater[rows] + above, ranks.tied[rows] + level, self.weights[rows], lengths
-        )
+        return RankedLists(offsets, ranks.greater[rows] + above, ranks.tied[rows] + level, self.weights[rows], lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ class Confided:
     @property
     def relation_names(self) -> list[Any]:
         """The relations of the facts."""
-        return np.unique(self.relations).tolist()
+        return list(np.unique(self.relations).tolist())
 
     def of_relation(self, relation: Any) -> Confided:
         """Keep the facts of one relation."""

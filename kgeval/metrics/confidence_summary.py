@@ -12,7 +12,7 @@ from kgeval.metrics.confided import Confided, RankedFacts
 from kgeval.metrics.label_names import LabelMetricName, parse_label_metrics
 from kgeval.metrics.label_summary import MODEL, LabelSummary, Line, lines_of
 from kgeval.metrics.labelled import ScoredLabels
-from kgeval.metrics.mapping import Mapping
+from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks import Ties
 
@@ -37,11 +37,11 @@ class ConfidenceColumns(Protocol):
         ...
 
 
-def summarize_confidences(  # noqa: PLR0913
+def summarize_confidences(
     tables: ConfidenceColumns,
     metrics: Sequence[str] = CONFIDENCES,
     *,
-    mapping: Mapping | None = None,
+    mapping: ConfidenceMapping | None = None,
     high: float = 0.7,
     ties: Ties = "realistic",
     by_relation: bool = False,
@@ -70,9 +70,9 @@ def summarize_confidences(  # noqa: PLR0913
     """
     names = parse_label_metrics(metrics, confidences=True)
     lines: list[Line] = []
-    fitted = _fitted(mapping or Mapping(), tables)
+    fitted = _fitted(mapping or ConfidenceMapping(), tables)
     for column in tables.predictors:
-        predictor, mapped = (MODEL, fitted) if column == "score" else (column, Mapping())
+        predictor, mapped = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
         lines += _lines(tables, column, names, (predictor, mapped, high, ties, by_relation))
     facts, everything = tables.facts("test"), tables.facts("test", negatives=True)
     counts = {
@@ -101,12 +101,12 @@ def _lines(
         yield from lines_of(predictor, both, errors, by_relation=False, facts="with negatives")
 
 
-def _confided(facts: ScoredLabels, mapping: Mapping | Undefined, ranked: RankedFacts | None) -> Confided:
+def _confided(facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranked: RankedFacts | None) -> Confided:
     predicted: Float64Array | Undefined = mapping if isinstance(mapping, Undefined) else mapping(facts.scores)
     return Confided(facts.labels, predicted, np.asarray(facts.relations), ranked)
 
 
-def _fitted(mapping: Mapping, tables: ConfidenceColumns) -> Mapping | Undefined:
+def _fitted(mapping: ConfidenceMapping, tables: ConfidenceColumns) -> ConfidenceMapping | Undefined:
     try:
         return mapping.fitted(tables.facts("valid"))
     except Undefined as reason:

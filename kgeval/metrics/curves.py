@@ -37,7 +37,7 @@ class Reliability(NamedTuple):
     """How often triples of a probability are true; one row per bin that has triples."""
 
     lowest: Float64Array
-    """float64[bin], where it begins; a probability belongs to the bin that it is above the beginning of, 0 to the first"""
+    """float64[bin], where it begins; this is not part of it, except 0"""
     highest: Float64Array
     triples: IntArray
     mean_probability: Float64Array
@@ -59,7 +59,7 @@ def roc(judged: Judged) -> ROC:
 
 
 def precision_recall(judged: Judged) -> PrecisionRecall:
-    """Compute the precision-recall curve at every score that occurs.
+    """Compute the precision-recall curve, without the points between two others on a line.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def precision_recall(judged: Judged) -> PrecisionRecall:
     from sklearn.metrics import precision_recall_curve
 
     both_classes(judged)
-    precision, recall, thresholds = precision_recall_curve(judged.truths, judged.scores)
+    precision, recall, thresholds = precision_recall_curve(judged.truths, judged.scores, drop_intermediate=True)
     return PrecisionRecall(precision, recall, np.append(thresholds, np.inf))
 
 
@@ -85,7 +85,8 @@ def reliability(judged: Judged, *, bins: int = BINS) -> Reliability:
 
     Examples
     --------
-    >>> sure = Judged(np.array([True, True, False]), np.zeros(3), np.zeros(3), np.ones(3, bool), np.array([1, 0.9, 0.2]))
+    >>> truths, probabilities = np.array([True, True, False]), np.array([1, 0.9, 0.2])
+    >>> sure = Judged(truths, probabilities, np.zeros(3), truths, probabilities)
     >>> curve = reliability(sure, bins=2)
     >>> curve.triples, curve.mean_probability, curve.share_true
     (array([1, 2]), array([0.2 , 0.95]), array([0., 1.]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kgeval.arrays import Float64Array
 from kgeval.metrics.confided import Confided
 from kgeval.metrics.gain import Gain, normalised_gains
 from kgeval.metrics.labelled import LabelMetric
@@ -43,7 +44,7 @@ def _mean_ndcg(data: Confided, gain: Gain) -> float:
     return float(np.nanmean(values))
 
 
-def _weighted(values: np.ndarray, weights: np.ndarray) -> float:  # type: ignore[type-arg]
+def _weighted(values: Float64Array, weights: Float64Array) -> float:
     if weights.sum() == 0:
         raise Undefined("every fact has confidence 0")
     return float(np.average(values, weights=weights))

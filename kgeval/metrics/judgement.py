@@ -46,7 +46,7 @@ class Judged:
     @property
     def relation_names(self) -> list[Any]:
         """The relations of the triples."""
-        return np.unique(self.relations).tolist()
+        return list(np.unique(self.relations).tolist())
 
     def of_relation(self, relation: Any) -> Judged:
         """Keep the triples of one relation."""

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 MODEL = "model"
 """the name of the model among the floors"""
 
-CLASSIFICATION = ("accuracy", "precision", "recall", "f1", "macro.accuracy", "macro.f1")
-CLASSIFICATION += ("roc_auc", "average_precision", "brier", "log_loss", "ece")
+CLASSIFICATION = (
+    *("accuracy", "precision", "recall", "f1", "macro.accuracy", "macro.f1"),
+    *("roc_auc", "average_precision", "brier", "log_loss", "ece"),
+)
 """the metrics of a classification that names none"""
 
 
@@ -93,6 +95,11 @@ class LabelSummary:
             if it was not asked for, or is undefined
         """
         return self.of(MODEL, name)
+
+    @property
+    def of_model(self) -> list[Line]:
+        """The lines of the model alone."""
+        return [line for line in self.lines if line.predictor == MODEL]
 
     def of(self, predictor: str, name: str, **group: Any) -> float:
         """Look a metric of the model or a floor up, on all triples or on a group of them.

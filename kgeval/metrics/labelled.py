@@ -69,7 +69,7 @@ class ScoredLabels:
         if between.any():
             row = int(np.argmax(between))
             raise MetricError(f"label {row} is {self.labels[row]}: triples are classified by labels 0 and 1.")
-        return self.labels == 1
+        return np.asarray(self.labels == 1)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019: the logistic and t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from kgeval.arrays import Float64Array
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.metric import Undefined
+
+Number = Annotated[float | None, Field(allow_inf_nan=False)]
 
 Shape = Callable[[Float64Array], Float64Array]
 
@@ -36,19 +38,16 @@ class Line(NamedTuple):
     weight: float
     bias: float
 
-    def __call__(self, scores: Float64Array) -> Float64Array:
-        return self.weight * scores + self.bias
 
-
-class Mapping(BaseModel):
+class ConfidenceMapping(BaseModel):
     """How scores become confidences: its own configuration.
 
     Without ``weight`` and ``bias``, which a model for confidences has learned with its vectors, they are those of least
     squares in validation.
 
-    >>> Mapping(kind="logistic", weight=2.0, bias=-1.0)(np.array([0.5]))
+    >>> ConfidenceMapping(kind="logistic", weight=2.0, bias=-1.0)(np.array([0.5]))
     array([0.5])
-    >>> Mapping(kind="bounded-linear", weight=1.0, bias=0.0)(np.array([-1, 0.25, 3]))
+    >>> ConfidenceMapping(kind="bounded-linear", weight=1.0, bias=0.0)(np.array([-1, 0.25, 3]))
     array([0.  , 0.25, 1.  ])
     """
 
@@ -57,18 +56,18 @@ class Mapping(BaseModel):
     kind: Literal["raw", "logistic", "bounded-linear"] = "raw"
     """raw: scores are confidences already; logistic: 1 / (1 + exp(−(weight · s + bias))); bounded-linear: weight · s +
     bias, cut to 0 … 1"""
-    weight: float | None = Field(None, allow_inf_nan=False)
-    bias: float | None = Field(None, allow_inf_nan=False)
+    weight: Number = None
+    bias: Number = None
 
     @model_validator(mode="after")
-    def _both_or_none(self) -> Mapping:
+    def _both_or_none(self) -> ConfidenceMapping:
         if (self.weight is None) != (self.bias is None):
             raise ValueError("give weight and bias, or neither of them to have both fitted in validation")
         if self.kind == "raw" and self.weight is not None:
             raise ValueError("raw scores have no weight and bias. Choose logistic or bounded-linear")
         return self
 
-    def fitted(self, valid: ScoredLabels) -> Mapping:
+    def fitted(self, valid: ScoredLabels) -> ConfidenceMapping:
         """Choose weight and bias, where they are not given, by least squares in validation.
 
         Raises
@@ -81,7 +80,7 @@ class Mapping(BaseModel):
         if len(valid) == 0:
             raise Undefined("there are no validation facts to fit a mapping on")
         line = _least_squares(valid, logistic if self.kind == "logistic" else bounded, self.kind == "logistic")
-        return Mapping(kind=self.kind, weight=line.weight, bias=line.bias)
+        return ConfidenceMapping(kind=self.kind, weight=line.weight, bias=line.bias)
 
     def __call__(self, scores: Float64Array) -> Float64Array:
         """Map scores to confidences; float64[fact]."""
@@ -89,7 +88,7 @@ class Mapping(BaseModel):
             return scores
         if self.weight is None or self.bias is None:
             raise Undefined("the mapping was not fitted")
-        line = Line(self.weight, self.bias)(scores)
+        line = self.weight * scores + self.bias
         return logistic(line) if self.kind == "logistic" else bounded(line)
 
 

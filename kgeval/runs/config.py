@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from kgeval.errors import InputError
 from kgeval.graph.columns import is_there, nearby
+from kgeval.metrics.label_names import parse_label_metrics
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks import Ties
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.scoring.classification import Classification
+from kgeval.scoring.confidences import Confidences
 
 Scalar = bool | int | float | str
 
@@ -137,8 +140,10 @@ class RunConfig(Part):
     protocol: str = "standard"
     """the rules where nothing else is said: ties, filter, metrics"""
     evaluation: Evaluation = Evaluation()
+    task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
+    """what is asked of the models instead of ranking: to classify triples, or to predict confidences"""
     metrics: tuple[str, ...] = Field((), strict=False)
-    """by default those of the protocol"""
+    """by default those of the task or of the protocol"""
     ties: Ties | None = None
     """by default that of the protocol"""
     output: str | None = None
@@ -181,8 +186,14 @@ class RunConfig(Part):
 
     @field_validator("metrics")
     @classmethod
-    def _known_metrics(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _known_metrics(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         problems = []
+        if isinstance(task := info.data.get("task"), Confidences | Classification):
+            try:
+                parse_label_metrics(value, confidences=isinstance(task, Confidences))
+            except InputError as error:
+                raise ValueError(str(error)) from error
+            return value
         for name in value:
             try:
                 parse(name)
@@ -196,6 +207,8 @@ class RunConfig(Part):
     def _some_model(self) -> RunConfig:
         if (self.model is None) == (self.models is None):
             raise ValueError("give either model (one) or models (several, by name)")
+        if self.task is not None and "evaluation" in self.model_fields_set:
+            raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
         return self
 
     @property
@@ -205,6 +218,8 @@ class RunConfig(Part):
 
     def resolved(self) -> RunConfig:
         """Say what the protocol left to be said."""
+        if self.task is not None:
+            return self.model_copy(update={"ties": self.ties or protocol(self.protocol).ties})
         rules = protocol(self.protocol)
         said = self.evaluation.model_fields_set
         filtering = self.evaluation if "filter" in said else self.evaluation.model_copy(update={"filter": rules.filter})

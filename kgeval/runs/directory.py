@@ -8,26 +8,28 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
 from kgeval.graph.columns import is_there, nearby
+from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary
 from kgeval.ranking.table import RankTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
+LABELS, CURVES = "labels.parquet", "curves.json"
 
 
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run."""
-    return (folder / RANKS).is_file() and (folder / MANIFEST).is_file()
+    return (folder / METRICS).is_file() and (folder / MANIFEST).is_file()
 
 
 def claim(folder: Path, *, force: bool) -> None:
@@ -42,7 +44,7 @@ def claim(folder: Path, *, force: bool) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS) if (folder / name).exists()]
+        there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES) if (folder / name).exists()]
         for name in there:
             if (folder / name).is_dir():
                 raise RunError(f"{str(folder / name)!r} is a folder; a file of that name has to be written.")
@@ -53,15 +55,31 @@ def claim(folder: Path, *, force: bool) -> None:
         raise RunError(f"cannot make the folder {str(folder)!r}: {error.strerror}.") from error
 
 
+class Stored(Protocol):
+    """A table that can be written."""
+
+    def to_parquet(self, path: Path) -> None:
+        """Write the table, whole or not at all."""
+        ...
+
+
 def write_run(
-    folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, summary: Summary
+    folder: Path,
+    *,
+    config: dict[str, Any],
+    manifest: dict[str, Any],
+    tables: Mapping[str, Stored],
+    summary: Summary | LabelSummary,
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
     try:
         (folder / MANIFEST).unlink(missing_ok=True)
     except OSError as error:
         raise RunError(f"cannot replace {str(folder / MANIFEST)!r}: {error.strerror}.") from error
-    table.to_parquet(folder / RANKS)
+    for name, table in tables.items():
+        table.to_parquet(folder / name)
+    if isinstance(summary, LabelSummary) and summary.curves:
+        write_text(folder / CURVES, as_json(summary.curves))
     write_text(folder / METRICS, as_json(summary.to_dict()))
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     write_text(folder / MANIFEST, as_json(manifest))

@@ -15,11 +15,13 @@ from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
 from kgeval.graph.readers.pykeen import read_named
+from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary, summarize
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.runs.config import CheckpointConfig, DatasetConfig, RunConfig, TrainingConfig
-from kgeval.runs.directory import claim, describe_machine, fingerprints, write_run
+from kgeval.runs.directory import RANKS, claim, describe_machine, fingerprints, write_run
+from kgeval.runs.labelled import Judgement, judge_labelled, negatives_of
 from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
 
@@ -33,8 +35,8 @@ class Outcome:
 
     name: str
     """the model's name in the configuration; empty where there is only one"""
-    table: RankTable
-    summary: Summary
+    table: RankTable | Judgement
+    summary: Summary | LabelSummary
     folder: Path | None
     """where it was written, if it was"""
 
@@ -96,18 +98,31 @@ def _run_model(
     job, clock = config.jobs[name], Clock(dict(clock.seconds))
     with clock.time("train" if isinstance(job, TrainingConfig) else "load model"):
         scorer = _scorer(job, dataset, config, folder)
-    tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
-    with clock.time("rank"), watch(name or "ranking", tasks) as progress:
-        table = config.evaluation(scorer, dataset, progress=progress)
-    with clock.time("summarize"):
-        summary = summarize(table, config.metrics, ties=config.ties or "realistic")
+    table, summary = _results(config, name, dataset, scorer, clock, watch)
     if folder is not None:
         # What stands in the folder is the configuration of this one model, so that it can be run again by itself.
         alone = config.model_copy(update={"model": job, "models": None, "output": str(folder)})
         manifest = _manifest(alone, dataset, scorer, table, clock)
-        content = alone.model_dump(mode="json", exclude_none=True)
-        write_run(folder, config=content, manifest=manifest, table=table, summary=summary)
+        content = alone.model_dump(mode="json", exclude_none=True, exclude={"evaluation"} if config.task else None)
+        tables = table.tables if isinstance(table, Judgement) else {RANKS: table}
+        write_run(folder, config=content, manifest=manifest, tables=tables, summary=summary)
     return Outcome(name, table, summary, folder)
+
+
+def _results(
+    config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
+) -> tuple[RankTable | Judgement, Summary | LabelSummary]:
+    ties, asked = config.ties or "realistic", config.task or config.evaluation
+    tasks = len(dataset.split("test" if config.task else config.evaluation.split)) * len(getattr(asked, "sides", ()))
+    with clock.time("judge" if config.task else "rank"), watch(name or "ranking", tasks) as progress:
+        if config.task is not None:
+            judgement = judge_labelled(
+                config.task, scorer, dataset, metrics=config.metrics, ties=ties, progress=progress
+            )
+            return judgement, judgement.summary
+        table = config.evaluation(scorer, dataset, progress=progress)
+    with clock.time("summarize"):
+        return table, summarize(table, config.metrics, ties=ties)
 
 
 def _dataset(config: DatasetConfig) -> Dataset:
@@ -125,13 +140,16 @@ def _scorer(
 
 
 def _manifest(
-    config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable, clock: Clock
+    config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable | Judgement, clock: Clock
 ) -> dict[str, Any]:
     described = scorer.describe() if isinstance(scorer, Checkpoint) else {"live": type(scorer).__name__}
     corruption = config.evaluation.corruption
     read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ())]
     read += [Path(corruption.path)] if isinstance(corruption, FromFile) else []
     seeds = {"corruption": getattr(corruption, "seed", None)}
+    if config.task is not None:
+        files, seeds["corruption"] = negatives_of(config.task)
+        read += files
     if isinstance(config.model, TrainingConfig):
         seeds["training"] = config.model.random_seed
     return {

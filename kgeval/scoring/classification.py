@@ -23,7 +23,7 @@ SPLITS = ("valid", "test")
 
 
 class Classification(BaseModel):
-    """Triple classification. It is its own configuration, and a function from a model and a dataset to a label table."""
+    """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

@@ -16,7 +16,7 @@ from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Side, Triples
 from kgeval.metrics.confided import RankedFacts
 from kgeval.metrics.labelled import ScoredLabels
-from kgeval.metrics.mapping import Mapping as ConfidenceMapping
+from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.ranks import Ranks
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.evaluation import Evaluation
@@ -63,9 +63,7 @@ class ConfidenceTables:
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
         queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
         relations = table.column("relation_label").astype(str)
-        return RankedFacts(
-            ranks, self.weights[scores], table.column("score"), np.where(tails, queries, -1), relations
-        )
+        return RankedFacts(ranks, self.weights[scores], table.column("score"), np.where(tails, queries, -1), relations)
 
 
 class Confidences(BaseModel):

@@ -58,7 +58,7 @@ class MadeNegatives(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     kind: Literal["corruption"] = "corruption"
-    corruption: Annotated[AllEntities | Uniform, Field(discriminator="kind")] = Uniform(count=1)
+    corruption: Annotated[AllEntities | Uniform, Field(discriminator="kind")] = Uniform(count=1, seed=0)
     """what the head or tail is replaced by; triples with the same query share their negatives"""
     sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("tail",)
     """which side is replaced"""
