@@ -117,6 +117,21 @@ class LabelSummary:
                 return _value(line, str(parse_label_metrics([name], confidences=self.kind == "confidences")[0]))
         raise MetricError(f"the summary has no group {group}.")
 
+    @property
+    def remarks(self) -> list[str]:
+        """Say why metrics are undefined, and what macro averages leave out; of single relations nothing is said."""
+        said = []
+        for line in self.lines:
+            if "relation" in line.group:
+                continue
+            who = ", ".join([line.predictor, *map(str, line.group.values())])
+            said += [f"{who}: {metric} is undefined: {reason}." for metric, reason in line.undefined.items()]
+            said += [
+                f"{who}: {metric} leaves out {count} relations, where it is undefined."
+                for metric, count in line.left_out.items()
+            ]
+        return said
+
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``: by predictor, the metrics of all triples, then those of groups."""
         whole = {line.predictor: _content(line) for line in self.lines if not line.group}

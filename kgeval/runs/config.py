@@ -161,6 +161,14 @@ class RunConfig(Part):
             value["models"] = {k: {"path": v} if isinstance(v, str) else v for k, v in value["models"].items()}
         return value
 
+    @field_validator("task")
+    @classmethod
+    def _negatives_there(cls, value: Classification | Confidences | None) -> Classification | Confidences | None:
+        for path in value.negatives.files if value is not None and value.negatives is not None else ():
+            if not is_there(path):
+                raise ValueError(f"no such file {str(path)!r}. {nearby(path)}".strip())
+        return value
+
     @field_validator("models")
     @classmethod
     def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -89,6 +89,8 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     clock = Clock()
     with clock.time("load dataset"):
         dataset = _dataset(config.dataset)
+    if config.task is not None:
+        config.task.check(dataset)
     return [_run_model(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
 
 

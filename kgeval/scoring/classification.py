@@ -37,13 +37,25 @@ class Classification(BaseModel):
     calibration: Calibration = "platt"
     """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
 
-    def __call__(self, model: Any, dataset: Dataset) -> LabelTable:
-        """Score the true and false triples of validation and test; see :func:`classify`."""
+    def check(self, dataset: Dataset) -> None:
+        """Refuse a dataset whose triples cannot be classified.
+
+        Raises
+        ------
+        InputError
+            if it is weighted, or has no validation or test triples
+        """
+        for split in SPLITS:
+            dataset.split(split)
         if dataset.confidences:
             raise InputError(
                 f"dataset {dataset.name} has confidences, which are no truth values. Set kind: confidences to predict "
                 "them."
             )
+
+    def __call__(self, model: Any, dataset: Dataset) -> LabelTable:
+        """Score the true and false triples of validation and test; see :func:`classify`."""
+        self.check(dataset)
         scorer = align(model, dataset)
         parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
         for split, part in parts.items():

@@ -87,6 +87,18 @@ class Confidences(BaseModel):
     rank_floors: bool = True
     """whether the floor ranks too, which scores every entity for every query"""
 
+    def check(self, dataset: Dataset) -> None:
+        """Refuse a dataset that is not weighted, or has no validation or test facts.
+
+        Raises
+        ------
+        InputError
+            then
+        """
+        confidences_of_train(dataset)
+        for split in SPLITS:
+            dataset.split(split)
+
     def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> ConfidenceTables:
         """Score the facts of validation and test, and rank those of test among all entities.
 
@@ -97,7 +109,7 @@ class Confidences(BaseModel):
         ScoreError
             if a score is not finite, with the triple
         """
-        confidences_of_train(dataset)
+        self.check(dataset)
         scorer = align(model, dataset)
         parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
         labels = scored_table(self, scorer, dataset, parts, CONFIDENCE_FLOORS)
