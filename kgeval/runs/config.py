@@ -195,16 +195,15 @@ class RunConfig(Part):
     @field_validator("metrics")
     @classmethod
     def _known_metrics(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        problems = []
-        if isinstance(task := info.data.get("task"), Confidences | Classification):
-            try:
-                parse_label_metrics(value, confidences=isinstance(task, Confidences))
-            except InputError as error:
-                raise ValueError(str(error)) from error
+        if "task" not in info.data:  # it is malformed, which is said already: whose metrics these are is not known
             return value
+        problems = []
         for name in value:
             try:
-                parse(name)
+                if (task := info.data["task"]) is None:
+                    parse(name)
+                else:
+                    parse_label_metrics([name], confidences=task.kind == "confidences")
             except InputError as error:
                 problems.append(str(error))
         if problems:
