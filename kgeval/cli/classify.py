@@ -55,7 +55,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     }
     (outcome,) = run(check(content, "classify"), out, force=force, watch=watching)
     click.echo(json_text(outcome.summary.to_dict()), nl=False) if as_json else show_summary(outcome.summary)
-    show_notes(outcome.table.notes)
+    show_notes([*outcome.table.notes, *outcome.summary.notes])
     if out is not None:
         click.echo(f"Written to {out}", err=True)
 

@@ -78,7 +78,6 @@ def show_labels(summaries: dict[str, LabelSummary]) -> None:
         for name, line in lines
     ]
     show_table(["", *groups, *names], rows, right=1 + len(groups))
-    show_notes(remark for summary in summaries.values() for remark in summary.remarks)
 
 
 def show_notes(notes: Iterable[str]) -> None:

@@ -27,39 +27,25 @@ def command(what: str, as_json: bool) -> None:
 
 
 def _metrics() -> Listing:
-    from kgeval.metrics.labelled import label_metrics
     from kgeval.metrics.metric import metrics
 
-    columns = ["name", "title", "formula", "range", "better", "needs", "undefined", "synonyms", "source"]
-    rows = [
+    cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
+    better = {True: "higher", False: "lower", None: "—"}
+    columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
+    return columns, [
         [
-            f"{metric.name}@k" if metric.takes_k else metric.name,
+            metric.name + cutoffs[metric.cutoff],
             metric.title,
-            metric.formula,
-            f"{metric.lowest:g} … {metric.highest:g}",
-            "higher" if metric.increasing else "lower",
-            "ranks",
-            metric.undefined,
-            ", ".join(metric.synonyms),
-            metric.source,
-        ]
-        for metric in metrics().values()
-    ]
-    labelled = [
-        [
-            metric.name,
-            metric.title,
-            metric.formula,
-            f"{metric.lowest:g} … {metric.highest:g}",
-            "higher" if metric.increasing else "lower",
             metric.needs,
+            metric.formula,
+            f"{metric.lowest:g} … {metric.highest:g}",
+            better[metric.increasing],
             metric.undefined,
             ", ".join(metric.synonyms),
             metric.source,
         ]
-        for metric in label_metrics().values()
+        for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
     ]
-    return columns, [*rows, *labelled]
 
 
 def _models() -> Listing:

@@ -25,4 +25,4 @@ def command(run: Path, metrics: tuple[str, ...], ties: str | None, by: tuple[str
     table = read_ranks(run)
     summary = summarize(table, metrics or DEFAULT, by=by, ties=ties or "realistic")  # type: ignore[arg-type]
     click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
-    show_notes(table.notes)
+    show_notes([*table.notes, *summary.notes])

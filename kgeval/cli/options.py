@@ -13,11 +13,11 @@ METRIC = click.option(
     "metrics",
     multiple=True,
     metavar="METRIC",
-    help="A metric, [side.][ties.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
+    help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
 )
 TIES = click.option(
     "--ties",
-    type=click.Choice(["optimistic", "realistic", "pessimistic", "expected"]),
+    type=click.Choice(["optimistic", "realistic", "pessimistic", "expected", "random"]),
     help="How ties are ranked.  [default: realistic]",
 )
 

@@ -48,7 +48,7 @@ def command(
         if not as_json:
             _show(outcomes)
         for outcome in outcomes:
-            show_notes(outcome.table.notes)
+            show_notes([*outcome.table.notes, *outcome.summary.notes])
             click.echo(f"Written to {outcome.folder}", err=True)
     if as_json:
         click.echo(json_text(told if len(told) > 1 else next(iter(told.values()))), nl=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.triples import Side, Triples
 
 
@@ -78,7 +78,7 @@ class Queries:
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
 
-def starts_of_runs(*columns: IntArray) -> IntArray:
+def starts_of_runs(*columns: IntArray | Float64Array) -> IntArray:
     """Where a new combination of values begins in sorted columns.
 
     >>> starts_of_runs(np.array([1, 1, 2]), np.array([0, 1, 1]))

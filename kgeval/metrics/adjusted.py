@@ -1,40 +1,59 @@
 """Metrics adjusted for chance: comparable between graphs, whose candidate sets differ in size.
 
-Under random scores the rank of an answer among N candidates, itself included, is uniform on 1 … N: E[r] = (N + 1) / 2.
+An index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from kgeval.arrays import Float64Array
-from kgeval.metrics.metric import Metric, Undefined, mean
-from kgeval.metrics.rank_based import ranks_of
+from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.statistics import (
+    GEOMETRIC_MEAN,
+    HITS_AT_K,
+    MEAN_RANK,
+    MEAN_RECIPROCAL_RANK,
+    Statistic,
+)
 
 
-def adjusted_mean_rank(values: Float64Array, ranks: Ranks) -> float:
+def refuse_certainty(ranks: Ranks, k: int) -> None:
+    """Refuse ranks that leave nothing to chance.
+
+    Raises
+    ------
+    Undefined
+        if random ranking could not do worse than perfect, or if there is an answer without any candidate, itself
+        included (where the answer is not counted)
+    """
+    if (ranks.candidates < 1).any():
+        raise Undefined("an answer had no competitor, and is not counted itself")
+    if len(ranks) and (ranks.candidates <= max(k, 1)).all():
+        raise Undefined(f"no answer had more than {k} candidates" if k else "no answer had a competitor")
+
+
+def adjusted_mean_rank(ranks: Ranks, k: int) -> float:
     """MR / E[MR].
 
     >>> MR5 = Ranks(np.array([0, 1, 4, 2, 9]), np.zeros(5, int), np.array([10, 10, 20, 4, 100]))
     >>> round(AMR(MR5), 12)  # 4.2 / 14.9
     0.281879194631
     """
-    return mean(values, ranks) / float(np.mean((ranks.candidates + 1) / 2))
+    return MEAN_RANK.value(ranks, k) / MEAN_RANK.expectation(ranks, k)
 
 
-def adjusted_mean_rank_index(values: Float64Array, ranks: Ranks) -> float:
-    """1 − (MR − 1) / (E[MR] − 1): 1 is perfect, 0 is chance.
+def index(statistic: Statistic) -> Callable[[Ranks, int], float]:
+    """Make the function (M − E[M]) / (1 − E[M]) of a statistic."""
 
-    Raises
-    ------
-    Undefined
-        if no answer had a competitor, where E[MR] = 1
-    """
-    chance = float(np.sum(ranks.candidates - 1))
-    if chance == 0:
-        raise Undefined("no answer had a competitor")
-    return 1 - 2 * float(np.sum(values - 1)) / chance
+    def adjusted(ranks: Ranks, k: int) -> float:
+        refuse_certainty(ranks, k)
+        chance = statistic.expectation(ranks, k)
+        return (statistic.value(ranks, k) - chance) / (1 - chance)
+
+    return adjusted
 
 
 AMR = Metric(
@@ -45,21 +64,59 @@ AMR = Metric(
     lowest=0,
     highest=2,
     increasing=False,
-    rows=ranks_of,
-    reduce=adjusted_mean_rank,
-    synonyms=("adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
+    compute=adjusted_mean_rank,
+    synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
 )
 
 AMRI = Metric(
     name="amri",
     title="adjusted mean rank index",
-    formula="1 − 2 Σ (r − 1) / Σ (N − 1)",
+    formula="1 − (MR − 1) / (E[MR] − 1)",
     source="Berrendorf et al., 2020",
     lowest=-1,
     highest=1,
     increasing=True,
-    rows=ranks_of,
-    reduce=adjusted_mean_rank_index,
-    synonyms=("adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
-    undefined="no ranks, or no answer had a competitor",
+    compute=index(MEAN_RANK),
+    synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
+    undefined="no ranks; no answer had a competitor",
+)
+
+AMRR = Metric(
+    name="amrr",
+    title="adjusted mean reciprocal rank",
+    formula="(MRR − E) / (1 − E), E[1/r] = H(N) / N",
+    source="Hoyt et al., 2022",
+    lowest=-1,
+    highest=1,
+    increasing=True,
+    compute=index(MEAN_RECIPROCAL_RANK),
+    synonyms=("adjusted_mrr", "adjusted_mean_reciprocal_rank", "aihmr", "adjusted_inverse_harmonic_mean_rank"),
+    undefined="no ranks; no answer had a competitor",
+)
+
+ADJUSTED_HITS = Metric(
+    name="ahits",
+    title="adjusted hits at k",
+    formula="(Hits@k − E) / (1 − E), E[r ≤ k] = min(k / N, 1)",
+    source="Hoyt et al., 2022",
+    lowest=-np.inf,
+    highest=1,
+    increasing=True,
+    compute=index(HITS_AT_K),
+    cutoff="required",
+    synonyms=("ah", "adjusted_hits", "adjusted_hits_at_{k}", "ahits_at_{k}", "ah_at_{k}"),
+    undefined="no ranks; no answer had more than k candidates",
+)
+
+AGMRI = Metric(
+    name="agmri",
+    title="adjusted geometric mean rank index",
+    formula="1 − (GMR − 1) / (E − 1), E = Π (Σ j^(1/n) / N)",
+    source="Hoyt et al., 2022",
+    lowest=-np.inf,
+    highest=1,
+    increasing=True,
+    compute=index(GEOMETRIC_MEAN),
+    synonyms=("gmri", "adjusted_geometric_mean_rank_index"),
+    undefined="no ranks; no answer had a competitor",
 )

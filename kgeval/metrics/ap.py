@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import RankedLists, only, ranked, share, until
+from kgeval.metrics.lists import RankedLists, only, per_list, ranked, share, until
+from kgeval.metrics.metric import Metric
 from kgeval.metrics.sums import sum_of_reciprocals
 
 
@@ -23,6 +24,22 @@ def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
     others = (tied - 1) / np.maximum(lists.level - 1, 1)
     each = ((above + 1) * reciprocals + others * (places - (lists.before + 1) * reciprocals)) / lists.level
     return share(lists.sums(each), lists.relevant)
+
+
+MAP = Metric(
+    name="map",
+    title="mean average precision",
+    formula="Σ P@place of each answer / m",
+    source="Buckley and Voorhees, 2000",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(average_precisions),
+    needs="lists",
+    cutoff="optional",
+    synonyms=("ap", "mean_average_precision", "ap_at_{k}", "map_at_{k}"),
+    undefined="no ranks; no common list",
+)
 
 
 def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:

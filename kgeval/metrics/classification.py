@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kgeval.metrics.judgement import Judged
-from kgeval.metrics.labelled import LabelMetric
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.labelled import whole
+from kgeval.metrics.metric import Metric, Undefined
 
 
 class Confusion(NamedTuple):
@@ -61,7 +61,7 @@ def _share(part: int, whole: int, otherwise: str) -> float:
     return part / whole
 
 
-ACCURACY = LabelMetric(
+ACCURACY = Metric(
     name="accuracy",
     title="accuracy of triple classification",
     formula="(TP + TN) / n",
@@ -69,11 +69,11 @@ ACCURACY = LabelMetric(
     lowest=0,
     highest=1,
     increasing=True,
-    needs="decisions",
-    compute=accuracy,
+    needs="labels",
+    compute=whole(accuracy),
 )
 
-PRECISION = LabelMetric(
+PRECISION = Metric(
     name="precision",
     title="precision of triple classification",
     formula="TP / (TP + FP)",
@@ -81,12 +81,12 @@ PRECISION = LabelMetric(
     lowest=0,
     highest=1,
     increasing=True,
-    needs="decisions",
-    compute=precision,
+    needs="labels",
+    compute=whole(precision),
     undefined="no triple was called true",
 )
 
-RECALL = LabelMetric(
+RECALL = Metric(
     name="recall",
     title="recall of triple classification",
     formula="TP / (TP + FN)",
@@ -94,12 +94,12 @@ RECALL = LabelMetric(
     lowest=0,
     highest=1,
     increasing=True,
-    needs="decisions",
-    compute=recall,
+    needs="labels",
+    compute=whole(recall),
     undefined="no triple is true",
 )
 
-F1 = LabelMetric(
+F1 = Metric(
     name="f1",
     title="F1 of triple classification",
     formula="2 TP / (2 TP + FP + FN)",
@@ -107,7 +107,7 @@ F1 = LabelMetric(
     lowest=0,
     highest=1,
     increasing=True,
-    needs="decisions",
-    compute=f1,
+    needs="labels",
+    compute=whole(f1),
     undefined="no triple is true or was called so",
 )

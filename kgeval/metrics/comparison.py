@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks import Ties
-from kgeval.metrics.summary import DEFAULT, RankColumns, Summary, summarize
+from kgeval.metrics.sample import RankColumns
+from kgeval.metrics.summary import DEFAULT, Summary, summarize
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +23,17 @@ class Comparison:
     summaries: Mapping[str, Summary]
 
     def best(self, name: str) -> str:
-        """Name the model that is best by a metric (the first of equals)."""
-        sign = 1 if parse(name).metric.increasing else -1
+        """Name the model that is best by a metric (the first of equals).
+
+        Raises
+        ------
+        MetricError
+            if the metric says nothing about quality, was not asked for, or is undefined for a model
+        """
+        increasing = parse(name).metric.increasing
+        if increasing is None:
+            raise MetricError(f"{name} says nothing about which model is better.")
+        sign = 1 if increasing else -1
         return max(self.summaries, key=lambda model: sign * self.summaries[model][name])
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.metrics.answers import answer_lists
 from kgeval.metrics.lists import RankedLists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks import Ranks, Ties
@@ -20,45 +21,38 @@ class RankedFacts:
     """The ranks of facts, one per fact and side, each with the confidence of its fact."""
 
     ranks: Ranks
-    """filtered"""
-    weights: Float64Array
-    """float64[task], the confidence of the fact"""
+    """filtered; weighed by the confidences"""
+    confidences: Float64Array
+    """float64[task]"""
     scores: Float64Array
     """float64[task], the score of the answer"""
     queries: IntArray
     """int64[task], the query (h, r, ?) that it answers; below 0 for the head of a fact"""
     relations: npt.NDArray[Any]
     """[task]"""
-    ties: Ties = "realistic"
-    """the tie policy of the weighted ranks"""
 
     def __getitem__(self, rows: BoolArray) -> RankedFacts:
-        return RankedFacts(
-            self.ranks[rows], self.weights[rows], self.scores[rows], self.queries[rows], self.relations[rows], self.ties
-        )
+        counts = (self.ranks.greater[rows], self.ranks.tied[rows], self.ranks.candidates[rows])
+        ranks = Ranks(*counts, ties=self.ranks.ties, weights=self.confidences[rows])
+        return RankedFacts(ranks, self.confidences[rows], self.scores[rows], self.queries[rows], self.relations[rows])
 
     def under(self, ties: Ties) -> RankedFacts:
         """Return the same ranks under another tie policy."""
-        return replace(self, ties=ties)
+        return replace(self, ranks=self.ranks.under(ties))
 
     def lists(self) -> RankedLists:
         """Lay out the answers of each query (h, r, ?) as a ranked list, their confidences being their grades.
 
-        An answer stands behind the candidates and the other answers above it; both were left out of its filtered rank.
+        Raises
+        ------
+        Undefined
+            if no tails were ranked
         """
-        asked = np.flatnonzero(self.queries >= 0)
-        owners = np.unique(self.queries[asked], return_inverse=True)[1]
-        order = np.lexsort((-self.scores[asked], owners))
-        rows, owners = asked[order], owners[order]
-        scores = self.scores[rows]
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(owners))]).astype(np.int64)
-        first = np.flatnonzero(np.r_[True, (owners[1:] != owners[:-1]) | (scores[1:] != scores[:-1])])
-        sizes = np.diff(np.r_[first, len(rows)])
-        above = np.repeat(first - offsets[owners[first]], sizes)
-        level = np.repeat(sizes, sizes)
-        ranks = self.ranks
-        lengths = ranks.candidates[rows][offsets[:-1]] - 1 + np.diff(offsets)
-        return RankedLists(offsets, ranks.greater[rows] + above, ranks.tied[rows] + level, self.weights[rows], lengths)
+        tails = self[self.queries >= 0]
+        if len(tails.queries) == 0:
+            raise Undefined("no tails were ranked")
+        lists = answer_lists(tails.queries, tails.scores, tails.ranks)
+        return replace(lists, grades=tails.confidences[np.lexsort((-tails.scores, tails.queries))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +79,7 @@ class Confided:
 
     def above(self, confidence: float) -> Confided:
         """Keep the facts of at least some confidence."""
-        return self.where(self.confidences >= confidence, lambda ranked: ranked.weights >= confidence)
+        return self.where(self.confidences >= confidence, lambda ranked: ranked.confidences >= confidence)
 
     def where(self, facts: BoolArray, tasks: Callable[[RankedFacts], BoolArray]) -> Confided:
         """Keep some facts (bool[fact]) and some ranks (bool[task])."""
@@ -111,16 +105,29 @@ class Confided:
             raise self.predicted
         return self.predicted
 
-    def ranks(self) -> RankedFacts:
-        """Return the ranks.
+    def ranks(self) -> Ranks:
+        """Return the ranks, weighed by confidence.
 
         Raises
         ------
         Undefined
             if there are none
         """
+        return self._tasks().ranks
+
+    def lists(self) -> RankedLists:
+        """Return the ranked list of each query (h, r, ?), graded by confidence.
+
+        Raises
+        ------
+        Undefined
+            if there are none
+        """
+        return self._tasks().lists()
+
+    def _tasks(self) -> RankedFacts:
         if self.ranked is None:
             raise Undefined("nothing was ranked")
-        if len(self.ranked.weights) == 0:
+        if len(self.ranked.queries) == 0:
             raise Undefined("there are no facts")
         return self.ranked

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from kgeval.metrics.confided import Confided
 from kgeval.metrics.deviation import rmse
-from kgeval.metrics.labelled import LabelMetric
+from kgeval.metrics.labelled import whole
+from kgeval.metrics.metric import Metric
 
 
 def root_mean_squared_error(data: Confided) -> float:
@@ -29,7 +30,7 @@ def mean_absolute_error(data: Confided) -> float:
     return float(metrics.mean_absolute_error(data.confidences, data.predictions()))
 
 
-RMSE = LabelMetric(
+RMSE = Metric(
     name="rmse",
     title="root mean squared error of confidences",
     formula="√(Σ (ŵ − w)² / n)",
@@ -38,11 +39,11 @@ RMSE = LabelMetric(
     highest=float("inf"),
     increasing=False,
     needs="confidences",
-    compute=root_mean_squared_error,
+    compute=whole(root_mean_squared_error),
     synonyms=("root_mean_squared_error",),
 )
 
-MSE = LabelMetric(
+MSE = Metric(
     name="mse",
     title="mean squared error of confidences",
     formula="Σ (ŵ − w)² / n",
@@ -51,11 +52,11 @@ MSE = LabelMetric(
     highest=float("inf"),
     increasing=False,
     needs="confidences",
-    compute=mean_squared_error,
+    compute=whole(mean_squared_error),
     synonyms=("mean_squared_error",),
 )
 
-MAE = LabelMetric(
+MAE = Metric(
     name="mae",
     title="mean absolute error of confidences",
     formula="Σ |ŵ − w| / n",
@@ -64,6 +65,6 @@ MAE = LabelMetric(
     highest=float("inf"),
     increasing=False,
     needs="confidences",
-    compute=mean_absolute_error,
+    compute=whole(mean_absolute_error),
     synonyms=("mean_absolute_error",),
 )

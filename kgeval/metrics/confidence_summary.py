@@ -16,7 +16,10 @@ from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks import Ties
 
-CONFIDENCES = ("rmse", "mse", "mae", "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr")
+ERRORS = ("rmse", "mse", "mae")
+"""the metrics that negatives, which have no rank, have too"""
+
+CONFIDENCES = (*ERRORS, "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr")
 """the metrics of a prediction of confidences that names none"""
 
 
@@ -96,7 +99,7 @@ def _lines(
     yield from lines_of(predictor, whole.above(high), names, by_relation=False, facts=f"confidence ≥ {high:g}")
     everything = tables.facts("test", column, negatives=True)
     if len(everything) > len(facts):
-        errors = [name for name in names if name.metric.needs == "confidences"]
+        errors = [name for name in names if name.metric.name in ERRORS]
         both = _confided(everything, mapped, None)
         yield from lines_of(predictor, both, errors, by_relation=False, facts="with negatives")
 

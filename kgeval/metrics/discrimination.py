@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kgeval.metrics.judgement import Judged, both_classes
-from kgeval.metrics.labelled import LabelMetric
+from kgeval.metrics.labelled import whole
+from kgeval.metrics.metric import Metric
 
 
 def roc_auc(judged: Judged) -> float:
@@ -34,7 +35,7 @@ def average_precision_of_triples(judged: Judged) -> float:
     return float(average_precision_score(judged.truths, judged.scores))
 
 
-ROC_AUC = LabelMetric(
+ROC_AUC = Metric(
     name="roc_auc",
     title="area under the ROC curve",
     formula="P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
@@ -42,13 +43,13 @@ ROC_AUC = LabelMetric(
     lowest=0,
     highest=1,
     increasing=True,
-    needs="scores",
-    compute=roc_auc,
+    needs="labels",
+    compute=whole(roc_auc),
     synonyms=("auc", "roc_auc_score"),
     undefined="all triples are true, or all are false",
 )
 
-AVERAGE_PRECISION = LabelMetric(
+AVERAGE_PRECISION = Metric(
     name="average_precision",
     title="average precision of triple classification",
     formula="Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
@@ -56,8 +57,8 @@ AVERAGE_PRECISION = LabelMetric(
     lowest=0,
     highest=1,
     increasing=True,
-    needs="scores",
-    compute=average_precision_of_triples,
+    needs="labels",
+    compute=whole(average_precision_of_triples),
     synonyms=("pr_auc", "average_precision_score"),
     undefined="all triples are true, or all are false",
 )

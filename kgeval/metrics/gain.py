@@ -5,6 +5,7 @@ The gain of an item is its grade of relevance g, or 2^g − 1; its discount is 1
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.lists import RankedLists, array, only, ranked, share, until
+from kgeval.metrics.lists import RankedLists, array, only, per_list, ranked, share, until
+from kgeval.metrics.metric import Metric
 from kgeval.metrics.sums import sum_of_discounts
 
 Gain = Literal["linear", "exponential"]
@@ -43,6 +45,86 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
     if lists.grades.max(initial=0) > 1000:
         raise MetricError("the exponential gain 2^g − 1 of a grade above 1000 is no number: use the linear gain.")
     return np.asarray(np.exp2(lists.grades) - 1, np.float64)
+
+
+CG = Metric(
+    name="cg",
+    title="cumulative gain",
+    formula="Σ g over places ≤ k",
+    source="Järvelin and Kekäläinen, 2002",
+    lowest=0,
+    highest=np.inf,
+    increasing=True,
+    compute=per_list(cumulative_gains),
+    needs="lists",
+    cutoff="optional",
+    synonyms=("cumulative_gain", "cg_at_{k}"),
+    undefined="no ranks; no common list",
+)
+
+
+DCG = Metric(
+    name="dcg",
+    title="discounted cumulative gain",
+    formula="Σ g / log₂(place + 1)",
+    source="Järvelin and Kekäläinen, 2002",
+    lowest=0,
+    highest=np.inf,
+    increasing=True,
+    compute=per_list(discounted_gains),
+    needs="lists",
+    cutoff="optional",
+    synonyms=("discounted_cumulative_gain", "dcg_at_{k}"),
+    undefined="no ranks; no common list",
+)
+
+
+DCG_EXPONENTIAL = Metric(
+    name="dcg-exp",
+    title="discounted cumulative gain, exponential",
+    formula="Σ (2^g − 1) / log₂(place + 1)",
+    source="Burges et al., 2005",
+    lowest=0,
+    highest=np.inf,
+    increasing=True,
+    compute=per_list(partial(discounted_gains, gain="exponential")),
+    needs="lists",
+    cutoff="optional",
+    synonyms=("dcg-burges", "dcg_exponential"),
+    undefined="no ranks; no common list",
+)
+
+
+NDCG = Metric(
+    name="ndcg",
+    title="normalised discounted cumulative gain",
+    formula="DCG / DCG of the best order",
+    source="Järvelin and Kekäläinen, 2002",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(normalised_gains),
+    needs="lists",
+    cutoff="optional",
+    synonyms=("normalised_discounted_cumulative_gain", "ndcg_at_{k}"),
+    undefined="no ranks; no common list",
+)
+
+
+NDCG_EXPONENTIAL = Metric(
+    name="ndcg-exp",
+    title="normalised discounted cumulative gain, exponential",
+    formula="DCG / DCG of the best order, gain 2^g − 1",
+    source="Burges et al., 2005",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(partial(normalised_gains, gain="exponential")),
+    needs="lists",
+    cutoff="optional",
+    synonyms=("ndcg-burges", "ndcg_exponential"),
+    undefined="no ranks; no common list",
+)
 
 
 def cumulative_gain(

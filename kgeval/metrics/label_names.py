@@ -1,28 +1,31 @@
-"""Names of label metrics: ``[micro.|macro.]name``; macro is the mean over the relations."""
+"""Names of label metrics: ``[micro.|macro.]name[@k]``; macro is the mean over the relations."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.labelled import LabelMetric, label_metrics
+from kgeval.metrics.metric import Metric, metrics
 
 
 @dataclass(frozen=True)
 class LabelMetricName:
     """A label metric, of all triples or averaged over relations."""
 
-    name: str
+    metric: Metric
+    k: int = 0
+    """the cut-off, 0 without one"""
     macro: bool = False
 
-    @property
-    def metric(self) -> LabelMetric:
-        """The declaration of the metric."""
-        return label_metrics()[self.name]
-
     def __str__(self) -> str:
-        return f"macro.{self.name}" if self.macro else self.name
+        return f"{'macro.' if self.macro else ''}{self.metric.name}{f'@{self.k}' if self.k else ''}"
+
+    def __call__(self, data: Any) -> float:
+        """Compute the metric of some triples; a macro average is up to the caller."""
+        return self.metric(data, k=self.k)
 
 
 def parse_label_metrics(names: Sequence[str], *, confidences: bool) -> list[LabelMetricName]:
@@ -53,13 +56,12 @@ def _parse(text: str, confidences: bool) -> LabelMetricName:  # noqa: FBT001
     prefix, dot, name = text.strip().lower().rpartition(".")
     if dot and prefix not in ("micro", "macro"):
         raise MetricError(f"metric {text!r}: unknown average {prefix!r}. {did_you_mean(prefix, ('micro', 'macro'))}")
-    spellings = {
-        spelling: metric.name
-        for metric in label_metrics().values()
-        if metric.of_confidences == confidences
-        for spelling in (metric.name, *metric.synonyms)
-    }
-    if name not in spellings:
-        what = "confidences" if confidences else "triple classification"
-        raise MetricError(f"unknown metric {text!r} of {what}. {did_you_mean(name, spellings)}")
-    return LabelMetricName(spellings[name], prefix == "macro")
+    known = metrics("confidences" if confidences else "labels")
+    spellings = {spelling: metric for metric in known.values() for spelling in metric.spellings()}
+    for spelling, metric in spellings.items():
+        shape = re.escape(spelling).replace(r"\{k\}", "([1-9][0-9]{0,17})")
+        if match := re.fullmatch(shape, name):
+            return LabelMetricName(metric, int(match[1]) if match.groups() else 0, prefix == "macro")
+    what = "confidences" if confidences else "triple classification"
+    near = did_you_mean(name, (spelling.replace("{k}", "10") for spelling in spellings))
+    raise MetricError(f"unknown metric {text!r} of {what}. {near}")

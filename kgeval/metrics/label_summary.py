@@ -118,7 +118,7 @@ class LabelSummary:
         raise MetricError(f"the summary has no group {group}.")
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> tuple[str, ...]:
         """Say why metrics are undefined, and what macro averages leave out; of single relations nothing is said."""
         said = []
         for line in self.lines:
@@ -130,7 +130,7 @@ class LabelSummary:
                 f"{who}: {metric} leaves out {count} relations, where it is undefined."
                 for metric, count in line.left_out.items()
             ]
-        return said
+        return tuple(said)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``: by predictor, the metrics of all triples, then those of groups."""
@@ -213,7 +213,7 @@ def lines_of(
 
 def _add(line: Line, name: LabelMetricName, data: Divisible) -> None:
     try:
-        line.values[str(name)] = _macro(line, name, data) if name.macro else name.metric.compute(data)
+        line.values[str(name)] = _macro(line, name, data) if name.macro else name(data)
     except Undefined as reason:
         line.values[str(name)] = None
         line.undefined[str(name)] = str(reason)
@@ -223,7 +223,7 @@ def _macro(line: Line, name: LabelMetricName, data: Divisible) -> float:
     values = []
     for relation in data.relation_names:
         try:
-            values.append(name.metric.compute(data.of_relation(relation)))
+            values.append(name(data.of_relation(relation)))
         except Undefined:
             line.left_out[str(name)] = line.left_out.get(str(name), 0) + 1
     if not values:

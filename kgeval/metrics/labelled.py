@@ -1,21 +1,16 @@
-"""Scored labels: what every metric of labelled triples is a function of, and the declaration of such a metric."""
+"""Scored labels: what every metric of labelled triples is a function of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.discovery import instances
 from kgeval.errors import MetricError
-
-Needs = Literal["decisions", "scores", "probabilities", "confidences", "confidences and ranks"]
-"""What a metric reads beside the labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,33 +67,9 @@ class ScoredLabels:
         return np.asarray(self.labels == 1)
 
 
-@dataclass(frozen=True)
-class LabelMetric:
-    """A metric of labelled triples: a declaration, and a function of what it needs."""
-
-    name: str
-    title: str
-    formula: str
-    source: str
-    lowest: float
-    """the end of its range that it approaches or reaches from above"""
-    highest: float
-    increasing: bool
-    """whether larger is better"""
-    needs: Needs
-    compute: Callable[[Any], float]
-    """of a ``Judged`` where the labels are truth values, of a ``Confided`` where they are confidences"""
-    synonyms: tuple[str, ...] = ()
-    undefined: str = "no triples"
-    """when it has no value"""
-
-    @property
-    def of_confidences(self) -> bool:
-        """Whether it is a metric of confidences, not of truth values."""
-        return self.needs.startswith("confidences")
+Computed = TypeVar("Computed", bound=object)
 
 
-@cache
-def label_metrics() -> dict[str, LabelMetric]:
-    """All metrics of labelled triples, by name."""
-    return {metric.name: metric for metric in instances("kgeval.metrics", LabelMetric)}
+def whole(function: Callable[[Computed], float]) -> Callable[[Computed, int], float]:
+    """Make what a metric declares of a function that knows no cut-off."""
+    return lambda data, _: function(data)

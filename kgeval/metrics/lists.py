@@ -6,7 +6,8 @@ An item that ties with others may stand at any place of its tied block; every me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +40,8 @@ class RankedLists:
     """float64[item], how relevant it is, above 0"""
     lengths: IntArray
     """int64[list], how many items there are"""
+    weights: Float64Array | None = None
+    """float64[list], how much each list counts; all the same by default"""
 
     @property
     def relevant(self) -> IntArray:
@@ -73,7 +76,26 @@ class RankedLists:
         """The best order: the relevant items first, by grade."""
         grades = self.grades[np.lexsort((-self.grades, self.owners))]
         before = np.arange(len(grades)) - self.offsets[self.owners]
-        return RankedLists(self.offsets, before, np.ones_like(before), grades, self.lengths)
+        return replace(self, before=before, level=np.ones_like(before), grades=grades)
+
+    def mean(self, values: Float64Array) -> float:
+        """The weighted mean of a value of the lists, without those for which it is undefined, NaN.
+
+        Raises
+        ------
+        Undefined
+            if that leaves none
+        """
+        defined = ~np.isnan(values)
+        weights = np.ones(len(values)) if self.weights is None else self.weights
+        if not weights[defined].any():
+            raise Undefined("there are no lists for which it is defined" if len(values) else "there are no lists")
+        return float(np.average(values[defined], weights=weights[defined]))
+
+
+def per_list(values: Callable[[RankedLists, int | None], Float64Array]) -> Callable[[RankedLists, int], float]:
+    """Make the mean over lists from a function of (lists, cut-off or none) that gives a value for each list."""
+    return lambda lists, k: lists.mean(values(lists, k or None))
 
 
 def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:

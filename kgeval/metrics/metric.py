@@ -1,46 +1,29 @@
-"""What a metric is: one declaration, and one function that gives its value on every row."""
+"""What a metric is: one declaration, and one function that computes it from ranks, ranked lists or labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, Literal
 
-import numpy as np
-
-from kgeval.arrays import Float64Array
 from kgeval.discovery import instances
 from kgeval.errors import MetricError
-from kgeval.metrics.ranks import Ranks, Ties
+
+Needs = Literal["ranks", "lists", "labels", "confidences"]
+"""what a metric is a function of: the rank of each answer; where all answers of a query stand in one list; triples with
+labels; triples with confidences"""
+
+Cutoff = Literal["none", "optional", "required"]
 
 
 class Undefined(MetricError):
     """A metric has no value on this input; the message says why."""
 
 
-Rows = Callable[[Ranks, Ties, int], Float64Array]
-"""(ranks, tie policy, k) -> one value per row; metrics without k ignore it"""
-
-Reduction = Callable[[Float64Array, Ranks], float]
-"""(values, ranks) -> the metric"""
-
-
-def mean(values: Float64Array, ranks: Ranks) -> float:  # noqa: ARG001
-    """The mean over the rows.
-
-    Raises
-    ------
-    Undefined
-        if there are none
-    """
-    if len(values) == 0:
-        raise Undefined("there are no ranks")
-    return float(np.mean(values))
-
-
 @dataclass(frozen=True)
 class Metric:
-    """A metric of ranks."""
+    """A metric: the facts that ``kgeval list metrics`` prints, and the function."""
 
     name: str
     title: str
@@ -49,17 +32,21 @@ class Metric:
     lowest: float
     """the end of its range that it approaches or reaches from above"""
     highest: float
-    increasing: bool
-    """whether larger is better"""
-    rows: Rows
-    reduce: Reduction = mean
-    takes_k: bool = False
+    increasing: bool | None
+    """whether larger is better; nothing where it says nothing about quality"""
+    compute: Callable[[Any, int], float]
+    """(what it needs, the cut-off or 0) -> its value"""
+    needs: Needs = "ranks"
+    cutoff: Cutoff = "none"
+    """whether its name takes ``@k``"""
+    averaged: bool = True
+    """whether it is a mean, so that relations, queries or popularity may weigh it"""
     synonyms: tuple[str, ...] = ()
     """other names, PyKEEN's among them; ``{k}`` stands for the cut-off"""
     undefined: str = "no ranks"
     """when it has no value"""
 
-    def __call__(self, ranks: Ranks, *, ties: Ties = "realistic", k: int = 0) -> float:
+    def __call__(self, given: Any, *, k: int = 0) -> float:
         """Compute the metric.
 
         Raises
@@ -67,10 +54,25 @@ class Metric:
         Undefined
             where it has no value; never a silent 0 or NaN
         """
-        return self.reduce(self.rows(ranks, ties, k), ranks)
+        return self.compute(given, k)
+
+    def spellings(self) -> list[str]:
+        """List its names, the first the one that results carry; ``{k}`` stands for the cut-off."""
+        spelled = []
+        for name in (self.name, *self.synonyms):
+            if "{k}" in name or self.cutoff == "none":
+                spelled.append(name)
+            else:
+                spelled += [f"{name}@{{k}}"] if self.cutoff == "required" else [name, f"{name}@{{k}}"]
+        return spelled
 
 
 @cache
-def metrics() -> dict[str, Metric]:
-    """All metrics, by name."""
-    return {metric.name: metric for metric in instances("kgeval.metrics", Metric)}
+def metrics(*needs: Needs) -> dict[str, Metric]:
+    """All metrics that need one of some things, by name; by default those of rank tables, ranks and lists.
+
+    A name is one metric of rank tables, of labels, and of confidences: ``f1`` at a cut-off of a list is not that of
+    triple classification.
+    """
+    wanted = needs or ("ranks", "lists")
+    return {metric.name: metric for metric in instances("kgeval.metrics", Metric) if metric.needs in wanted}

@@ -1,4 +1,4 @@
-"""Metric names: ``[side.][ties.]name[@k]``, with PyKEEN's names as synonyms."""
+"""Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, did_you_mean, nearest
+from kgeval.metrics.averages import AVERAGES, Average
 from kgeval.metrics.metric import Metric, metrics
 from kgeval.metrics.ranks import TIES, Ties
 
@@ -23,6 +24,8 @@ class MetricName:
     """the cut-off, 0 for metrics without one"""
     side: Part | None = None
     ties: Ties | None = None
+    average: Average | None = None
+    """nothing where it is the metric's own: micro of ranks, macro of lists"""
 
     @property
     def metric(self) -> Metric:
@@ -33,63 +36,96 @@ class MetricName:
     def base(self) -> str:
         """The name without its side."""
         tail = f"@{self.k}" if self.k else ""
-        return f"{self.ties + '.' if self.ties else ''}{self.name}{tail}"
+        return ".".join(part for part in (self.ties, self.average, f"{self.name}{tail}") if part)
 
     def __str__(self) -> str:
         return f"{self.side + '.' if self.side else ''}{self.base}"
 
 
 def parse(text: str) -> MetricName:
-    """Read a metric name.
+    """Read the name of a metric of rank tables.
 
     Raises
     ------
     MetricError
-        if a part of it is unknown, with the nearest name; if a cut-off is missing, or not wanted
+        if a part of it is unknown, with the nearest name; if a cut-off, a tie policy or an average is missing or not
+        wanted; if the metric needs something else than ranks
 
     Examples
     --------
     >>> parse("head.hits@10")
-    MetricName(name='hits', k=10, side='head', ties=None)
-    >>> str(parse("both.realistic.inverse_harmonic_mean_rank"))
-    'both.realistic.mrr'
+    MetricName(name='hits', k=10, side='head', ties=None, average=None)
+    >>> str(parse("both.realistic.inverse_harmonic_mean_rank")), str(parse("strat-mrr")), str(parse("macro.map@10"))
+    ('both.realistic.mrr', 'strat.mrr', 'map@10')
     """
-    *prefixes, last = text.strip().lower().split(".")
-    side: Part | None = None
-    ties: Ties | None = None
-    for prefix in prefixes:
-        if prefix in PARTS and side is None and ties is None:
-            side = next(part for part in PARTS if part == prefix)
-        elif prefix in TIES and ties is None:
-            ties = next(policy for policy in TIES if policy == prefix)
-        else:
-            raise MetricError(
-                f"metric {text!r}: unknown side or tie policy {prefix!r}. {did_you_mean(prefix, PARTS + TIES)}"
-            )
+    *prefixes, last = text.strip().lower().replace("strat-", "strat.").split(".")
+    left = list(prefixes)
+    # Each kind of prefix at most once, in this order.
+    side, ties, average = (_take(left, kind) for kind in (PARTS, TIES, AVERAGES))
+    if left:
+        choices = PARTS + TIES + AVERAGES
+        raise MetricError(
+            f"metric {text!r}: unknown side, tie policy or average {left[0]!r}. {did_you_mean(left[0], choices)}"
+            if left[0] not in choices
+            else f"metric {text!r}: unexpected {left[0]!r}. Names are [side.][ties.][average.]name[@k]."
+        )
     name, k = _resolve(text, last)
-    return MetricName(name, k, side, ties)
+    _refuse_unfit(text, metrics()[name], ties, average)
+    own = "micro" if metrics()[name].needs == "ranks" else "macro"
+    return MetricName(
+        name,
+        k,
+        side=next((part for part in PARTS if part == side), None),
+        ties=next((policy for policy in TIES if policy == ties and metrics()[name].needs == "ranks"), None),
+        average=next((kind for kind in AVERAGES if kind == average and kind != own), None),
+    )
+
+
+def _take(prefixes: list[str], kind: tuple[str, ...]) -> str | None:
+    return prefixes.pop(0) if prefixes and prefixes[0] in kind else None
+
+
+def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: str | None) -> None:
+    """Refuse a tie policy or an average that the metric cannot have."""
+    if metric.needs != "ranks" and ties not in {None, "expected"}:
+        raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
+    if average and not metric.averaged:
+        raise MetricError(f"metric {text!r}: {metric.name} is no mean; leave {average!r} out.")
+    if average == "strat" and metric.needs != "ranks":
+        raise MetricError(f"metric {text!r}: popularity weighs answers; {metric.name} has one value for each query.")
 
 
 def _resolve(text: str, last: str) -> tuple[str, int]:
+    # PyKEEN writes k for its default, 10.
+    given = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
     for metric in metrics().values():
-        for pattern in (f"{metric.name}@{{k}}" if metric.takes_k else metric.name, *metric.synonyms):
+        for pattern in metric.spellings():
             shape = re.escape(pattern).replace(r"\{k\}", r"([1-9][0-9]{0,17})")
-            if match := re.fullmatch(shape, last):
+            if match := re.fullmatch(shape, given):
                 return metric.name, int(match[1]) if match.groups() else 0
+    _explain_cutoff(text, last)
+    for metric in metrics("labels", "confidences").values():
+        if last in metric.spellings():
+            raise MetricError(f"metric {text!r}: {metric.name} is computed from {metric.needs}, not from ranks.")
+    own, every = ([name.replace("{k}", "10") for name in names] for names in _spellings())
+    raise MetricError(f"unknown metric {text!r}. {did_you_mean(last, own if nearest(last, own) else every)}")
+
+
+def _explain_cutoff(text: str, last: str) -> None:
+    """Refuse the name of a metric whose cut-off is the only thing that is wrong."""
     stem, at, k = last.partition("@")
-    if stem in metrics() and at and not metrics()[stem].takes_k:
-        raise MetricError(f"metric {text!r}: {stem} has no cut-off. Write {stem!r}.")
-    if stem in metrics() and metrics()[stem].takes_k:
+    for metric in metrics().values():
+        if stem not in {metric.name, *metric.synonyms}:
+            continue
+        if metric.cutoff == "none":
+            raise MetricError(f"metric {text!r}: {stem} has no cut-off. Write {stem!r}.")
         found = f"found {k!r}" if at else "found none"
         raise MetricError(
             f"metric {text!r}: {stem} needs a cut-off, a whole number from 1, {found}. Write {stem + '@10'!r}."
         )
-    raise MetricError(f"unknown metric {text!r}. {did_you_mean(last, _spellings())}")
 
 
-def _spellings() -> list[str]:
-    return [
-        spelling.replace("{k}", "10")
-        for metric in metrics().values()
-        for spelling in (f"{metric.name}@{{k}}" if metric.takes_k else metric.name, *metric.synonyms)
-    ]
+def _spellings() -> tuple[list[str], list[str]]:
+    """List the names that results carry, and all names."""
+    spelled = [metric.spellings() for metric in metrics().values()]
+    return [names[0] for names in spelled], [name for names in spelled for name in names]

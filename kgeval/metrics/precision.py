@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import RankedLists, only, ranked, share, until
+from kgeval.metrics.lists import RankedLists, only, per_list, ranked, share, until
+from kgeval.metrics.metric import Metric
 
 
 def precisions(lists: RankedLists, k: int | None) -> Float64Array:
@@ -30,6 +31,69 @@ def f1_scores(lists: RankedLists, k: int | None) -> Float64Array:
 def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
     """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list]."""
     return share(lists.sums(lists.within(lists.relevant[lists.owners])), lists.relevant)
+
+
+PRECISION = Metric(
+    name="p",
+    title="precision at k",
+    formula="#{answers at places ≤ k} / k",
+    source="van Rijsbergen, 1979",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(precisions),
+    needs="lists",
+    cutoff="required",
+    synonyms=("precision", "precision_at_{k}"),
+    undefined="no ranks; no common list",
+)
+
+
+RECALL = Metric(
+    name="r",
+    title="recall at k",
+    formula="#{answers at places ≤ k} / m",
+    source="van Rijsbergen, 1979",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(recalls),
+    needs="lists",
+    cutoff="required",
+    synonyms=("recall", "recall_at_{k}"),
+    undefined="no ranks; no common list",
+)
+
+
+F1 = Metric(
+    name="f1",
+    title="F1 at k",
+    formula="2 P R / (P + R)",
+    source="van Rijsbergen, 1979",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(f1_scores),
+    needs="lists",
+    cutoff="required",
+    synonyms=("f1_at_{k}",),
+    undefined="no ranks; no common list",
+)
+
+
+R_PRECISION = Metric(
+    name="r-precision",
+    title="precision at the number of answers",
+    formula="#{answers at places ≤ m} / m",
+    source="Buckley and Voorhees, 2000",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(r_precisions),
+    needs="lists",
+    synonyms=("rprec", "r_precision"),
+    undefined="no ranks; no common list",
+)
 
 
 def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:

@@ -6,8 +6,8 @@ import numpy as np
 
 from kgeval.metrics.curves import reliability
 from kgeval.metrics.judgement import Judged
-from kgeval.metrics.labelled import LabelMetric
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.labelled import whole
+from kgeval.metrics.metric import Metric, Undefined
 
 
 def brier(judged: Judged) -> float:
@@ -47,7 +47,7 @@ def ece(judged: Judged) -> float:
     return float(np.sum(curve.triples * gaps) / np.sum(curve.triples))
 
 
-BRIER = LabelMetric(
+BRIER = Metric(
     name="brier",
     title="Brier score",
     formula="Σ (p − y)² / n",
@@ -55,13 +55,13 @@ BRIER = LabelMetric(
     lowest=0,
     highest=1,
     increasing=False,
-    needs="probabilities",
-    compute=brier,
+    needs="labels",
+    compute=whole(brier),
     synonyms=("brier_score_loss",),
     undefined="no triples, or no probabilities",
 )
 
-LOG_LOSS = LabelMetric(
+LOG_LOSS = Metric(
     name="log_loss",
     title="logarithmic loss",
     formula="−Σ (y ln p + (1 − y) ln (1 − p)) / n",
@@ -69,13 +69,13 @@ LOG_LOSS = LabelMetric(
     lowest=0,
     highest=np.inf,
     increasing=False,
-    needs="probabilities",
-    compute=log_loss,
+    needs="labels",
+    compute=whole(log_loss),
     synonyms=("nll",),
     undefined="no probabilities, or a triple that was certain is not so (an infinite loss)",
 )
 
-ECE = LabelMetric(
+ECE = Metric(
     name="ece",
     title="expected calibration error",
     formula="Σ (n_b / n) |share true − mean p| over 15 equal bins",
@@ -83,8 +83,8 @@ ECE = LabelMetric(
     lowest=0,
     highest=1,
     increasing=False,
-    needs="probabilities",
-    compute=ece,
+    needs="labels",
+    compute=whole(ece),
     synonyms=("expected_calibration_error",),
     undefined="no triples, or no probabilities",
 )

@@ -1,14 +1,18 @@
-"""Ranks: what every rank-based metric is a function of, and the policies for ties."""
+"""Ranks: what every rank-based metric is a function of, with the policy for ties and the weights of the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+import numpy as np
 
-Ties = Literal["optimistic", "realistic", "pessimistic", "expected"]
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.draws import uniform
+from kgeval.metrics.metric import Undefined
+
+Ties = Literal["optimistic", "realistic", "pessimistic", "expected", "random"]
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 
@@ -18,10 +22,9 @@ class Ranks:
 
     Examples
     --------
-    >>> import numpy as np
     >>> ranks = Ranks(greater=np.array([0, 2]), tied=np.array([0, 3]), candidates=np.array([5, 9]))
-    >>> ranks.lowest, ranks.highest
-    (array([1, 3]), array([1, 6]))
+    >>> ranks.lowest, ranks.highest, ranks.broken
+    (array([1, 3]), array([1, 6]), array([1. , 4.5]))
     """
 
     greater: IntArray
@@ -30,46 +33,75 @@ class Ranks:
     """int64[row], candidates level with it"""
     candidates: IntArray
     """int64[row], candidates and the answer itself (N)"""
+    ties: Ties = "realistic"
+    """optimistic, pessimistic: the lowest, the highest rank; realistic: their mean (may be x.5); expected: the exact
+    mean of the *metric* over all ways to break the ties at random (Sun et al., 2020), which is not the metric of the
+    mean rank; random: one such way"""
+    weights: Float64Array | None = None
+    """float64[row], how much each answer counts; all the same by default"""
+    draws: Float64Array | None = None
+    """float64[row] in [0, 1), which random breaks ties by; by default keyed by the number of the row"""
 
     def __len__(self) -> int:
         return len(self.greater)
 
-    def __getitem__(self, rows: BoolArray) -> Ranks:
-        return Ranks(self.greater[rows], self.tied[rows], self.candidates[rows])
+    def under(self, ties: Ties) -> Ranks:
+        """Return the same ranks under another tie policy."""
+        return replace(self, ties=ties)
 
-    @property
+    @cached_property
     def lowest(self) -> IntArray:
         """The optimistic rank, 1 + greater; int64[row]."""
         return 1 + self.greater
 
-    @property
+    @cached_property
     def highest(self) -> IntArray:
         """The pessimistic rank, 1 + greater + tied; int64[row]."""
         return 1 + self.greater + self.tied
 
-    def values(
-        self,
-        ties: Ties,
-        of_rank: Callable[[Float64Array], Float64Array],
-        expected: Callable[[IntArray, IntArray], Float64Array],
-    ) -> Float64Array:
-        """Apply a function of a rank under a tie policy; float64[row].
+    @cached_property
+    def broken(self) -> Float64Array:
+        """The ranks with their ties broken by the policy; float64[row].
 
-        Parameters
-        ----------
-        ties
-            optimistic, pessimistic: the lowest, the highest rank; realistic: their mean (may be x.5); expected: the
-            exact mean of the *function* over the interval, as if ties were broken at random (Sun et al., 2020), which
-            is not the function of the mean rank
-        of_rank
-            the function
-        expected
-            its mean over the whole ranks from the first to the second argument, in closed form
+        Raises
+        ------
+        Undefined
+            if there are ties, and the policy is the expectation over all of their orders
         """
-        if ties == "expected":
-            return expected(self.lowest, self.highest)
-        if ties == "optimistic":
-            return of_rank(self.lowest.astype(float))
-        if ties == "pessimistic":
-            return of_rank(self.highest.astype(float))
-        return of_rank((self.lowest + self.highest) / 2)
+        if self.ties == "expected" and self.tied.any():
+            raise Undefined("its expectation over ties has no closed form; choose another tie policy")
+        if self.ties == "optimistic":
+            return self.lowest.astype(np.float64)
+        if self.ties == "pessimistic":
+            return self.highest.astype(np.float64)
+        if self.ties == "random":
+            draws = uniform(0, np.arange(len(self))) if self.draws is None else self.draws
+            return np.asarray(self.lowest + np.floor(draws * (self.tied + 1)), np.float64)
+        return np.asarray((self.lowest + self.highest) / 2, np.float64)
+
+    @cached_property
+    def shares(self) -> Float64Array:
+        """The weights, as shares of their sum; float64[row].
+
+        Raises
+        ------
+        Undefined
+            if there are no ranks, or none with a weight
+        """
+        if not len(self):
+            raise Undefined("there are no ranks")
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        if not weights.any():
+            raise Undefined("no rank has a weight")
+        return np.asarray(weights / weights.sum(), np.float64)
+
+    def mean(self, values: Float64Array) -> float:
+        """The weighted mean of a value of the rows.
+
+        Raises
+        ------
+        Undefined
+            if there are no ranks, or none with a weight
+        """
+        shares = self.shares
+        return float(np.mean(values) if self.weights is None else shares @ values)

@@ -4,44 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from kgeval.arrays import BoolArray
 from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.diagnosis import TieDiagnosis, diagnose
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse
-from kgeval.metrics.ranks import TIES, Ranks, Ties
+from kgeval.metrics.ranks import TIES, Ties
+from kgeval.metrics.sample import Chance, RankColumns, Rows, Sample, Source
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
 """the metrics of a summary that names none"""
-
-
-class RankColumns(Protocol):
-    """What a summary reads: the columns of a rank table."""
-
-    @property
-    def split(self) -> str:
-        """The split that was ranked."""
-        ...
-
-    @property
-    def num_triples(self) -> int:
-        """How many triples were ranked."""
-        ...
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        ...
-
-    def column(self, name: str) -> np.ndarray[Any, Any]:
-        """Return one column."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -52,6 +30,8 @@ class Group:
     """the values that these rows have in common, by column; empty for all rows"""
     values: dict[MetricName, float | None]
     """by metric with its side; nothing where a metric is undefined"""
+    ties: TieDiagnosis
+    """of these rows, both sides together"""
     undefined: dict[str, str] = field(default_factory=dict)
     """why, by the metric's name"""
 
@@ -70,6 +50,22 @@ class Summary:
     num_triples: int
     groups: tuple[Group, ...]
     by: tuple[str, ...] = ()
+    seed: int = 0
+    """of random ties"""
+    chance: Chance = "exact"
+    popularity: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know: why some are undefined, and ties that decide the result."""
+        reasons = {f"{name} is undefined: {why}." for group in self.groups for name, why in group.undefined.items()}
+        serious = [group.ties for group in self.groups if group.ties.serious]
+        told = [str(ties) for ties in serious]
+        if self.by and serious:
+            told = [
+                f"in {len(serious)} of {len(self.groups)} groups the tie policy alone moves the MRR by more than 0.01."
+            ]
+        return (*sorted(reasons), *told)
 
     def __getitem__(self, name: str) -> float:
         """Look a metric up by any of its names; without a side it is that of ``both``.
@@ -84,6 +80,7 @@ class Summary:
         wanted = parse(name)
         side, ties = wanted.side or "both", wanted.ties if wanted.ties != self.ties else None
         group = self.groups[0]
+        ties = None if wanted.metric.needs == "lists" else ties
         for spelled in (replace(wanted, side=side, ties=ties), replace(wanted, side=side, ties=self.ties)):
             if spelled in group.values:
                 value = group.values[spelled]
@@ -95,6 +92,7 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
         head = {"schema": 1, "split": self.split, "ties": self.ties, "num_triples": self.num_triples}
+        head |= self._policies()
         if self.by:
             return {
                 **head,
@@ -102,6 +100,18 @@ class Summary:
                 "groups": [{"key": group.key, **_nested(group)} for group in self.groups],
             }
         return {**head, **_nested(self.groups[0])}
+
+    def _policies(self) -> dict[str, Any]:
+        """The policies that these numbers rest on, beyond those of every summary."""
+        names = [name for group in self.groups for name in group.values]
+        policies: dict[str, Any] = {}
+        if any("random" in (self.ties, name.ties) for name in names):
+            policies["seed"] = self.seed
+        if any(name.average == "strat" for name in names):
+            policies["popularity"] = list(self.popularity)
+        if self.chance != "exact":
+            policies["chance"] = self.chance
+        return policies
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per group, one column per metric and side."""
@@ -116,7 +126,14 @@ class Summary:
 
 
 def summarize(
-    table: RankColumns, metrics: Sequence[str] = DEFAULT, *, by: Sequence[str] = (), ties: Ties = "realistic"
+    table: RankColumns,
+    metrics: Sequence[str] = DEFAULT,
+    *,
+    by: Sequence[str] = (),
+    ties: Ties = "realistic",
+    seed: int = 0,
+    chance: Chance = "exact",
+    popularity: tuple[float, float] = (1.0, 1.0),
 ) -> Summary:
     """Compute metrics of a rank table.
 
@@ -125,28 +142,41 @@ def summarize(
     table
         the ranks
     metrics
-        names ``[side.][ties.]name[@k]``; without a side, a metric is computed for every side of the table and for both
-        pooled
+        names ``[side.][ties.][average.]name[@k]``; without a side, a metric is computed for every side of the table
+        and for both pooled
     by
         columns whose values divide the rows into groups, for example ``("relation",)``
     ties
         the tie policy of metrics that name none
+    seed
+        of random ties
+    chance
+        what random ranking, which adjusted metrics and z-scores compare with, ranks among: ``"exact"``, all N
+        candidates with the answer; ``"pykeen"``, N − 1
+    popularity
+        the exponents (βe, βr) of the frequencies, in the table, of answer and relation that ``strat`` metrics weigh
+        against
 
     Raises
     ------
     MetricError
-        if names, columns or the tie policy are unknown (all of them in one message), or a side was not evaluated
+        if names, columns or policies are unknown (all wrong names in one message), or a side was not evaluated
 
     Examples
     --------
     >>> from kgeval import evaluate, load_dataset
     >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, load_dataset("nations"))
-    >>> summary = summarize(table, ["mrr", "head.hits@3"], ties="expected")
+    >>> summary = summarize(table, ["mrr", "head.hits@3", "map", "map@3"], ties="expected")
     >>> summary["mrr"] == summary["both.expected.mean_reciprocal_rank"]
     True
+    >>> summary["map"] > summary["map@3"]
+    True
+    >>> summary.groups[0].ties.tied, summary.groups[0].ties.largest  # and summary.notes says what that does
+    (284, 2)
     """
-    if ties not in TIES:
-        raise MetricError(f"unknown tie policy {ties!r}. {did_you_mean(str(ties), TIES)}")
+    for what, given, choices in (("tie policy", ties, TIES), ("chance", chance, get_args(Chance))):
+        if given not in choices:
+            raise MetricError(f"unknown {what} {given!r}. {did_you_mean(str(given), choices)}")
     names = _parsed(metrics)
     sides = table.column("side")
     parts = [part for part in PARTS if part == "both" or (sides == part).any()]
@@ -154,9 +184,9 @@ def summarize(
         if name.side and name.side not in parts:
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
-    ranks = Ranks(*(table.column(column) for column in ("greater", "tied", "candidates")))
-    groups = tuple(_group(key, rows, spelled, ranks, sides, ties) for key, rows in _divide(table, tuple(by)))
-    return Summary(table.split, ties, table.num_triples, groups, tuple(by))
+    source = Source(table, chance, popularity, seed)
+    groups = tuple(_group(key, rows, spelled, source, ties) for key, rows in _divide(table, tuple(by)))
+    return Summary(table.split, ties, table.num_triples, groups, tuple(by), seed, chance, popularity)
 
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:
@@ -175,41 +205,43 @@ def _parts(name: MetricName, parts: list[Part]) -> list[Part]:
     return [name.side] if name.side else parts
 
 
-def _divide(table: RankColumns, by: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], BoolArray]]:
+def _divide(table: RankColumns, by: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], Rows]]:
     """Yield the key and the rows of each group; entities and relations are keyed by their labels."""
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     values = [table.column(name) for name in columns]
     if not by:
-        yield {}, np.ones(len(table.column("side")), np.bool_)
+        yield {}, slice(None)
         return
     codes = np.stack([np.unique(value, return_inverse=True)[1] for value in values], axis=1)
-    groups, first, owners = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-    for index in range(len(groups)):
-        key = {name: _plain(value[first[index]]) for name, value in zip(by, values, strict=True)}
-        yield key, owners.ravel() == index
+    _, owners, sizes = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    for rows in np.split(np.argsort(owners.ravel(), kind="stable"), np.cumsum(sizes)[:-1]):
+        if len(rows):
+            yield {name: _plain(value[rows[0]]) for name, value in zip(by, values, strict=True)}, rows
 
 
-def _group(
-    key: dict[str, Any],
-    rows: BoolArray,
-    names: list[MetricName],
-    ranks: Ranks,
-    sides: np.ndarray[Any, Any],
-    ties: Ties,
-) -> Group:
-    group = Group(key, {})
-    for name in names:
-        mine = ranks[rows if name.side == "both" else rows & (sides == name.side)]
-        try:
-            group.values[name] = name.metric(mine, ties=name.ties or ties, k=name.k)
-        except Undefined as error:
-            group.values[name] = None
-            group.undefined[str(name)] = str(error)
+def _group(key: dict[str, Any], rows: Rows, names: list[MetricName], source: Source, ties: Ties) -> Group:
+    whole = Sample(source, rows)
+    group = Group(key, dict.fromkeys(names), diagnose(whole.ranks("realistic", None)))
+    sides = source.table.column("side")[rows]
+    for part in dict.fromkeys(name.side for name in names):
+        every = np.arange(len(source.ranks))[rows]
+        sample = whole if part == "both" else Sample(source, every[sides == part])
+        for name in (name for name in names if name.side == part):
+            try:
+                group.values[name] = _value(name, sample, ties)
+            except Undefined as error:
+                group.undefined[str(name)] = str(error)
     return group
 
 
+def _value(name: MetricName, sample: Sample, ties: Ties) -> float:
+    if name.metric.needs == "lists":
+        return name.metric(sample.lists(name.average), k=name.k)
+    return name.metric(sample.ranks(name.ties or ties, name.average), k=name.k)
+
+
 def _nested(group: Group) -> dict[str, Any]:
-    nested: dict[str, Any] = {"metrics": {}}
+    nested: dict[str, Any] = {"metrics": {}, "tie_diagnosis": group.ties.to_dict()}
     for name, value in group.values.items():
         nested["metrics"].setdefault(name.side, {})[name.base] = value
     return {**nested, "undefined": group.undefined} if group.undefined else nested

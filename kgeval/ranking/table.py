@@ -55,6 +55,8 @@ class RankTable:
     data: pa.Table
     """the columns of ``SCHEMA``"""
     split: str = "test"
+    filter: tuple[str, ...] | None = None
+    """the splits whose triples were known answers; nothing where that is not known"""
     notes: tuple[str, ...] = ()
     """what a reader of the ranks should know: dropped triples, short candidate lists, …"""
     work: Mapping[str, Any] = field(default_factory=dict)
@@ -97,7 +99,7 @@ class RankTable:
 
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row])."""
-        return RankTable(self.data.filter(pa.array(keep)), self.split, self.notes)
+        return RankTable(self.data.filter(pa.array(keep)), self.split, self.filter, self.notes)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table; sides and labels are categorical."""
@@ -112,7 +114,7 @@ class RankTable:
         RunError
             if the file cannot be written
         """
-        about = json.dumps({"schema": 1, "split": self.split, "notes": self.notes})
+        about = json.dumps({"schema": 1, "split": self.split, "filter": self.filter, "notes": self.notes})
         with replacing(Path(path)) as partial:
             pq.write_table(self.data.replace_schema_metadata({"kgeval": about}), partial)
 
@@ -135,9 +137,15 @@ class RankTable:
         except (pa.ArrowException, OSError, ValueError) as error:
             raise TableError(f"{path}: not a readable rank table ({str(error).splitlines()[0]}).") from error
         notes = about.get("notes", []) if isinstance(about, dict) else None
-        if not isinstance(notes, list) or not isinstance(about.get("split", ""), str):
+        splits = about.get("filter") if isinstance(about, dict) else None
+        if (
+            not isinstance(notes, list)
+            or not isinstance(splits, list | None)
+            or not isinstance(about.get("split", ""), str)
+        ):
             raise TableError(f"{path}: not a readable rank table (its metadata are not kgeval's).")
-        table = cls(data, about.get("split", "test"), tuple(map(str, notes)))
+        filtered = None if splits is None else tuple(map(str, splits))
+        table = cls(data, about.get("split", "test"), filtered, tuple(map(str, notes)))
         try:
             table.refuse_nonsense()
         except TableError as error:
@@ -171,13 +179,15 @@ class RankTable:
         Raises
         ------
         TableError
-            if there are none, or if they rank different splits
+            if there are none, or if they rank different splits or filter by different ones
         """
         splits = {table.split for table in tables}
         if len(splits) != 1:
             raise TableError(
                 f"cannot concatenate the ranks of {' and '.join(sorted(splits)) or 'no table'}: one split only."
             )
+        if len({table.filter for table in tables}) > 1:
+            raise TableError("cannot concatenate ranks that were filtered by different splits.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
         notes = dict.fromkeys(note for table in tables for note in table.notes)
-        return cls(data, tables[0].split, tuple(notes))
+        return cls(data, tables[0].split, tables[0].filter, tuple(notes))

@@ -58,7 +58,8 @@ class ConfidenceTables:
         if scores not in self.ranks:
             return None
         table = self.ranks[scores]
-        ranks = Ranks(*(table.column(name) for name in ("greater", "tied", "candidates")))
+        greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
+        ranks = Ranks(greater, tied, candidates, weights=self.weights[scores])
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
         queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()

@@ -1,232 +1,253 @@
-"""Rank-based metrics against truths worked by hand, numpy, scikit-learn-like brute force and published numbers."""
+"""Rank-based metrics against truths worked by hand, every way to break ties, PyKEEN and random ranking."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from kgeval import CallableScorer, Dataset, compare, evaluate, summarize
-from kgeval.errors import MetricError
-from kgeval.metrics.metric import Undefined, metrics
+from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks import TIES, Ranks
-from tests.conftest import random_dataset
+from kgeval.metrics.statistics import (
+    GEOMETRIC_MEAN,
+    HITS_AT_K,
+    INVERSE_GEOMETRIC_MEAN,
+    MEAN_RANK,
+    MEAN_RECIPROCAL_RANK,
+)
+from tests.metrics.example_ranks import CUTOFF, METRICS, OF_RANKS, ranks, some_ranks, tied_ranks
 
-METRICS = metrics()
+STATISTICS = {
+    "mr": MEAN_RANK,
+    "mrr": MEAN_RECIPROCAL_RANK,
+    "hits": HITS_AT_K,
+    "gmr": GEOMETRIC_MEAN,
+    "igmr": INVERSE_GEOMETRIC_MEAN,
+}
+FIVE = ranks([1, 2, 5, 3, 10], [10, 10, 20, 4, 100])
+WITHOUT_CLOSED_FORM = {"imr", "hmr", "median", "inverse-median", "std", "mad"}
 
 
-def ranks(values, candidates=None):
-    greater = np.asarray(values) - 1
-    return Ranks(greater, np.zeros_like(greater), np.asarray(candidates) if candidates else greater + 1)
+def near(value):
+    return pytest.approx(value, rel=1e-13, abs=1e-15)
 
 
 def test_the_worked_ranks():
     four = ranks([1, 12, 6, 2])
     assert METRICS["hits"](four, k=3) == 0.5
     assert METRICS["mrr"](four) == 0.4375
+    assert METRICS["median"](four) == 4
+    assert METRICS["gmr"](four) == near(144 ** (1 / 4))
 
 
 def test_the_chance_adjusted_numbers():
-    five = ranks([1, 2, 5, 3, 10], [10, 10, 20, 4, 100])
-    assert METRICS["mr"](five) == pytest.approx(4.2, abs=1e-15)
-    assert METRICS["mrr"](five) == pytest.approx(0.4266666666666667, abs=1e-15)
-    assert METRICS["hits"](five, k=3) == pytest.approx(0.6, abs=1e-15)
-    assert METRICS["amri"](five) == pytest.approx(0.7697841726618705, abs=1e-15)
-    assert METRICS["amr"](five) == pytest.approx(4.2 / 14.9, abs=1e-15)
+    assert METRICS["mrr"](FIVE) == near(0.4266666666666667)
+    assert MEAN_RECIPROCAL_RANK.expectation(FIVE, 0) == near(0.2676775484321129)
+    assert MEAN_RECIPROCAL_RANK.variance(FIVE, 0) == near(0.011364785931595442)
+    assert METRICS["mr"](FIVE) == near(4.2)
+    assert MEAN_RANK.expectation(FIVE, 0) == near(14.9)
+    assert MEAN_RANK.variance(FIVE, 0) == near(35.37)
+    assert METRICS["hits"](FIVE, k=3) == near(0.6)
+    assert HITS_AT_K.expectation(FIVE, 3) == near(0.306)
+    assert HITS_AT_K.variance(FIVE, 3) == near(0.030564)
+    assert GEOMETRIC_MEAN.expectation(FIVE, 0) == near(7.13615270478404)
+    assert METRICS["amr"](FIVE) == near(4.2 / 14.9)
+    assert METRICS["amri"](FIVE) == near(0.7697841726618705)
+    assert METRICS["amrr"](FIVE) == near(0.2171026136016469)
+    assert METRICS["ahits"](FIVE, k=3) == near(0.42363112391930835)
+    assert METRICS["z-mrr"](FIVE) == near(1.491374698314262)
+    assert METRICS["z-mr"](FIVE) == near(1.7991453378889686)
+    assert METRICS["z-hits"](FIVE, k=3) == near(1.6816756464837215)
 
 
 def test_one_answer_among_four_that_all_tie():
     tied = Ranks(np.array([0]), np.array([3]), np.array([4]))
-    assert METRICS["mrr"](tied, ties="expected") == pytest.approx(25 / 48, abs=1e-15)
-    assert METRICS["hits"](tied, ties="expected", k=1) == 0.25
-    assert METRICS["mrr"](tied, ties="realistic") == 0.4
-    assert METRICS["mrr"](tied, ties="optimistic") == 1
-    assert METRICS["mrr"](tied, ties="pessimistic") == 0.25
+    assert METRICS["mrr"](tied.under("expected")) == near(25 / 48)
+    assert METRICS["hits"](tied.under("expected"), k=1) == 0.25
+    assert METRICS["mrr"](tied.under("realistic")) == 0.4
+    assert METRICS["mrr"](tied.under("optimistic")) == 1
+    assert METRICS["mrr"](tied.under("pessimistic")) == 0.25
+    assert {METRICS["mr"](replace(tied, ties="random", draws=np.array([u]))) for u in (0, 0.26, 0.51, 0.999)} == {
+        1, 2, 3, 4
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "k"), [("mr", 0), ("mrr", 0), ("hits", 1), ("hits", 5), ("amr", 0), ("amri", 0)])
-def test_expected_is_the_mean_over_every_way_to_break_the_ties(name, k):
-    rng = np.random.default_rng(0)
-    greater, tied = rng.integers(0, 9, 40), rng.integers(0, 6, 40)
-    table = Ranks(greater, tied, greater + tied + 1 + rng.integers(0, 9, 40))
-    functions = {"mrr": lambda r: Fraction(1, r), "hits": lambda r: Fraction(int(r <= k))}
-    function = functions.get(name, Fraction)
-    means = [
-        sum(map(function, range(1 + g, 2 + g + t)), Fraction()) / (t + 1)
-        for g, t in zip(greater.tolist(), tied.tolist(), strict=True)
-    ]
-    expected = sum(means) / len(means)
-    if name == "amr":
-        expected /= Fraction(int((table.candidates + 1).sum()), 2 * len(means))
-    if name == "amri":
-        expected = 1 - 2 * (sum(means) - len(means)) / int((table.candidates - 1).sum())
-    assert METRICS[name](table, ties="expected", k=k) == pytest.approx(float(expected), rel=1e-13)
+@pytest.mark.parametrize("name", sorted(set(OF_RANKS) - WITHOUT_CLOSED_FORM))
+@settings(max_examples=25, deadline=None)
+@given(table=some_ranks(most=4))
+def test_expected_is_the_mean_of_the_metric_over_every_way_to_break_the_ties(name, table):
+    metric, k = METRICS[name], CUTOFF[name]
+    ways = itertools.product(*(range(level + 1) for level in table.tied.tolist()))
+    nothing = np.zeros_like(table.tied)
+    try:
+        broken = [metric(replace(table, greater=table.greater + way, tied=nothing), k=k) for way in ways]
+    except Undefined:
+        with pytest.raises(Undefined):
+            metric(table.under("expected"), k=k)
+        return
+    assert metric(table.under("expected"), k=k) == pytest.approx(np.mean(broken), rel=1e-11, abs=1e-12)
 
 
-def test_pykeen_gives_the_same_numbers():
-    from pykeen.metrics.ranking import (
-        AdjustedArithmeticMeanRank,
-        AdjustedArithmeticMeanRankIndex,
-        ArithmeticMeanRank,
-        HitsAtK,
-        InverseHarmonicMeanRank,
-    )
+@pytest.mark.parametrize("name", sorted(WITHOUT_CLOSED_FORM))
+def test_an_expectation_without_closed_form_is_refused_only_where_ranks_tie(name):
+    assert METRICS[name](FIVE.under("expected")) == METRICS[name](FIVE)
+    with pytest.raises(Undefined, match="no closed form; choose another tie policy"):
+        METRICS[name](tied_ranks(np.random.default_rng(0), 9).under("expected"))
 
+
+def pykeen_metrics():
+    from pykeen.metrics.ranking import rank_based_metric_resolver
+
+    return sorted(rank_based_metric_resolver, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", pykeen_metrics(), ids=lambda kind: kind.__name__)
+def test_pykeen_gives_the_same_numbers(kind):
+    theirs = kind()
+    name = parse(theirs.key)
     rng = np.random.default_rng(1)
-    candidates = rng.integers(2, 100, 500)
-    values = (rng.random(500) * candidates).astype(int) + 1
-    ours = ranks(values, candidates.tolist())
+    candidates = rng.integers(2, 100, 501)
+    values = (rng.random(501) * candidates).astype(int) + 1
+    assert name.metric(ranks(values, candidates), k=name.k) == pytest.approx(
+        float(theirs(values, candidates)), rel=1e-10
+    )
+    if theirs.supports_weights and name.name != "mad":  # PyKEEN leaves the scale of a normal distribution out of it
+        weights = rng.random(501)
+        ours = name.metric(ranks(values, candidates, weights), k=name.k)
+        assert ours == pytest.approx(float(theirs(values.astype(float), candidates, weights=weights)), rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", pykeen_metrics(), ids=lambda kind: kind.__name__)
+def test_every_spelling_of_pykeen_is_understood(kind):
+    own = parse(kind().key)
+    for synonym in kind.synonyms:
+        if synonym in {"ahk", "zahk"}:  # PyKEEN's names of a family, which say no cut-off
+            continue
+        assert parse(f"{synonym.removesuffix('k')}10" if synonym.endswith(("@", "_", "@k")) else synonym) == own
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pykeen_has_the_same_expectations_and_variances(weighted):
+    from pykeen.metrics import ranking
+
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(1, 60, 40)
+    weights = rng.random(40) if weighted else None
+    ours = ranks(np.ones(40), sizes, weights)
     theirs = {
-        "mr": ArithmeticMeanRank(),
-        "mrr": InverseHarmonicMeanRank(),
-        "hits": HitsAtK(3),
-        "amr": AdjustedArithmeticMeanRank(),
-        "amri": AdjustedArithmeticMeanRankIndex(),
+        "mr": ranking.ArithmeticMeanRank(),
+        "mrr": ranking.InverseHarmonicMeanRank(),
+        "hits": ranking.HitsAtK(3),
+        "gmr": ranking.GeometricMeanRank(),
     }
     for name, metric in theirs.items():
-        assert METRICS[name](ours, k=3) == pytest.approx(float(metric(values, candidates)), rel=1e-12), name
+        expected, variance = metric.expected_value(sizes, weights=weights), metric.variance(sizes, weights=weights)
+        assert STATISTICS[name].expectation(ours, 3) == pytest.approx(expected, rel=1e-10), name
+        assert STATISTICS[name].variance(ours, 3) == pytest.approx(variance, rel=1e-9), name
 
 
-@pytest.mark.parametrize("ties", TIES)
-@pytest.mark.parametrize("name", METRICS)
-def test_every_value_lies_in_its_declared_range(name, ties):
-    rng = np.random.default_rng(2)
-    for _ in range(50):
-        greater, tied = rng.integers(0, 20, 8), rng.integers(0, 4, 8)
-        value = METRICS[name](Ranks(greater, tied, greater + tied + 1 + rng.integers(0, 5, 8)), ties=ties, k=3)
-        assert METRICS[name].lowest <= value <= METRICS[name].highest
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", STATISTICS)
+def test_random_ranking_has_the_expectation_and_the_variance(name, weighted):
+    rng = np.random.default_rng(5)
+    sizes, trials = np.array([1, 2, 3, 7, 40, 300]), 40_000
+    weights = rng.random(len(sizes)) if weighted else None
+    drawn = rng.integers(1, sizes + 1, (trials, len(sizes)))
+    values = np.array([STATISTICS[name].value(ranks(row, sizes, weights), 3) for row in drawn])
+    table = ranks(np.ones(len(sizes)), sizes, weights)
+    centred = values - values.mean()
+    errors = np.sqrt(np.array([np.mean(centred**2), np.mean(centred**4) - np.mean(centred**2) ** 2]) / trials)
+    # Four standard errors: one draw in sixteen thousand lies outside.
+    assert abs(values.mean() - STATISTICS[name].expectation(table, 3)) < 4 * errors[0]
+    assert abs(np.mean(centred**2) - STATISTICS[name].variance(table, 3)) < 4 * errors[1]
 
 
-@pytest.mark.parametrize("ties", TIES)
-@pytest.mark.parametrize("name", [name for name in METRICS if name != "count"])
-def test_no_metric_worsens_when_an_answer_rises(name, ties):
-    rng = np.random.default_rng(3)
+@pytest.mark.parametrize("name", ["amri", "amrr", "ahits", "agmri", "z-mr", "z-mrr", "z-hits", "z-gmr"])
+def test_random_ranking_is_zero(name):
+    rng = np.random.default_rng(6)
+    sizes = np.tile([2, 9, 50, 400], 25)
+    scores = [METRICS[name](ranks(rng.integers(1, sizes + 1), sizes), k=CUTOFF[name]) for _ in range(3000)]
+    assert abs(np.mean(scores)) < 4 * np.std(scores) / np.sqrt(len(scores))
+    if name.startswith("z"):
+        assert np.std(scores) == pytest.approx(1, abs=0.06)
+
+
+@pytest.mark.parametrize("name", OF_RANKS)
+@settings(max_examples=60, deadline=None)
+@given(table=some_ranks(), ties=st.sampled_from(TIES))
+def test_every_value_lies_in_its_declared_range(name, table, ties):
+    try:
+        value = METRICS[name](table.under(ties), k=CUTOFF[name])
+    except Undefined:
+        return
+    assert METRICS[name].lowest - 1e-12 <= value <= METRICS[name].highest + 1e-12
+
+
+@pytest.mark.parametrize("name", [name for name in OF_RANKS if METRICS[name].increasing is not None])
+@settings(max_examples=60, deadline=None)
+@given(table=some_ranks(), ties=st.sampled_from(TIES), data=st.data())
+def test_no_metric_worsens_when_an_answer_rises(name, table, ties, data):
+    metric, k = METRICS[name], CUTOFF[name]
+    below = np.flatnonzero(table.greater)
+    if not len(below):
+        return
+    row = data.draw(st.sampled_from(below.tolist()))
+    above = replace(table, greater=table.greater - (np.arange(len(table)) == row))
+    try:
+        change = metric(above.under(ties), k=k) - metric(table.under(ties), k=k)
+    except Undefined:
+        return
+    assert change >= -1e-12 if metric.increasing else change <= 1e-12
+
+
+@pytest.mark.parametrize("name", ["mrr", "mr", "gmr", "igmr", "hmr", "imr", "amri", "amrr", "agmri", "z-mrr"])
+def test_a_metric_improves_when_an_answer_rises(name):
     metric = METRICS[name]
-    for _ in range(50):
-        greater, tied = rng.integers(1, 20, 8), rng.integers(0, 4, 8)
-        before = Ranks(greater, tied, greater + tied + 5)
-        after = Ranks(greater - np.eye(8, dtype=int)[0], tied, before.candidates)
-        change = metric(after, ties=ties, k=3) - metric(before, ties=ties, k=3)
-        assert change >= 0 if metric.increasing else change <= 0
+    change = metric(ranks([1, 2, 4, 3, 10], FIVE.candidates)) - metric(FIVE)
+    assert change > 0 if metric.increasing else change < 0
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if name != "count"])
+@pytest.mark.parametrize("name", ["mr", "mrr", "hits", "gmr", "igmr", "imr", "hmr", "amr", "amri", "amrr", "ahits",
+                                  "median", "inverse-median", "variance", "std", "mad"])  # fmt: skip
+@settings(max_examples=30, deadline=None)
+@given(rows=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=8))
+def test_whole_weights_are_repetitions(name, rows):
+    values, weights = map(np.array, zip(*rows, strict=True))
+    sizes = values + 7
+    weighed = METRICS[name](ranks(values, sizes, weights.astype(float)), k=CUTOFF[name])
+    repeated = METRICS[name](ranks(values.repeat(weights), sizes.repeat(weights)), k=CUTOFF[name])
+    assert weighed == pytest.approx(repeated, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in OF_RANKS if name != "count"])
 def test_nothing_ranked_is_undefined_and_never_zero(name):
-    with pytest.raises(Undefined, match=r"there are no ranks|no answer had a competitor"):
+    with pytest.raises(Undefined, match="there are no ranks"):
         METRICS[name](ranks([]), k=1)
+    with pytest.raises(Undefined, match="no rank has a weight"):
+        METRICS[name](ranks([2], [3], np.array([0.0])), k=1)
 
 
-def test_no_competitors_leave_the_index_undefined():
-    summary = summarize(evaluate(lambda h, r, t: h, lonely()), ["amri", "mrr"])
-    assert summary["mrr"] == 1
-    assert summary.to_dict()["metrics"]["both"]["amri"] is None
-    assert summary.to_dict()["undefined"]["both.amri"] == "no answer had a competitor"
-    with pytest.raises(MetricError, match="amri is undefined: no answer had a competitor"):
-        summary["amri"]
+@pytest.mark.parametrize("name", ["amri", "amrr", "agmri", "z-mr", "z-mrr", "z-gmr"])
+def test_without_competitors_nothing_is_left_to_chance(name):
+    with pytest.raises(Undefined, match="no answer had a competitor"):
+        METRICS[name](ranks([1, 1], [1, 1]))
+    with pytest.raises(Undefined, match="an answer had no competitor, and is not counted itself"):
+        METRICS[name](ranks([1, 1], [0, 5]))
 
 
-def lonely():
-    from kgeval import Triples, Vocabulary
-
-    return Dataset.build(
-        "lonely",
-        {"test": Triples.of([(0, 0, 0)])},
-        entities=Vocabulary(["only"]),
-        relations=Vocabulary(["is"], "relation"),
-    )
+@pytest.mark.parametrize("name", ["ahits", "z-hits"])
+def test_with_few_candidates_every_answer_is_a_hit(name):
+    with pytest.raises(Undefined, match="no answer had more than 3 candidates"):
+        METRICS[name](ranks([1, 3], [2, 3]), k=3)
 
 
-@pytest.mark.parametrize(
-    ("text", "spelled"),
-    [
-        ("mrr", "mrr"),
-        ("MRR", "mrr"),
-        ("head.hits@10", "head.hits@10"),
-        ("both.pessimistic.hits@1", "both.pessimistic.hits@1"),
-        ("expected.mr", "expected.mr"),
-        ("both.realistic.hits_at_10", "both.realistic.hits@10"),
-        ("inverse_harmonic_mean_rank", "mrr"),
-        ("tail.optimistic.arithmetic_mean_rank", "tail.optimistic.mr"),
-        ("adjusted_arithmetic_mean_rank_index", "amri"),
-        ("hits@137", "hits@137"),
-    ],
-)
-def test_names_and_synonyms(text, spelled):
-    assert str(parse(text)) == spelled
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("mmr", r"unknown metric 'mmr'. Did you mean 'mr' or 'mrr'\?"),
-        ("hits", "hits needs a cut-off"),
-        ("hits@0", "a whole number from 1, found '0'"),
-        ("hits@x", "a whole number from 1, found 'x'"),
-        ("mrr@5", "mrr has no cut-off"),
-        ("haed.mrr", r"unknown side or tie policy 'haed'. Did you mean 'head'\?"),
-        ("realistic.head.mrr", "unknown side or tie policy 'head'"),
-        ("", "unknown metric ''"),
-    ],
-)
-def test_a_wrong_name_is_explained(text, message):
-    with pytest.raises(MetricError, match=message):
-        parse(text)
-
-
-def hashed(h, r, t):
-    return (h * 5 + r * 3 + t * 11) % 7
-
-
-TABLE = evaluate(CallableScorer(hashed, 30, 4), random_dataset(13))
-
-
-def test_summaries_speak_every_name():
-    summary = summarize(TABLE, ["mrr", "hits@3", "pessimistic.mrr", "tail.mr"], ties="expected")
-    assert summary["mrr"] == summary["both.mrr"] == summary["both.expected.inverse_harmonic_mean_rank"]
-    assert summary["pessimistic.mrr"] < summary["mrr"]
-    assert summary["hits_at_3"] == summary["both.hits@3"]
-    with pytest.raises(MetricError, match=r"does not hold 'head\.mr'"):
-        summary["head.mr"]
-
-
-def test_both_pools_the_rows_of_the_sides():
-    summary = summarize(TABLE, ["mrr", "count"])
-    assert summary["mrr"] == pytest.approx((summary["head.mrr"] + summary["tail.mrr"]) / 2)
-    assert summary["count"] == summary["head.count"] + summary["tail.count"] == len(TABLE)
-
-
-def test_groups_are_the_summaries_of_their_rows():
-    summary = summarize(TABLE, ["mrr", "hits@3"], by=("relation",))
-    assert [group.key["relation"] for group in summary.groups] == ["r00", "r01", "r02", "r03"]
-    for index, group in enumerate(summary.groups):
-        alone = summarize(TABLE.where(TABLE.column("relation") == index), ["mrr", "hits@3"])
-        assert alone.groups[0].values == group.values
-    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_pandas()
-    assert len(frame) == 8
-    with pytest.raises(MetricError, match="grouped by relation"):
-        summary["mrr"]
-
-
-def test_all_wrong_names_are_told_at_once():
-    with pytest.raises(MetricError) as caught:
-        summarize(TABLE, ["mmr", "mrr", "hits"])
-    assert str(caught.value).count("\n") == 1
-
-
-def test_a_side_that_was_not_evaluated_is_refused():
-    tails = TABLE.where(TABLE.column("side") == "tail")
-    with pytest.raises(MetricError, match="the table has no head ranks"):
-        summarize(tails, ["head.mrr"])
-    assert set(summarize(tails, ["mrr"]).to_dict()["metrics"]) == {"both", "tail"}
-
-
-def test_comparisons_need_the_same_triples():
-    other = evaluate(CallableScorer(lambda h, r, t: h * 0, 30, 4), random_dataset(13))
-    comparison = compare({"hash": TABLE, "constant": other}, ["mrr", "mr"])
-    assert comparison.summaries["constant"]["mrr"] == summarize(other, ["mrr"])["mrr"]
-    assert comparison.best("mr") in {"hash", "constant"}
-    assert comparison.to_pandas().loc["hash", "both.mrr"] == summarize(TABLE)["mrr"]
-    with pytest.raises(MetricError, match="do not rank the same triples"):
-        compare({"hash": TABLE, "half": TABLE.where(TABLE.column("triple") < 5)})
+def test_random_ties_are_uniform():
+    table = Ranks(np.zeros(60_000, np.int64), np.full(60_000, 2), np.full(60_000, 5), ties="random")
+    places, counts = np.unique(table.broken, return_counts=True)
+    assert places.tolist() == [1, 2, 3]
+    assert np.abs(counts - 20_000).max() < 4 * np.sqrt(60_000 * 2 / 9)

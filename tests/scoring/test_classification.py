@@ -164,7 +164,7 @@ def test_macro_averages_tell_how_many_relations_they_leave_out(tmp_path):
     summary = summarize_labels(classify(model, DATA, negatives=NegativeFiles(valid=path, test=path)), ["macro.roc_auc"])
     (line,) = summary.of_model
     assert line.left_out == {"macro.roc_auc": 3}
-    assert "model: macro.roc_auc leaves out 3 relations, where it is undefined." in summary.remarks
+    assert "model: macro.roc_auc leaves out 3 relations, where it is undefined." in summary.notes
 
 
 def test_a_table_comes_back_from_disk(tmp_path, files):

@@ -16,7 +16,7 @@ from kgeval.graph.triples import Triples
 from kgeval.metrics.confidence_summary import summarize_confidences
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.ranks import TIES
 from kgeval.scoring.classification import classify
 from kgeval.scoring.confidences import Confidences
@@ -125,7 +125,7 @@ def graded_lists(lowest=0.0):
             yield np.array([kept.get(e, 0) for e in listed]), np.array([tied_model(h, r, e) for e in listed])
 
 
-@pytest.mark.parametrize(("name", "gain"), [("graded-ndcg", lambda g: g), ("ndcg-exp", lambda g: 2**g - 1)])
+@pytest.mark.parametrize(("name", "gain"), [("graded-ndcg", lambda g: g), ("graded-ndcg-exp", lambda g: 2**g - 1)])
 def test_graded_ndcg_agrees_with_scikit_learn_over_all_entities(name, gain):
     summary = summarize_confidences(Confidences(high=0.6)(tied_model, DATA), high=0.6)
     whole = [ndcg_score([gain(grades)], [scores]) for grades, scores in graded_lists()]
@@ -141,9 +141,10 @@ def test_a_model_that_knows_the_confidences_is_perfect():
     def oracle(heads, relations, tails):
         return np.nan_to_num(best.of(Triples(np.stack([heads, relations, tails], 1))), nan=-1.0)
 
-    summary = summarize_confidences(Confidences()(oracle, DATA), ["ndcg", "ndcg-exp"])
-    assert summary["ndcg"] == pytest.approx(1)
-    assert summary["ndcg-exp"] == pytest.approx(1)
+    summary = summarize_confidences(Confidences()(oracle, DATA), ["graded-ndcg", "graded-ndcg-exp", "graded-ndcg@3"])
+    assert summary["graded-ndcg"] == pytest.approx(1)
+    assert summary["graded-ndcg-exp"] == pytest.approx(1)
+    assert summary["graded-ndcg@3"] == pytest.approx(1)
 
 
 def test_errors_are_those_of_every_stated_row():
@@ -173,11 +174,9 @@ def test_negatives_have_confidence_zero_and_no_rank(tmp_path):
 @pytest.mark.parametrize("ties", TIES)
 def test_every_value_lies_in_its_range(ties):
     summary = summarize_confidences(Confidences()(tied_model, DATA), ties=ties, by_relation=True)
-    from kgeval.metrics.labelled import label_metrics
-
     for line in summary.lines:
         for name, value in line.values.items():
-            metric = label_metrics()[name]
+            metric = metrics("confidences")[name]
             assert value is None or metric.lowest <= value <= metric.highest
 
 

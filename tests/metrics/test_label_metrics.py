@@ -18,11 +18,11 @@ from kgeval.metrics.calibration import calibrator
 from kgeval.metrics.curves import precision_recall, reliability, roc
 from kgeval.metrics.judgement import Judged, judge
 from kgeval.metrics.label_names import parse_label_metrics
-from kgeval.metrics.labelled import ScoredLabels, label_metrics
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.labelled import ScoredLabels
+from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.thresholds import Thresholds
 
-TRUTH_METRICS = [metric for metric in label_metrics().values() if not metric.of_confidences]
+METRICS = metrics("labels")
 
 
 def scored(scores, labels, relations=None):
@@ -38,7 +38,7 @@ def judged(truths, scores, decisions=None, probabilities=None):
 
 
 def value(name, data):
-    return label_metrics()[name].compute(data)
+    return METRICS[name](data)
 
 
 @st.composite
@@ -141,20 +141,20 @@ def test_ece_of_a_case_by_hand():
 def test_every_value_lies_in_its_range(case):
     truths, scores = case
     data = judged(truths, 0.01 + 0.98 * scores)
-    for metric in TRUTH_METRICS:
+    for metric in METRICS.values():
         try:
-            result = metric.compute(data)
+            result = metric(data)
         except Undefined:
             continue
         assert metric.lowest <= result <= metric.highest, metric.name
 
 
-@pytest.mark.parametrize("name", [metric.name for metric in TRUTH_METRICS])
+@pytest.mark.parametrize("name", METRICS)
 def test_a_perfect_and_a_hopeless_model_are_told_apart_in_the_declared_direction(name):
     truths = np.array([1, 1, 0, 0])
     right, wrong = judged(truths, [0.9, 0.8, 0.1, 0.2]), judged(truths, [0.1, 0.6, 0.9, 0.8])
     better = value(name, right) - value(name, wrong)
-    assert better > 0 if label_metrics()[name].increasing else better < 0
+    assert better > 0 if METRICS[name].increasing else better < 0
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_all_unknown_names_are_told_at_once():
 
 
 def test_every_declaration_says_where_it_comes_from():
-    for metric in label_metrics().values():
+    for metric in (METRICS | metrics("confidences")).values():
         assert metric.title
         assert metric.formula
         assert metric.source

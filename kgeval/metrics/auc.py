@@ -1,0 +1,36 @@
+"""The area under the ROC curve of each list: the share of (answer, negative) pairs that are in the right order."""
+
+from __future__ import annotations
+
+from kgeval.arrays import Float64Array
+from kgeval.metrics.lists import RankedLists, per_list, share
+from kgeval.metrics.metric import Metric
+
+
+def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
+    """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list].
+
+    >>> from kgeval.metrics.lists import ranked
+    >>> areas(ranked([0, 0, 1, 1, 1], scores=[0.1, 0.4, 0.35, 0.8, 0.8]))  # 5 of 6 pairs
+    array([0.83333333])
+    """
+    above, tied = lists.blocks
+    beaten_by, level = lists.before - above, lists.level - tied
+    negatives = lists.lengths - lists.relevant
+    right = lists.sums(negatives[lists.owners] - beaten_by - level / 2)
+    return share(right, lists.relevant * negatives)
+
+
+AUC = Metric(
+    name="auc",
+    title="area under the ROC curve of each query",
+    formula="#{answer above negative} / #{(answer, negative)}, ties half",
+    source="Hanley and McNeil, 1982",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(areas),
+    needs="lists",
+    synonyms=("query-auc", "mean_query_auc"),
+    undefined="no ranks; no common list; no query has negatives (those without are left out)",
+)

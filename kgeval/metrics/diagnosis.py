@@ -1,0 +1,67 @@
+"""Tie diagnosis: how many answers tie with candidates, and how far the tie policy alone moves the MRR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.statistics import MEAN_RECIPROCAL_RANK
+
+SERIOUS = 0.01
+"""the gap from which on a number without its tie policy says little"""
+
+
+@dataclass(frozen=True)
+class TieDiagnosis:
+    """The ties of some ranks."""
+
+    ranks: int
+    tied: int
+    """how many of them tie with a candidate"""
+    largest: int
+    """the most candidates that one answer ties with"""
+    optimistic_mrr: float
+    pessimistic_mrr: float
+
+    @property
+    def gap(self) -> float:
+        """How far the tie policy alone moves the MRR."""
+        return self.optimistic_mrr - self.pessimistic_mrr
+
+    @property
+    def serious(self) -> bool:
+        """Whether that is more than 0.01."""
+        return self.gap > SERIOUS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what stands in ``metrics.json``."""
+        return {
+            "ranks": self.ranks,
+            "tied": self.tied,
+            "largest": self.largest,
+            "optimistic_mrr": self.optimistic_mrr,
+            "pessimistic_mrr": self.pessimistic_mrr,
+            "mrr_gap": self.gap,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.tied} of {self.ranks} ranks tie, with up to {self.largest} candidates. The tie policy alone moves "
+            f"the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic): "
+            "give it with every number."
+        )
+
+
+def diagnose(ranks: Ranks) -> TieDiagnosis:
+    """Look at the ties of ranks.
+
+    >>> import numpy as np
+    >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5]))).gap
+    0.25
+    """
+    best, worst = (
+        MEAN_RECIPROCAL_RANK.value(ranks.under(ties), 0) if len(ranks) else 0.0
+        for ties in ("optimistic", "pessimistic")
+    )
+    return TieDiagnosis(len(ranks), int((ranks.tied > 0).sum()), int(ranks.tied.max(initial=0)), best, worst)

@@ -1,0 +1,71 @@
+"""The reciprocal place of a list's first answer: what retrieval calls the reciprocal rank."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.lists import RankedLists, per_list
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.sums import sum_of_reciprocals
+
+_CELLS = 1 << 22
+"""the table of probabilities that is in hand at a time: 32 MiB"""
+
+
+def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
+    """1 / the place of the first relevant item of each list, NaN where nothing is relevant; float64[list].
+
+    >>> from kgeval.metrics.lists import ranked
+    >>> first_reciprocals(ranked([0, 1, 1], scores=[5, 5, 5]))  # first in 2 of 3 orders, else second
+    array([0.83333333])
+    """
+    values = np.full(len(lists.lengths), np.nan)
+    some = lists.relevant > 0
+    tops = lists.offsets[:-1][some]
+    values[some] = _expected_reciprocals(lists.before[tops], lists.level[tops], lists.blocks[1][tops])
+    return values
+
+
+def _expected_reciprocals(before: IntArray, level: IntArray, relevant: IntArray) -> Float64Array:
+    """E[1 / (t + X)], X the place of the first of r relevant among n items in random order, behind t others."""
+    values = sum_of_reciprocals(before + 1, before + level) / level
+    several = np.flatnonzero(relevant > 1)
+    cases, owners = np.unique(np.stack([before, level, relevant])[:, several], axis=1, return_inverse=True)
+    # Widest last, so that cases which are summed together are about as wide as each other.
+    order = np.argsort(cases[1] - cases[2], kind="stable")
+    sums = np.empty(len(order))
+    start = 0
+    while start < len(order):
+        widths = (cases[1] - cases[2] + 1)[order[start:]]
+        fits = max(1, int(np.searchsorted(widths * np.arange(1, len(widths) + 1), _CELLS, "right")))
+        part = order[start : start + fits]
+        sums[part] = _summed(*cases[:, part], width=int(widths[fits - 1]))
+        start += fits
+    values[several] = sums[owners.ravel()]
+    return values
+
+
+def _summed(before: IntArray, level: IntArray, relevant: IntArray, *, width: int) -> Float64Array:
+    """Sum P(X = x) / (t + x) over x = 1 … width, with P(X = x + 1) / P(X = x) = (n − x − r + 1) / (n − x)."""
+    t, n, r = before[:, None], level[:, None], relevant[:, None]
+    x = np.arange(1, width + 1)
+    chances = np.empty((len(before), width))
+    chances[:, :1] = r / n
+    np.divide(np.maximum(n - x[:-1] - r + 1, 0), np.maximum(n - x[:-1], 1), out=chances[:, 1:])
+    return np.asarray((np.cumprod(chances, axis=1) / (t + x)).sum(axis=1), np.float64)
+
+
+FIRST = Metric(
+    name="first-rr",
+    title="mean reciprocal place of the first answer",
+    formula="Σ (1 / place of the first answer) / #queries",
+    source="Voorhees, 1999",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=per_list(first_reciprocals),
+    needs="lists",
+    synonyms=("first_reciprocal_rank", "recip_rank"),
+    undefined="no ranks; no common list",
+)

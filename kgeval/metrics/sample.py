@@ -1,0 +1,153 @@
+"""Samples: some rows of a rank table, handed to each metric as what it needs, ranks or lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.graph.queries import starts_of_runs
+from kgeval.metrics.answers import answer_lists
+from kgeval.metrics.averages import Average, against_popularity, evenly
+from kgeval.metrics.draws import uniform
+from kgeval.metrics.lists import RankedLists
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks import Ranks, Ties
+
+Chance = Literal["exact", "pykeen"]
+"""how many candidates random ranking has: N, the answer included; or N − 1, as ``get_candidate_set_size`` of PyKEEN
+counts them, on which the published z-scores of its metrics paper rest"""
+
+Rows = IntArray | slice
+
+
+class RankColumns(Protocol):
+    """What a summary reads: the columns of a rank table."""
+
+    @property
+    def split(self) -> str:
+        """The split that was ranked."""
+        ...
+
+    @property
+    def filter(self) -> tuple[str, ...] | None:
+        """The splits whose triples were known answers, where that is known."""
+        ...
+
+    @property
+    def num_triples(self) -> int:
+        """How many triples were ranked."""
+        ...
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        ...
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """Return one column."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The whole table; what only some metrics read is worked out when the first of them asks."""
+
+    table: RankColumns
+    chance: Chance = "exact"
+    popularity: tuple[float, float] = (1.0, 1.0)
+    """the exponents of the frequencies of answers and relations"""
+    seed: int = 0
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The counts of every row."""
+        greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
+        return Ranks(greater, tied, candidates - (self.chance == "pykeen"))
+
+    @cached_property
+    def scores(self) -> Float64Array:
+        """The score of every answer."""
+        return np.asarray(self.table.column("score"), np.float64)
+
+    @cached_property
+    def ids(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Whether the tail is predicted, the entity that is kept, the relation, and the answer of every row."""
+        head, relation, tail = (self.table.column(name) for name in ("head", "relation", "tail"))
+        tails = self.table.column("side") == "tail"
+        return tails.astype(np.int64), np.where(tails, head, tail), relation, np.where(tails, tail, head)
+
+    @cached_property
+    def queries(self) -> IntArray:
+        """The number of the query that each row asks."""
+        side, anchor, relation, _ = self.ids
+        order = np.lexsort((anchor, relation, side))
+        first = starts_of_runs(side[order], relation[order], anchor[order])
+        queries = np.empty(len(order), np.int64)
+        queries[order] = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(order)]))
+        return queries
+
+    @cached_property
+    def unpopularity(self) -> Float64Array:
+        """The weight of each row against the popularity, in the whole table, of its answer and relation."""
+        _, anchor, relation, answer = self.ids
+        entities = np.bincount(np.r_[anchor, answer])
+        return against_popularity(answer, relation, (entities, np.bincount(relation)), self.popularity)
+
+    @cached_property
+    def draws(self) -> Float64Array:
+        """What random ties are broken by: a function of the seed and of the row's side and triple."""
+        return uniform(self.seed, *self.ids)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some rows of a table."""
+
+    source: Source
+    rows: Rows
+
+    def ranks(self, ties: Ties, average: Average | None) -> Ranks:
+        """Their ranks under a tie policy, weighed by an average (micro by default)."""
+        source, rows = self.source, self.rows
+        draws = source.draws[rows] if ties == "random" else None
+        weights = {
+            "macro": lambda: evenly(source.queries[rows]),
+            "relation": lambda: evenly(source.ids[2][rows]),
+            "strat": lambda: source.unpopularity[rows],
+        }.get(average or "micro", lambda: None)()
+        return replace(self._counts, ties=ties, weights=weights, draws=draws)
+
+    def lists(self, average: Average | None) -> RankedLists:
+        """The lists of their queries, weighed by an average (macro by default).
+
+        Raises
+        ------
+        Undefined
+            if the ranks do not tell where the answers of a query stand in one list
+        """
+        if average == "micro":
+            return replace(self._lists, weights=self._lists.relevant.astype(np.float64))
+        if average == "relation":
+            # The lists are in the order of the queries, and those are in the order of relations on each side.
+            _, first = np.unique(self.source.queries[self.rows], return_index=True)
+            return replace(self._lists, weights=evenly(self.source.ids[2][self.rows][first]))
+        return self._lists
+
+    @cached_property
+    def _counts(self) -> Ranks:
+        whole, rows = self.source.ranks, self.rows
+        return Ranks(whole.greater[rows], whole.tied[rows], whole.candidates[rows])
+
+    @cached_property
+    def _lists(self) -> RankedLists:
+        table = self.source.table
+        if table.filter is not None and table.split not in table.filter:
+            raise Undefined(
+                f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
+                "other answers of its query too"
+            )
+        return answer_lists(self.source.queries[self.rows], self.source.scores[self.rows], self._counts)

@@ -1,0 +1,118 @@
+"""The middle and the spread of the ranks: median, variance, standard deviation, median absolute deviation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.statistics import RANK
+
+NORMAL = 1.482602218505602
+"""1 / Φ⁻¹(3/4): the standard deviation of a normal distribution whose median absolute deviation is 1"""
+
+
+def median_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """The rank with half of the weight on either side; the mean of two where the halves meet between them.
+
+    >>> median_rank(Ranks(np.array([0, 4, 2, 9]), np.zeros(4, int), np.full(4, 10)), 0)
+    4.0
+    """
+    return _median(ranks.broken, ranks)
+
+
+def variance(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """Σ (r − MR)² / n; the exact expectation over ties subtracts the variance that the mean itself has."""
+    if ranks.ties != "expected":
+        return ranks.mean((ranks.broken - ranks.mean(ranks.broken)) ** 2)
+    middles, within = (ranks.lowest + ranks.highest) / 2, RANK.variance(ranks.tied + 1, 0)
+    between = ranks.mean((middles - ranks.mean(middles)) ** 2)
+    return between + ranks.mean(within) - float(ranks.shares**2 @ within)
+
+
+def standard_deviation(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """√ of the variance."""
+    return float(np.sqrt(ranks.mean((ranks.broken - ranks.mean(ranks.broken)) ** 2)))
+
+
+def median_absolute_deviation(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """The median of |r − median|, scaled as PyKEEN and SciPy do for normal distributions."""
+    return NORMAL * _median(np.abs(ranks.broken - _median(ranks.broken, ranks)), ranks)
+
+
+def _median(values: Float64Array, ranks: Ranks) -> float:
+    shares = ranks.shares
+    if ranks.weights is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    reached = np.cumsum(shares[order])
+    # Equal weights must meet in the middle in spite of the rounding of their sum.
+    middle = int(np.searchsorted(reached, 0.5 * (1 - 1e-12)))
+    meets = abs(reached[middle] - 0.5) <= 0.5e-12 and middle + 1 < len(values)
+    return float(np.mean(values[order[middle : middle + 1 + meets]]))
+
+
+MEDIAN = Metric(
+    name="median",
+    title="median rank",
+    formula="the middle rank",
+    source="Hoyt et al., 2022",
+    lowest=1,
+    highest=np.inf,
+    increasing=False,
+    compute=median_rank,
+    synonyms=("median_rank",),
+    undefined="no ranks; expected ties",
+)
+
+INVERSE_MEDIAN = Metric(
+    name="inverse-median",
+    title="inverse median rank",
+    formula="1 / the middle rank",
+    source="Hoyt et al., 2022",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=lambda ranks, k: 1 / median_rank(ranks, k),
+    synonyms=("inverse_median_rank",),
+    undefined="no ranks; expected ties",
+)
+
+VARIANCE = Metric(
+    name="variance",
+    title="variance of the ranks",
+    formula="Σ (r − MR)² / n",
+    source="—",
+    lowest=0,
+    highest=np.inf,
+    increasing=None,
+    compute=variance,
+    synonyms=("var", "rank_var"),
+)
+
+STANDARD_DEVIATION = Metric(
+    name="std",
+    title="standard deviation of the ranks",
+    formula="√(Σ (r − MR)² / n)",
+    source="—",
+    lowest=0,
+    highest=np.inf,
+    increasing=None,
+    compute=standard_deviation,
+    synonyms=("standard_deviation", "rank_std"),
+    undefined="no ranks; expected ties",
+)
+
+MAD = Metric(
+    name="mad",
+    title="median absolute deviation of the ranks",
+    formula="1.4826 · median of |r − median|",
+    source="—",
+    lowest=0,
+    highest=np.inf,
+    increasing=None,
+    compute=median_absolute_deviation,
+    synonyms=("median_absolute_deviation", "rank_mad"),
+    undefined="no ranks; expected ties",
+)

@@ -1,0 +1,135 @@
+"""Statistics of ranks: their exact expectation over ties, and their expectation and variance under random ranking.
+
+Under random ranking the rank of an answer among N candidates, itself included, is uniform on 1 … N, independently of
+the others (Berrendorf et al., 2020; Hoyt et al., 2022). A tie makes it uniform on an interval: the same expectation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.sums import mean_of_powers, sum_of_inverse_squares, sum_of_reciprocals
+
+
+class Statistic(Protocol):
+    """A number that ranks have, with its first two moments under random ranking."""
+
+    def value(self, ranks: Ranks, k: int) -> float:
+        """Compute it; with expected ties, its exact expectation."""
+        ...
+
+    def expectation(self, ranks: Ranks, k: int) -> float:
+        """Its expectation under random ranking among as many candidates."""
+        ...
+
+    def variance(self, ranks: Ranks, k: int) -> float:
+        """Its variance under random ranking among as many candidates."""
+        ...
+
+
+@dataclass(frozen=True)
+class RankFunction:
+    """A function of one rank, with its moments over intervals of ranks."""
+
+    of: Callable[[Float64Array, int], Float64Array]
+    """(rank, k)"""
+    mean: Callable[[IntArray, IntArray, int], Float64Array]
+    """(low, high, k) -> its mean over low … high"""
+    variance: Callable[[IntArray, int], Float64Array]
+    """(N, k) -> its variance over 1 … N"""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The (weighted) mean of a function of each rank: E = Σ w E_i / W, V = Σ w² V_i / W²."""
+
+    function: RankFunction
+
+    def value(self, ranks: Ranks, k: int) -> float:
+        """Compute it; with expected ties, its exact expectation."""
+        if ranks.ties == "expected":
+            return ranks.mean(self.function.mean(ranks.lowest, ranks.highest, k))
+        return ranks.mean(self.function.of(ranks.broken, k))
+
+    def expectation(self, ranks: Ranks, k: int) -> float:
+        """Its expectation under random ranking among as many candidates."""
+        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
+        return ranks.mean(self.function.mean(np.ones_like(sizes), sizes, k)[rows])
+
+    def variance(self, ranks: Ranks, k: int) -> float:
+        """Its variance under random ranking among as many candidates."""
+        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
+        return float(ranks.shares**2 @ self.function.variance(sizes, k)[rows])
+
+
+@dataclass(frozen=True)
+class GeometricMean:
+    """Π r^(w/W), or its inverse. The ranks are independent, so the moments are products of those of each r^(w/W)."""
+
+    power: int = 1
+    """−1 for the inverse"""
+
+    def value(self, ranks: Ranks, k: int) -> float:
+        """Compute it; with expected ties, its exact expectation."""
+        if ranks.ties == "expected":
+            return float(np.exp(self._log_mean(ranks, ranks.lowest, ranks.highest, 1)))
+        return float(np.exp(self.power * ranks.mean(np.log(ranks.broken))))
+
+    def expectation(self, ranks: Ranks, k: int) -> float:
+        """Its expectation under random ranking among as many candidates."""
+        return float(np.exp(self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates, 1)))
+
+    def variance(self, ranks: Ranks, k: int) -> float:
+        """Its variance under random ranking among as many candidates."""
+        ones = np.ones_like(ranks.candidates)
+        once, twice = (self._log_mean(ranks, ones, ranks.candidates, moment) for moment in (1, 2))
+        return float(np.exp(2 * once) * np.expm1(twice - 2 * once))
+
+    def _log_mean(self, ranks: Ranks, low: IntArray, high: IntArray, moment: int) -> float:
+        """The logarithm of the mean of the statistic, to the power of a moment, over the intervals."""
+        powers = self.power * moment * ranks.shares
+        if ranks.weights is not None:
+            return float(np.sum(_log_mean_power(low, high, powers)))
+        (lows, highs), counts = np.unique(np.stack([low, high]), axis=1, return_counts=True)
+        return float(counts @ _log_mean_power(lows, highs, powers[:1]))
+
+
+def _log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
+    # Where nothing ties, the power is never taken: p ln r keeps all of its digits.
+    return np.where(low == high, power * np.log(low), np.log(mean_of_powers(low, high, power)))
+
+
+RANK = RankFunction(
+    of=lambda rank, _: rank,
+    mean=lambda low, high, _: (low + high) / 2,
+    variance=lambda count, _: (count.astype(float) ** 2 - 1) / 12,
+)
+
+RECIPROCAL = RankFunction(
+    of=lambda rank, _: 1 / rank,
+    mean=lambda low, high, _: sum_of_reciprocals(low, high) / (high - low + 1),
+    variance=lambda count, _: (
+        sum_of_inverse_squares(count) / count - (sum_of_reciprocals(np.ones_like(count), count) / count) ** 2
+    ),
+)
+
+
+def _hit_chance(low: IntArray, high: IntArray, k: int) -> Float64Array:
+    return np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0)
+
+
+def _hit_variance(count: IntArray, k: int) -> Float64Array:
+    chance = np.minimum(k / count, 1.0)
+    return np.asarray(chance * (1 - chance), np.float64)
+
+
+HIT = RankFunction(of=lambda rank, k: (rank <= k).astype(np.float64), mean=_hit_chance, variance=_hit_variance)
+
+MEAN_RANK, MEAN_RECIPROCAL_RANK, HITS_AT_K = Mean(RANK), Mean(RECIPROCAL), Mean(HIT)
+GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1)

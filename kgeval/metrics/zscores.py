@@ -1,0 +1,64 @@
+"""z-scores: by how many standard deviations of random ranking a metric is better than random ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from kgeval.metrics.adjusted import refuse_certainty
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.statistics import GEOMETRIC_MEAN, HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, Statistic
+
+
+def z_score(statistic: Statistic, *, increasing: bool) -> Callable[[Ranks, int], float]:
+    """Make the function (M − E[M]) / √V[M] of a statistic, its sign turned so that larger is better."""
+
+    def score(ranks: Ranks, k: int) -> float:
+        refuse_certainty(ranks, k)
+        better = statistic.value(ranks, k) - statistic.expectation(ranks, k)
+        return float((better if increasing else -better) / np.sqrt(statistic.variance(ranks, k)))
+
+    return score
+
+
+_metric = partial(Metric, source="Hoyt et al., 2022", lowest=-np.inf, highest=np.inf, increasing=True)
+
+Z_MR = _metric(
+    name="z-mr",
+    title="z-scored mean rank",
+    formula="(E − MR) / √V, V[r] = (N² − 1) / 12",
+    compute=z_score(MEAN_RANK, increasing=False),
+    synonyms=("zmr", "zamr", "z_arithmetic_mean_rank"),
+    undefined="no ranks; no answer had a competitor",
+)
+
+Z_MRR = _metric(
+    name="z-mrr",
+    title="z-scored mean reciprocal rank",
+    formula="(MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²",
+    compute=z_score(MEAN_RECIPROCAL_RANK, increasing=True),
+    synonyms=("zmrr", "zihmr", "z_inverse_harmonic_mean_rank"),
+    undefined="no ranks; no answer had a competitor",
+)
+
+Z_HITS = _metric(
+    name="z-hits",
+    title="z-scored hits at k",
+    formula="(Hits@k − E) / √V, V[r ≤ k] = p (1 − p), p = min(k / N, 1)",
+    compute=z_score(HITS_AT_K, increasing=True),
+    cutoff="required",
+    synonyms=("zh", "zhits", "z_hits_at_{k}"),
+    undefined="no ranks; no answer had more than k candidates",
+)
+
+Z_GMR = _metric(
+    name="z-gmr",
+    title="z-scored geometric mean rank",
+    formula="(E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²",
+    compute=z_score(GEOMETRIC_MEAN, increasing=False),
+    synonyms=("zgmr", "z_geometric_mean_rank"),
+    undefined="no ranks; no answer had a competitor",
+)

@@ -1,0 +1,305 @@
+"""Ranked-list metrics of a rank table against whole lists that numpy builds from the scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise, permutations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgeval import CallableScorer, RankTable, Uniform, evaluate, negatives, summarize
+from kgeval.errors import MetricError, TableError
+from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
+from kgeval.metrics.lists import ranked
+from kgeval.metrics.metric import Undefined
+from tests.conftest import random_dataset
+from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS
+
+DATA = random_dataset(13, entities=25, relations=2, triples=500)
+SCORES = np.random.default_rng(0)
+TIED, SHARP = SCORES.integers(0, 6, (2, 25, 25)).astype(float), SCORES.random((2, 25, 25))
+
+
+def table_of(scores, data=DATA, **options):
+    model = CallableScorer(lambda h, r, t: scores[r, h, t], len(data.entities), len(data.relations))
+    return evaluate(model, data, **options)
+
+
+def whole_lists(scores, data=DATA, hidden=("train", "valid")):
+    """The relevance and the scores of all entities but the known answers of other splits, for every query."""
+    taken = {tuple(triple) for split in hidden for triple in data.split(split).ids.tolist()}
+    asked = {tuple(triple) for triple in data.split("test").ids.tolist()}
+    lists = {}
+    for side in ("head", "tail"):
+        for anchor, relation in {(h, r) if side == "tail" else (t, r) for h, r, t in asked}:
+            triples = [(anchor, relation, e) if side == "tail" else (e, relation, anchor) for e in range(25)]
+            left = [triple for triple in triples if triple not in taken]
+            relevance = [int(triple in asked) for triple in left]
+            lists[side, anchor, relation] = relevance, [scores[r, h, t] for h, r, t in left]
+    return lists
+
+
+def area(relevance, scores):
+    from sklearn.metrics import roc_auc_score
+
+    return roc_auc_score(relevance, scores)
+
+
+def first(relevance, scores):
+    """The first of r relevant items is at place x of its tied block of n in C(n − x, r − 1) of C(n, r) ways."""
+    top = max(score for score, hit in zip(scores, relevance, strict=True) if hit)
+    block = [hit for score, hit in zip(scores, relevance, strict=True) if score == top]
+    n, r, above = len(block), sum(block), sum(score > top for score in scores)
+    return float(sum(Fraction(comb(n - x, r - 1), comb(n, r) * (above + x)) for x in range(1, n - r + 2)))
+
+
+BRUTE = {
+    "map": average_precision,
+    "map@3": lambda *one: average_precision(*one, k=3),
+    "p@3": lambda *one: precision_at_k(*one, k=3),
+    "r@3": lambda *one: recall_at_k(*one, k=3),
+    "f1@3": lambda *one: f1_at_k(*one, k=3),
+    "r-precision": lambda *one: precision_at_k(*one, k=sum(one[0])),
+    "cg@3": lambda *one: cumulative_gain(*one, k=3),
+    "dcg": dcg,
+    "dcg-exp@3": lambda *one: dcg(*one, k=3),
+    "ndcg": ndcg,
+    "ndcg@3": lambda *one: ndcg(*one, k=3),
+    "ndcg-exp@3": lambda *one: ndcg(*one, k=3, gain="exponential"),
+    "auc": area,
+    "first-rr": first,
+}
+
+
+def test_the_brute_force_covers_every_metric_of_lists():
+    assert {name.partition("@")[0] for name in BRUTE} == set(OF_LISTS)
+
+
+@pytest.mark.parametrize("scores", [TIED, SHARP], ids=["tied", "sharp"])
+@pytest.mark.parametrize("name", BRUTE)
+def test_the_table_gives_what_the_whole_lists_give(name, scores):
+    lists = whole_lists(scores)
+    values = {query: BRUTE[name](*one) for query, one in lists.items()}
+    sizes = {query: sum(one[0]) for query, one in lists.items()}
+    assert max(sizes.values()) > 3
+    summary = summarize(table_of(scores), [name, f"micro.{name}", f"relation.{name}"])
+    for side in ("both", "head", "tail"):
+        mine = [query for query in lists if side in {"both", query[0]}]
+        macro = [values[query] for query in mine]
+        assert summary[f"{side}.{name}"] == pytest.approx(np.mean(macro), rel=1e-11)
+        micro = np.average(macro, weights=[sizes[query] for query in mine])
+        assert summary[f"{side}.micro.{name}"] == pytest.approx(micro, rel=1e-11)
+        relations = [np.mean([values[query] for query in mine if query[2] == relation]) for relation in (0, 1)]
+        assert summary[f"{side}.relation.{name}"] == pytest.approx(np.mean(relations), rel=1e-11)
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=1, max_size=6).filter(
+    lambda items: any(hit for hit, _ in items)))  # fmt: skip
+def test_the_first_answer_and_the_area_over_every_order(items):
+    relevance, scores = map(list, zip(*items, strict=True))
+    orders = [
+        [relevance[item] for item in order]
+        for order in permutations(range(len(items)))
+        if all(scores[a] >= scores[b] for a, b in pairwise(order))
+    ]
+    lists = ranked(relevance, scores)
+    expected = np.mean([1 / (order.index(True) + 1) for order in orders])
+    assert METRICS["first-rr"](lists) == pytest.approx(expected, rel=1e-12)
+    if all(relevance):
+        with pytest.raises(Undefined, match="no lists for which it is defined"):
+            METRICS["auc"](lists)
+    else:
+        pairs = [[hit and not other for i, hit in enumerate(o) for other in o[i + 1 :]] for o in orders]
+        possible = sum(relevance) * (len(relevance) - sum(relevance))
+        assert METRICS["auc"](lists) == pytest.approx(np.mean([sum(one) / possible for one in pairs]), rel=1e-12)
+
+
+def test_all_tied_blocks_of_thousands_have_a_first_answer():
+    for n, r in ((4000, 2), (4000, 300), (7, 7)):
+        relevance, scores = [1] * r + [0] * (n - r), [0] * n
+        assert METRICS["first-rr"](ranked(relevance, scores)) == pytest.approx(first(relevance, scores), rel=1e-11)
+
+
+def served_lists():
+    """Without ties every tool serves the same order."""
+    return {"/".join(map(str, query)): one for query, one in whole_lists(SHARP).items()}
+
+
+def documents(values):
+    return {f"d{index:02}": value for index, value in enumerate(values)}
+
+
+def test_pytrec_eval_gives_the_same_numbers():
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    names = {
+        "map": "map", "map_cut_3": "map@3", "P_3": "p@3", "recall_3": "r@3", "Rprec": "r-precision",
+        "recip_rank": "first-rr", "ndcg": "ndcg", "ndcg_cut_3": "ndcg@3",
+    }  # fmt: skip
+    lists = served_lists()
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        {query: documents(one[0]) for query, one in lists.items()},
+        {"map", "map_cut.3", "P.3", "recall.3", "Rprec", "recip_rank", "ndcg", "ndcg_cut.3"},
+    )
+    found = evaluator.evaluate({query: documents(one[1]) for query, one in lists.items()}).values()
+    summary = summarize(table_of(SHARP), list(names.values()))
+    for theirs, ours in names.items():
+        assert summary[ours] == pytest.approx(np.mean([values[theirs] for values in found]), rel=1e-12), ours
+
+
+def test_ranx_gives_the_same_numbers():
+    ranx = pytest.importorskip("ranx")
+    names = {
+        "map": "map", "map@3": "map@3", "precision@3": "p@3", "recall@3": "r@3", "f1@3": "f1@3",
+        "r-precision": "r-precision", "mrr": "first-rr", "ndcg@3": "ndcg@3", "ndcg_burges@3": "ndcg-exp@3",
+    }  # fmt: skip
+    lists = served_lists()
+    qrels = {query: {name: grade for name, grade in documents(one[0]).items() if grade} for query, one in lists.items()}
+    run = {query: documents(map(float, one[1])) for query, one in lists.items()}
+    found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(names))
+    summary = summarize(table_of(SHARP), list(names.values()))
+    for theirs, ours in names.items():
+        assert summary[ours] == pytest.approx(found[theirs], rel=1e-9), ours
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+@settings(max_examples=40, deadline=None)
+@given(
+    items=st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=9).filter(
+        lambda items: len({hit for hit, _ in items}) == 2
+    ),
+    data=st.data(),
+)
+def test_values_lie_in_their_range_and_improve_when_an_answer_rises(name, items, data):
+    relevance, scores = map(list, zip(*items, strict=True))
+    metric, k = METRICS[name], CUTOFF[name]
+    row = data.draw(st.sampled_from([index for index, hit in enumerate(relevance) if hit]))
+    before = metric(ranked(relevance, scores), k=k)
+    scores[row] += data.draw(st.integers(1, 5))
+    after = metric(ranked(relevance, scores), k=k)
+    assert metric.lowest <= before <= after + 1e-12 <= metric.highest + 1e-11
+
+
+@pytest.mark.parametrize("name", ["map", "ndcg", "dcg", "first-rr", "auc", "p", "r", "f1", "r-precision", "cg"])
+def test_the_top_is_better_than_the_bottom(name):
+    best, worst = ranked([1, 0, 0, 0, 0, 0]), ranked([0, 0, 0, 0, 0, 1])
+    assert METRICS[name](best, k=CUTOFF[name]) > METRICS[name](worst, k=CUTOFF[name])
+
+
+def test_sampled_candidates_are_shared_by_the_answers_of_a_query():
+    """The lists are then the answers and the ten negatives of their query, whatever order the answers came in."""
+    sampled = Uniform(count=10, seed=1)
+    drawn = {}
+    for table in negatives(DATA, sampled):
+        for head, relation, tail, side in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            triple = tuple(int(label[1:]) for label in (head, relation, tail))
+            query = (side, triple[2] if side == "head" else triple[0], triple[1])
+            drawn.setdefault(query, set()).add(triple)
+    for query, rows in drawn.items():
+        assert len(rows) == 10, query
+    values = []
+    for query, answers in asked().items():
+        both = [*answers, *drawn[query]]
+        values.append(average_precision([1] * len(answers) + [0] * 10, [SHARP[r, h, t] for h, r, t in both]))
+    summary = summarize(table_of(SHARP, corruption=sampled), ["map"])
+    assert summary["map"] == pytest.approx(np.mean(values), rel=1e-12)
+
+
+def asked():
+    """The test triples of each query."""
+    queries = {}
+    for h, r, t in DATA.split("test").ids.tolist():
+        queries.setdefault(("head", t, r), []).append((h, r, t))
+        queries.setdefault(("tail", h, r), []).append((h, r, t))
+    return queries
+
+
+def test_an_unfiltered_split_has_no_lists():
+    summary = summarize(table_of(SHARP, filter=("train", "valid")), ["mrr", "map"])
+    assert summary["mrr"] > 0
+    with pytest.raises(MetricError, match="map is undefined: the test split is not among the filtered ones"):
+        summary["map"]
+    assert summary.to_dict()["metrics"]["head"]["map"] is None
+    assert "both.map is undefined" in summary.notes[0]
+
+
+def test_the_filter_is_kept_with_the_ranks(tmp_path):
+    table = table_of(SHARP, filter=("train",))
+    assert table.filter == ("train",)
+    table.to_parquet(tmp_path / "ranks.parquet")
+    assert RankTable.from_parquet(tmp_path / "ranks.parquet").filter == ("train",)
+    assert table.where(table.column("relation") == 0).filter == ("train",)
+    assert RankTable.concat([table, table]).filter == ("train",)
+    with pytest.raises(TableError, match="filtered by different splits"):
+        RankTable.concat([table, table_of(SHARP)])
+
+
+def test_hiding_less_gives_longer_lists():
+    lists = whole_lists(SHARP, hidden=("valid",))
+    expected = np.mean([average_precision(*one) for one in lists.values()])
+    assert summarize(table_of(SHARP, filter=("valid", "test")), ["map"])["map"] == pytest.approx(expected, rel=1e-12)
+
+
+def changed(table, column, change):
+    values = table.column(column).copy()
+    change(values)
+    return replace(table, data=table.data.set_column(table.columns.index(column), column, [values]))
+
+
+def several(table):
+    """The rows of a tail query with several answers, from the top."""
+    frame = table.to_pandas().query("side == 'tail'")
+    answers = max((rows for _, rows in frame.groupby(["head", "relation"])), key=len)
+    return answers.sort_values("score", ascending=False).index.to_numpy()
+
+
+def test_answers_that_met_different_candidates_are_refused():
+    table = table_of(SHARP)
+    top, second = several(table)[:2]
+
+    def one_more(values):
+        values[second] += 1
+
+    def none_above(values):
+        values[top] += 3
+        values[second] = 0
+
+    for column, change, reason in (
+        ("candidates", one_more, r"met different candidates \(\d+ and \d+ in 2 places\)|\d+ in 1 places"),
+        ("greater", none_above, "met different candidates .*so that they stand in no common list"),
+    ):
+        summary = summarize(changed(table, column, change), ["map", "tail.ndcg", "head.map", "mrr"])
+        for name in ("both.map", "tail.ndcg"):
+            with pytest.raises(MetricError, match=reason):
+                summary[name]
+        assert summary["head.map"] > 0
+        assert summary["mrr"] > 0
+
+
+def test_a_score_that_is_no_number_is_refused():
+    def hole(values):
+        values[0] = np.nan
+
+    with pytest.raises(MetricError, match="the score of an answer is NaN"):
+        summarize(changed(table_of(SHARP), "score", hole), ["map"])["map"]
+
+
+def test_a_group_is_the_table_of_its_rows():
+    table = table_of(TIED)
+    for column in ("relation", "head"):
+        for group in summarize(table, ["map", "ndcg@3"], by=[column]).groups:
+            labels = table.to_pandas()[f"{column}_label"].astype(str)
+            alone = summarize(table.where((labels == group.key[column]).to_numpy()), ["map", "ndcg@3"])
+            assert alone.groups[0].values == group.values
+
+
+def test_an_empty_table_has_no_lists():
+    table = table_of(SHARP)
+    nothing = table.where(np.zeros(len(table), np.bool_))
+    with pytest.raises(MetricError, match="there are no lists"):
+        summarize(nothing, ["map"])["map"]

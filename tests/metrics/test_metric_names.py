@@ -1,0 +1,83 @@
+"""Metric names: what they mean, and how a wrong one is explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgeval.errors import MetricError
+from kgeval.metrics.metric import metrics
+from kgeval.metrics.names import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("mrr", "mrr"),
+        ("MRR", "mrr"),
+        ("head.hits@10", "head.hits@10"),
+        ("both.pessimistic.hits@1", "both.pessimistic.hits@1"),
+        ("expected.mr", "expected.mr"),
+        ("both.realistic.hits_at_10", "both.realistic.hits@10"),
+        ("inverse_harmonic_mean_rank", "mrr"),
+        ("tail.optimistic.arithmetic_mean_rank", "tail.optimistic.mr"),
+        ("adjusted_arithmetic_mean_rank_index", "amri"),
+        ("hits@137", "hits@137"),
+        ("hits_at_k", "hits@10"),
+        ("z_hits_at_5", "z-hits@5"),
+        ("strat-mrr", "strat.mrr"),
+        ("head.expected.strat-hits@3", "head.expected.strat.hits@3"),
+        ("both.random.macro.mrr", "both.random.macro.mrr"),
+        ("micro.mrr", "mrr"),
+        ("macro.map", "map"),
+        ("micro.map@5", "micro.map@5"),
+        ("expected.ndcg", "ndcg"),
+        ("relation.ndcg@10", "relation.ndcg@10"),
+        ("AP@10", "map@10"),
+        ("precision_at_5", "p@5"),
+        ("median_absolute_deviation", "mad"),
+    ],
+)
+def test_names_and_synonyms(text, spelled):
+    assert str(parse(text)) == spelled
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mmr", r"unknown metric 'mmr'. Did you mean 'mr' or 'mrr'\?"),
+        ("hits", "hits needs a cut-off"),
+        ("hits@0", "a whole number from 1, found '0'"),
+        ("hits@x", "a whole number from 1, found 'x'"),
+        ("mrr@5", "mrr has no cut-off"),
+        ("haed.mrr", r"unknown side, tie policy or average 'haed'. Did you mean 'head'\?"),
+        ("realistic.head.mrr", r"unexpected 'head'. Names are \[side.\]\[ties.\]\[average.\]name\[@k\]"),
+        ("head.tail.mrr", "unexpected 'tail'"),
+        ("macor.mrr", "Did you mean 'macro' or 'micro'"),
+        ("pessimistic.map", "map is averaged over ties exactly; leave 'pessimistic' out"),
+        ("strat.map", "popularity weighs answers; map has one value for each query"),
+        ("macro.count", "count is no mean; leave 'macro' out"),
+        ("precision", "precision needs a cut-off"),
+        ("map@0", "needs a cut-off, a whole number from 1, found '0'"),
+        ("", "unknown metric ''"),
+    ],
+)
+def test_a_wrong_name_is_explained(text, message):
+    with pytest.raises(MetricError, match=message):
+        parse(text)
+
+
+def test_no_spelling_is_given_twice():
+    spelled = [name for metric in metrics().values() for name in metric.spellings()]
+    assert len(spelled) == len(set(spelled))
+
+
+@pytest.mark.parametrize("name", metrics())
+def test_every_spelling_is_read_back(name):
+    for spelled in metrics()[name].spellings():
+        assert parse(spelled.replace("{k}", "7")).name == name
+
+
+@pytest.mark.parametrize(("name", "needs"), [("accuracy", "labels"), ("auc@3", None), ("head.rmse", "confidences")])
+def test_a_metric_of_labels_is_not_asked_of_ranks(name, needs):
+    with pytest.raises(MetricError, match=f"is computed from {needs}, not from ranks" if needs else "has no cut-off"):
+        parse(name)

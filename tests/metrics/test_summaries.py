@@ -1,0 +1,176 @@
+"""Summaries and comparisons: sides, groups, averages, ties, and what is undefined."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summarize
+from kgeval.errors import MetricError
+from kgeval.metrics.metric import metrics
+from kgeval.metrics.ranks import Ranks
+from tests.conftest import random_dataset
+
+
+def hashed(h, r, t):
+    return (h * 5 + r * 3 + t * 11) % 7
+
+
+TABLE = evaluate(CallableScorer(hashed, 30, 4), random_dataset(13))
+
+
+def test_summaries_speak_every_name():
+    summary = summarize(TABLE, ["mrr", "hits@3", "pessimistic.mrr", "tail.mr"], ties="expected")
+    assert summary["mrr"] == summary["both.mrr"] == summary["both.expected.inverse_harmonic_mean_rank"]
+    assert summary["pessimistic.mrr"] < summary["mrr"]
+    assert summary["hits_at_3"] == summary["both.hits@3"]
+    with pytest.raises(MetricError, match=r"does not hold 'head\.mr'"):
+        summary["head.mr"]
+
+
+def test_both_pools_the_rows_of_the_sides():
+    summary = summarize(TABLE, ["mrr", "count"])
+    assert summary["mrr"] == pytest.approx((summary["head.mrr"] + summary["tail.mrr"]) / 2)
+    assert summary["count"] == summary["head.count"] + summary["tail.count"] == len(TABLE)
+
+
+def test_groups_are_the_summaries_of_their_rows():
+    summary = summarize(TABLE, ["mrr", "hits@3"], by=("relation",))
+    assert [group.key["relation"] for group in summary.groups] == ["r00", "r01", "r02", "r03"]
+    for index, group in enumerate(summary.groups):
+        alone = summarize(TABLE.where(TABLE.column("relation") == index), ["mrr", "hits@3"])
+        assert alone.groups[0].values == group.values
+    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_pandas()
+    assert len(frame) == 8
+    with pytest.raises(MetricError, match="grouped by relation"):
+        summary["mrr"]
+
+
+def test_all_wrong_names_are_told_at_once():
+    with pytest.raises(MetricError) as caught:
+        summarize(TABLE, ["mmr", "mrr", "hits"])
+    assert str(caught.value).count("\n") == 1
+
+
+def test_a_side_that_was_not_evaluated_is_refused():
+    tails = TABLE.where(TABLE.column("side") == "tail")
+    with pytest.raises(MetricError, match="the table has no head ranks"):
+        summarize(tails, ["head.mrr"])
+    assert set(summarize(tails, ["mrr"]).to_dict()["metrics"]) == {"both", "tail"}
+
+
+def test_comparisons_need_the_same_triples():
+    other = evaluate(CallableScorer(lambda h, r, t: h * 0, 30, 4), random_dataset(13))
+    comparison = compare({"hash": TABLE, "constant": other}, ["mrr", "mr"])
+    assert comparison.summaries["constant"]["mrr"] == summarize(other, ["mrr"])["mrr"]
+    assert comparison.best("mr") in {"hash", "constant"}
+    assert comparison.to_pandas().loc["hash", "both.mrr"] == summarize(TABLE)["mrr"]
+    with pytest.raises(MetricError, match="do not rank the same triples"):
+        compare({"hash": TABLE, "half": TABLE.where(TABLE.column("triple") < 5)})
+
+
+def test_no_competitors_leave_the_index_undefined():
+    summary = summarize(evaluate(lambda h, r, t: h, lonely()), ["amri", "mrr"])
+    assert summary["mrr"] == 1
+    assert summary.to_dict()["metrics"]["both"]["amri"] is None
+    assert summary.to_dict()["undefined"]["both.amri"] == "no answer had a competitor"
+    with pytest.raises(MetricError, match="amri is undefined: no answer had a competitor"):
+        summary["amri"]
+
+
+def lonely():
+    from kgeval import Triples, Vocabulary
+
+    return Dataset.build(
+        "lonely",
+        {"test": Triples.of([(0, 0, 0)])},
+        entities=Vocabulary(["only"]),
+        relations=Vocabulary(["is"], "relation"),
+    )
+
+
+def test_averages_are_means_of_means():
+    frame = TABLE.to_pandas()
+    frame["rr"] = 1 / (1 + frame["greater"] + frame["tied"] / 2)
+    frame["anchor"] = frame["head"].where(frame["side"] == "tail", frame["tail"])
+    summary = summarize(TABLE, ["macro.mrr", "relation.mrr", "head.macro.mrr"])
+    queries = frame.groupby(["side", "anchor", "relation"], observed=True)["rr"].mean()
+    assert summary["macro.mrr"] == pytest.approx(queries.mean(), rel=1e-12)
+    assert summary["head.macro.mrr"] == pytest.approx(queries["head"].mean(), rel=1e-12)
+    assert summary["relation.mrr"] == pytest.approx(frame.groupby("relation")["rr"].mean().mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("exponents", [(1.0, 1.0), (0.5, 0.0), (0.0, 0.0)])
+def test_strat_weighs_against_popularity(exponents):
+    frame = TABLE.to_pandas()
+    entities = Counter([*frame["head"], *frame["tail"]])
+    relations = Counter(frame["relation"])
+    answers = frame["tail"].where(frame["side"] == "tail", frame["head"])
+    weights = [
+        entities[e] ** -exponents[0] * relations[r] ** -exponents[1]
+        for e, r in zip(answers, frame["relation"], strict=True)
+    ]
+    rank = 1 + frame["greater"] + frame["tied"] / 2
+    summary = summarize(TABLE, ["strat-mrr", "strat-hits@3", "mrr"], popularity=exponents)
+    assert summary["strat.mrr"] == pytest.approx(np.average(1 / rank, weights=weights), rel=1e-12)
+    assert summary["strat.hits@3"] == pytest.approx(np.average(rank <= 3, weights=weights), rel=1e-12)
+    assert summary.to_dict()["popularity"] == list(exponents)
+    if exponents == (0.0, 0.0):
+        assert summary["strat.mrr"] == pytest.approx(summary["mrr"], rel=1e-12)
+
+
+def test_random_ties_are_a_function_of_seed_and_triple():
+    summary = summarize(TABLE, ["mrr"], ties="random", seed=3)
+    assert summary.to_dict()["seed"] == 3
+    assert summary["mrr"] == summarize(TABLE, ["random.mrr"], seed=3)["random.mrr"]
+    assert summary["mrr"] != summarize(TABLE, ["mrr"], ties="random", seed=4)["mrr"]
+    backwards = RankTable(TABLE.data.take(np.arange(len(TABLE))[::-1]))
+    assert summarize(backwards, ["mrr"], ties="random", seed=3)["mrr"] == pytest.approx(summary["mrr"], rel=1e-14)
+    head = summarize(TABLE.where(TABLE.column("side") == "head"), ["mrr"], ties="random", seed=3)
+    assert head["mrr"] == summary["head.mrr"]
+
+
+def test_random_ties_are_expected_ones_on_average():
+    drawn = [summarize(TABLE, ["random.mrr"], seed=seed)["random.mrr"] for seed in range(200)]
+    expected = summarize(TABLE, ["expected.mrr"])["expected.mrr"]
+    assert abs(np.mean(drawn) - expected) < 4 * np.std(drawn) / np.sqrt(200)
+
+
+def test_ties_are_diagnosed():
+    summary = summarize(TABLE, ["optimistic.mrr", "pessimistic.mrr"])
+    found = summary.groups[0].ties
+    tied = TABLE.column("tied")
+    assert (found.ranks, found.tied, found.largest) == (len(TABLE), (tied > 0).sum(), tied.max())
+    assert found.gap == summary["optimistic.mrr"] - summary["pessimistic.mrr"] > 0.01
+    assert summary.to_dict()["tie_diagnosis"]["mrr_gap"] == found.gap
+    (note,) = summary.notes
+    assert note.startswith(f"{found.tied} of {found.ranks} ranks tie, with up to {found.largest} candidates.")
+    grouped = summarize(TABLE, ["mrr"], by=["relation"])
+    assert grouped.notes == ("in 4 of 4 groups the tie policy alone moves the MRR by more than 0.01.",)
+
+
+def test_without_ties_there_is_nothing_to_warn_of():
+    sharp = evaluate(CallableScorer(lambda h, r, t: h * 1e3 + t * 1.7 + r * h * t * 0.1, 30, 4), random_dataset(13))
+    summary = summarize(sharp, ["mrr"])
+    assert summary.groups[0].ties.gap == 0
+    assert summary.notes == ()
+
+
+def test_chance_can_be_counted_as_pykeen_counts_it():
+    given = {name: TABLE.column(name) for name in ("greater", "tied", "candidates")}
+    exact, fewer = (Ranks(given["greater"], given["tied"], given["candidates"] - less) for less in (0, 1))
+    for chance, ranks in (("exact", exact), ("pykeen", fewer)):
+        summary = summarize(TABLE, ["z-mrr", "amri", "mrr"], chance=chance)
+        assert summary["z-mrr"] == metrics()["z-mrr"](ranks)
+        assert summary["amri"] == metrics()["amri"](ranks)
+        assert summary["mrr"] == metrics()["mrr"](exact)
+    assert summary.to_dict()["chance"] == "pykeen"
+    with pytest.raises(MetricError, match=r"unknown chance 'exakt'. Did you mean 'exact'\?"):
+        summarize(TABLE, chance="exakt")
+
+
+def test_what_says_nothing_about_quality_has_no_best():
+    with pytest.raises(MetricError, match="count says nothing about which model is better"):
+        compare({"hash": TABLE}, ["count"]).best("count")
