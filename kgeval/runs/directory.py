@@ -100,6 +100,11 @@ def read_ranks(path: Path) -> RankTable:
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
 
 
+def holds_labels_alone(path: Path) -> bool:
+    """Whether a run directory is that of a classification, which ranks nothing."""
+    return is_there(path / LABELS) and not is_there(path / RANKS)
+
+
 def describe_machine() -> dict[str, Any]:
     """Tell on what, and with which libraries, a run was made."""
     versions = {}

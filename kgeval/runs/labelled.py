@@ -39,15 +39,12 @@ def judge_labelled(
     metrics: Iterable[str] = (),
     ties: Ties = "realistic",
     progress: Progress | None = None,
-    by_relation: bool = False,
 ) -> Judgement:
     """Carry a task out and summarise it; without metrics, with those of the task."""
     names = tuple(metrics)
     if isinstance(task, Classification):
         labels = task(model, dataset)
-        summary = summarize_labels(
-            labels, names or CLASSIFICATION, calibration=task.calibration, by_relation=by_relation
-        )
+        summary = summarize_labels(labels, names or CLASSIFICATION, calibration=task.calibration)
         return Judgement(labels, summary, labels.notes, {LABELS: labels})
     found = task(model, dataset, progress=progress)
     summary = summarize_confidences(
@@ -56,7 +53,6 @@ def judge_labelled(
         mapping=task.mapping,
         high=task.high,
         ties=ties,
-        by_relation=by_relation,
     )
     tables: dict[str, Stored] = {LABELS: found.labels, RANKS: found.ranks["score"]}
     return Judgement(found.labels, summary, found.notes, tables, dict(found.ranks["score"].work))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.labelled import reverse
+from kgeval.graph.labelled import LabelledTriples, LargestLabels, reverse
 from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Side, Triples
 from kgeval.metrics.confided import RankedFacts
@@ -35,8 +36,6 @@ class ConfidenceTables:
     labels: LabelTable
     ranks: Mapping[str, RankTable]
     """by predictor: the model's under ``score``, each floor's under its name"""
-    weights: Mapping[str, Float64Array] = field(default_factory=dict)
-    """float64[rank], the confidence of each ranked fact, by predictor"""
 
     @property
     def predictors(self) -> list[str]:
@@ -59,12 +58,20 @@ class ConfidenceTables:
             return None
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
-        ranks = Ranks(greater, tied, candidates, weights=self.weights[scores])
+        weights = self._largest.of(Triples(np.stack([table.column(name) for name in ("head", "relation", "tail")], 1)))
+        ranks = Ranks(greater, tied, candidates, weights=weights)
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
         queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
         relations = table.column("relation_label").astype(str)
-        return RankedFacts(ranks, self.weights[scores], table.column("score"), np.where(tails, queries, -1), relations)
+        return RankedFacts(ranks, weights, table.column("score"), np.where(tails, queries, -1), relations)
+
+    @cached_property
+    def _largest(self) -> LargestLabels:
+        """The confidence of each test fact: the largest that was stated."""
+        test = self.labels.where(self.labels.column("given") & (self.labels.column("split") == "test"))
+        ids = np.stack([test.column(name) for name in ("head", "relation", "tail")], axis=1)
+        return LabelledTriples(Triples(ids), test.column("label")).largest()
 
 
 class Confidences(BaseModel):
@@ -122,8 +129,7 @@ class Confidences(BaseModel):
             for floor in CONFIDENCE_FLOORS:
                 rule = floor.learn(dataset, parts)
                 ranks[floor.name] = ranking(_callable(rule), dataset)
-        weights = {name: _confidences(dataset, table) for name, table in ranks.items()}
-        return ConfidenceTables(labels, ranks, weights)
+        return ConfidenceTables(labels, ranks)
 
 
 def note_on_leakage(dataset: Dataset) -> list[str]:
@@ -138,9 +144,3 @@ def note_on_leakage(dataset: Dataset) -> list[str]:
 
 def _callable(rule: Callable[[Triples], Float64Array]) -> Callable[[IntArray, IntArray, IntArray], Float64Array]:
     return lambda heads, relations, tails: rule(Triples(np.stack([heads, relations, tails], axis=1)))
-
-
-def _confidences(dataset: Dataset, table: RankTable) -> Float64Array:
-    """Find the confidence of each ranked fact: the largest that was stated."""
-    ids = np.stack([table.column(name) for name in ("head", "relation", "tail")], axis=1)
-    return dataset.confidences["test"].largest().of(Triples(ids))

@@ -66,6 +66,17 @@ def test_a_run_directory_holds_the_labels_and_runs_again(place, done, data):
     assert data("inspect", "out")["metrics"] == metrics["metrics"]
 
 
+def test_metrics_come_from_the_stored_labels(done, data, refused):
+    written = data(*ARGUMENTS, *NEGATIVES, "--out", "out")
+    assert data("metrics", "out") == written
+    by = data("metrics", "out", "-m", "roc_auc", "--by", "relation", "--calibration", "none")
+    assert {group["key"]["relation"] for group in by["groups"]} <= {"eats", "fears", "likes"}
+    assert "--ties: a classification has no ranks" in refused("metrics", "out", "--ties", "optimistic")
+    assert "--by tail: a classification is grouped by relation" in refused("metrics", "out", "--by", "tail")
+    assert "Did you mean 'roc_auc'" in refused("metrics", "out", "-m", "roc-auc")
+    assert "--calibration: ranks need none" in refused("metrics", "run", "--calibration", "platt")
+
+
 def test_drawn_negatives_depend_on_the_seed_alone(done, place):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         done(*ARGUMENTS, "--count", "2", "--seed", seed, "--out", name)
