@@ -29,7 +29,7 @@ LABELS, CURVES = "labels.parquet", "curves.json"
 
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run."""
-    return (folder / METRICS).is_file() and (folder / MANIFEST).is_file()
+    return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
 
 
 def claim(folder: Path, *, force: bool) -> None:
