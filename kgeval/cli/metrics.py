@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 @METRIC
 @TIES
 @click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of random ties.")
+@click.option(
+    "--chance",
+    type=click.Choice(["exact", "pykeen"]),
+    default="exact",
+    show_default=True,
+    help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 as PyKEEN counts them.",
+)
 @click.option("--calibration", help="Of a classification: platt, isotonic or none.  [default: platt]")
 @JSON
 def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -43,7 +51,8 @@ def _of_ranks(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tup
     table = read_ranks(run)
     if given["calibration"] is not None:
         raise ConfigError("--calibration: ranks need none; only scores of labelled triples become probabilities.")
-    return table.notes, summarize(table, metrics or DEFAULT, by=given["by"], ties=given["ties"] or "realistic")
+    policies = {name: given[name] for name in ("by", "seed", "chance")}
+    return table.notes, summarize(table, metrics or DEFAULT, ties=given["ties"] or "realistic", **policies)
 
 
 def _of_labels(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tuple[tuple[str, ...], LabelSummary]:

@@ -29,19 +29,24 @@ def refuse_certainty(ranks: Ranks, k: int) -> None:
         if random ranking could not do worse than perfect, or if there is an answer without any candidate, itself
         included (where the answer is not counted)
     """
-    if (ranks.candidates < 1).any():
-        raise Undefined("an answer had no competitor, and is not counted itself")
+    _refuse_emptiness(ranks)
     if len(ranks) and (ranks.candidates <= max(k, 1)).all():
         raise Undefined(f"no answer had more than {k} candidates" if k else "no answer had a competitor")
 
 
+def _refuse_emptiness(ranks: Ranks) -> None:
+    if (ranks.candidates < 1).any():
+        raise Undefined("an answer had no competitor, and is not counted itself")
+
+
 def adjusted_mean_rank(ranks: Ranks, k: int) -> float:
-    """MR / E[MR].
+    """MR / E[MR], which is 1 without competitors.
 
     >>> MR5 = Ranks(np.array([0, 1, 4, 2, 9]), np.zeros(5, int), np.array([10, 10, 20, 4, 100]))
     >>> round(AMR(MR5), 12)  # 4.2 / 14.9
     0.281879194631
     """
+    _refuse_emptiness(ranks)
     return MEAN_RANK.value(ranks, k) / MEAN_RANK.expectation(ranks, k)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.graph.queries import starts_of_runs
-from kgeval.metrics.lists import RankedLists
+from kgeval.metrics.lists import Places, RankedLists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks import Ranks
 
@@ -43,36 +42,24 @@ def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> Ranke
     """
     if np.isnan(scores).any():
         raise Undefined("the score of an answer is NaN, so that its place among the others is not known")
-    order = np.lexsort((-scores, queries))
-    query, score = queries[order], scores[order]
+    order, offsets, fellows, level = Places.of(queries, scores)
     greater, tied, candidates = ranks.greater[order], ranks.tied[order], ranks.candidates[order]
-    first, blocks = starts_of_runs(query), starts_of_runs(query, score)
-    offsets = np.r_[first, len(query)]
-    sizes = np.diff(np.r_[blocks, len(query)])
-    fellows = np.repeat(blocks, sizes) - np.repeat(first, np.diff(offsets))
-    same_query, same_block = ~_starts(first, len(query)), ~_starts(blocks, len(query))
-    _refuse_different(same_query, same_block, greater, tied, candidates)
-    lengths = candidates[first] - 1 + np.diff(offsets)
-    return RankedLists(offsets, greater + fellows, tied + np.repeat(sizes, sizes), np.ones(len(query)), lengths)
-
-
-def _starts(places: IntArray, length: int) -> BoolArray:
-    starts = np.zeros(length, np.bool_)
-    starts[places] = True
-    return starts
+    _refuse_different(np.diff(queries[order]) == 0, np.diff(fellows) == 0, greater, tied, candidates)
+    lengths = candidates[offsets[:-1]] - 1 + np.diff(offsets)
+    return RankedLists(offsets, greater + fellows, tied + level, np.ones(len(order)), lengths)
 
 
 def _refuse_different(
     same_query: BoolArray, same_block: BoolArray, greater: IntArray, tied: IntArray, candidates: IntArray
 ) -> None:
-    """Refuse counts that one list cannot have: an answer cannot be beaten by fewer than one that scores above it."""
-    sizes = np.r_[False, candidates[1:] != candidates[:-1]]
-    level = np.r_[False, (greater[1:] != greater[:-1]) | (tied[1:] != tied[:-1])]
-    below = np.r_[False, greater[1:] < greater[:-1] + tied[:-1]]
+    """Refuse counts that one list cannot have: an answer is beaten by all that beat or tie the one above it."""
+    sizes = np.diff(candidates) != 0
+    level = (np.diff(greater) != 0) | (np.diff(tied) != 0)
+    below = greater[1:] < greater[:-1] + tied[:-1]
     different = same_query & (sizes | np.where(same_block, level, below))
     if different.any():
         row = int(np.argmax(different))
-        pair = f"{candidates[row - 1]} and {candidates[row]}" if sizes[row] else f"{candidates[row]}, but not the same,"
+        pair = f"{candidates[row]} and {candidates[row + 1]}" if sizes[row] else f"{candidates[row]}, but not the same,"
         raise Undefined(
             f"the answers of one query met different candidates ({pair} in {int(different.sum())} places), "
             "so that they stand in no common list"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.metrics.answers import answer_lists
-from kgeval.metrics.lists import RankedLists
+from kgeval.metrics.lists import Places, RankedLists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks import Ranks, Ties
 
@@ -52,7 +52,7 @@ class RankedFacts:
         if len(tails.queries) == 0:
             raise Undefined("no tails were ranked")
         lists = answer_lists(tails.queries, tails.scores, tails.ranks)
-        return replace(lists, grades=tails.confidences[np.lexsort((-tails.scores, tails.queries))])
+        return replace(lists, grades=tails.confidences[Places.of(tails.queries, tails.scores).order])
 
 
 @dataclass(frozen=True, eq=False)

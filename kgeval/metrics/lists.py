@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +99,30 @@ def per_list(values: Callable[[RankedLists, int | None], Float64Array]) -> Calla
     return lambda lists, k: lists.mean(values(lists, k or None))
 
 
+class Places(NamedTuple):
+    """Where items stand, sorted by list and then from the top."""
+
+    order: IntArray
+    """int64[item], the sorted items"""
+    offsets: IntArray
+    """int64[list + 1], into them"""
+    before: IntArray
+    """int64[item], how many of the list score strictly above"""
+    level: IntArray
+    """int64[item], how many have the same score, the item included"""
+
+    @classmethod
+    def of(cls, owners: IntArray, scores: Float64Array) -> Places:
+        """Sort items by the number of their list and by score."""
+        order = np.lexsort((-scores, owners))
+        owner, score = owners[order], scores[order]
+        offsets = np.r_[starts_of_runs(owner), len(order)]
+        blocks = starts_of_runs(owner, score)
+        sizes = np.diff(np.r_[blocks, len(order)])
+        before = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
+        return cls(order, offsets, before, np.repeat(sizes, sizes))
+
+
 def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:
     """Describe one list, given as the relevance of its items and either their scores or, without them, their order.
 
@@ -109,19 +134,28 @@ def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> Ran
     grades = array(relevance, "relevance")
     if (grades < 0).any():
         raise MetricError(f"relevance[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
-    places = np.arange(len(grades))
-    before, level = places, np.ones_like(places)
-    if scores is not None:
-        given = array(scores, "scores", infinite=True)
-        if len(given) != len(grades):
-            raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
-        _, block, sizes = np.unique(-given, return_inverse=True, return_counts=True)
-        before, level = (np.cumsum(sizes) - sizes)[block], sizes[block]
-    items = np.flatnonzero(grades > 0)
-    items = items[np.argsort(before[items], kind="stable")]
-    return RankedLists(
-        np.array([0, len(items)]), before[items], level[items], grades[items], np.array([len(grades)], np.int64)
-    )
+    given = -np.arange(float(len(grades))) if scores is None else array(scores, "scores", infinite=True)
+    if len(given) != len(grades):
+        raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
+    return ranked_lists(np.zeros(len(grades), np.int64), grades, given)
+
+
+def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
+    """Describe many lists: the list that each item belongs to, its grade (from 0) and its score, all of shape (item,).
+
+    The lists come in the order of their numbers.
+
+    >>> lists = ranked_lists(np.array([8, 5, 8]), np.array([0.5, 0.0, 2.0]), np.array([1.0, 1.0, 3.0]))
+    >>> lists.offsets, lists.grades, lists.lengths
+    (array([0, 0, 2]), array([2. , 0.5]), array([1, 2]))
+    """
+    places = Places.of(owners, scores)
+    ordered = grades[places.order]
+    some = ordered > 0
+    lengths = np.diff(places.offsets)
+    relevant = np.bincount(np.repeat(np.arange(len(lengths)), lengths), some, minlength=len(lengths))
+    offsets = np.r_[0, np.cumsum(relevant)].astype(np.int64)
+    return RankedLists(offsets, places.before[some], places.level[some], ordered[some], lengths)
 
 
 def array(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Float64Array:

@@ -74,10 +74,15 @@ class Source:
         return np.asarray(self.table.column("score"), np.float64)
 
     @cached_property
+    def sides(self) -> np.ndarray[Any, Any]:
+        """The side that every row predicts."""
+        return np.asarray(self.table.column("side"))
+
+    @cached_property
     def ids(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Whether the tail is predicted, the entity that is kept, the relation, and the answer of every row."""
         head, relation, tail = (self.table.column(name) for name in ("head", "relation", "tail"))
-        tails = self.table.column("side") == "tail"
+        tails = self.sides == "tail"
         return tails.astype(np.int64), np.where(tails, head, tail), relation, np.where(tails, tail, head)
 
     @cached_property

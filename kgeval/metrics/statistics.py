@@ -96,8 +96,9 @@ class GeometricMean:
         powers = self.power * moment * ranks.shares
         if ranks.weights is not None:
             return float(np.sum(_log_mean_power(low, high, powers)))
-        (lows, highs), counts = np.unique(np.stack([low, high]), axis=1, return_counts=True)
-        return float(counts @ _log_mean_power(lows, highs, powers[:1]))
+        base = int(high.max(initial=0)) + 1
+        spans, counts = np.unique(low * base + high, return_counts=True)
+        return float(counts @ _log_mean_power(spans // base, spans % base, powers[:1]))
 
 
 def _log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:

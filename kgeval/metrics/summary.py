@@ -178,13 +178,12 @@ def summarize(
         if given not in choices:
             raise MetricError(f"unknown {what} {given!r}. {did_you_mean(str(given), choices)}")
     names = _parsed(metrics)
-    sides = table.column("side")
-    parts = [part for part in PARTS if part == "both" or (sides == part).any()]
+    source = Source(table, chance, popularity, seed)
+    parts = [part for part in PARTS if part == "both" or (source.sides == part).any()]
     for name in names:
         if name.side and name.side not in parts:
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
-    source = Source(table, chance, popularity, seed)
     groups = tuple(_group(key, rows, spelled, source, ties) for key, rows in _divide(table, tuple(by)))
     return Summary(table.split, ties, table.num_triples, groups, tuple(by), seed, chance, popularity)
 
@@ -222,16 +221,19 @@ def _divide(table: RankColumns, by: tuple[str, ...]) -> Iterator[tuple[dict[str,
 def _group(key: dict[str, Any], rows: Rows, names: list[MetricName], source: Source, ties: Ties) -> Group:
     whole = Sample(source, rows)
     group = Group(key, dict.fromkeys(names), diagnose(whole.ranks("realistic", None)))
-    sides = source.table.column("side")[rows]
     for part in dict.fromkeys(name.side for name in names):
-        every = np.arange(len(source.ranks))[rows]
-        sample = whole if part == "both" else Sample(source, every[sides == part])
+        sample = whole if part == "both" else Sample(source, _of_side(source, rows, part))
         for name in (name for name in names if name.side == part):
             try:
                 group.values[name] = _value(name, sample, ties)
             except Undefined as error:
                 group.undefined[str(name)] = str(error)
     return group
+
+
+def _of_side(source: Source, rows: Rows, side: str | None) -> Rows:
+    mine = np.flatnonzero(source.sides[rows] == side)
+    return mine if isinstance(rows, slice) else rows[mine]
 
 
 def _value(name: MetricName, sample: Sample, ties: Ties) -> float:

@@ -63,7 +63,7 @@ class Evaluation(BaseModel):
             parts = [self._rank_side(engine, scorer, dataset, known, side) for side in self.sides]
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
-        return RankTable(data, self.split, self.filter, tuple(dict.fromkeys(notes)), engine.kernel.work())
+        return RankTable(data, self.split, tuple(dict.fromkeys(notes)), engine.kernel.work(), filter=self.filter)
 
     def _rank_side(self, engine: Engine, scorer: Aligned, dataset: Dataset, known: BoolArray, side: Side) -> RankTable:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
@@ -87,7 +87,7 @@ class Evaluation(BaseModel):
             lost = contest(unseen, np.ones(len(dataset.entities), np.bool_))
             parts.append(_table(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
-        return RankTable(data, self.split, self.filter, seen.candidates.notes)
+        return RankTable(data, self.split, seen.candidates.notes, filter=self.filter)
 
     def _unseen(self, dataset: Dataset, triples: Triples, known: BoolArray) -> list[str]:
         if known.all():

@@ -55,12 +55,12 @@ class RankTable:
     data: pa.Table
     """the columns of ``SCHEMA``"""
     split: str = "test"
-    filter: tuple[str, ...] | None = None
-    """the splits whose triples were known answers; nothing where that is not known"""
     notes: tuple[str, ...] = ()
     """what a reader of the ranks should know: dropped triples, short candidate lists, …"""
     work: Mapping[str, Any] = field(default_factory=dict)
     """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
+    filter: tuple[str, ...] | None = None
+    """the splits whose triples were known answers; nothing where that is not known"""
 
     def __post_init__(self) -> None:
         for column in SCHEMA:
@@ -99,7 +99,7 @@ class RankTable:
 
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row])."""
-        return RankTable(self.data.filter(pa.array(keep)), self.split, self.filter, self.notes)
+        return RankTable(self.data.filter(pa.array(keep)), self.split, self.notes, filter=self.filter)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table; sides and labels are categorical."""
@@ -145,7 +145,7 @@ class RankTable:
         ):
             raise TableError(f"{path}: not a readable rank table (its metadata are not kgeval's).")
         filtered = None if splits is None else tuple(map(str, splits))
-        table = cls(data, about.get("split", "test"), filtered, tuple(map(str, notes)))
+        table = cls(data, about.get("split", "test"), tuple(map(str, notes)), filter=filtered)
         try:
             table.refuse_nonsense()
         except TableError as error:
@@ -190,4 +190,4 @@ class RankTable:
             raise TableError("cannot concatenate ranks that were filtered by different splits.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
         notes = dict.fromkeys(note for table in tables for note in table.notes)
-        return cls(data, tables[0].split, tables[0].filter, tuple(notes))
+        return cls(data, tables[0].split, tuple(notes), filter=tables[0].filter)

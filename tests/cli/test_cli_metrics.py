@@ -25,7 +25,7 @@ def test_the_file_of_ranks_is_enough(data):
     assert data("metrics", "run/ranks.parquet") == data("metrics", "run")
 
 
-@pytest.mark.parametrize("ties", ["optimistic", "realistic", "pessimistic", "expected"])
+@pytest.mark.parametrize("ties", ["optimistic", "realistic", "pessimistic", "expected", "random"])
 def test_ties_can_be_chosen(data, table, ties):
     assert data("metrics", "run", "--ties", ties) == summarize(table, ties=ties).to_dict()
 
@@ -45,6 +45,34 @@ def test_ties_can_be_chosen(data, table, ties):
 def test_metrics_have_synonyms(data, name, canonical):
     metrics = data("metrics", "run", "--metric", name)["metrics"]["both"]
     assert list(metrics) == [canonical]
+
+
+def test_every_tie_policy_is_offered():
+    from kgeval.cli.options import TIES as OPTION
+    from kgeval.metrics.ranks import TIES
+
+    assert tuple(OPTION(lambda: None).__click_params__[0].type.choices) == TIES
+
+
+def test_random_ties_have_a_seed(data, table):
+    found = data("metrics", "run", "--ties", "random", "--seed", "5")
+    assert found == summarize(table, ties="random", seed=5).to_dict()
+    assert found["seed"] == 5
+
+
+def test_chance_can_be_that_of_pykeen(data, table):
+    found = data("metrics", "run", "-m", "z-mrr", "--chance", "pykeen")
+    assert found == summarize(table, ["z-mrr"], chance="pykeen").to_dict()
+    assert found["metrics"] != data("metrics", "run", "-m", "z-mrr")["metrics"]
+
+
+@pytest.mark.parametrize(
+    "name", ["map", "ndcg@10", "first-rr", "micro.r-precision", "strat-mrr", "macro.hits@3", "gmr"]
+)
+def test_metrics_of_every_kind_come_from_the_stored_ranks(data, table, name):
+    found = data("metrics", "run", "-m", name)
+    assert found == summarize(table, [name]).to_dict()
+    assert found["metrics"]["both"] != {}
 
 
 def test_groups_are_those_of_the_library(data, table):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from kgeval import RankTable
-from tests.cli.conftest import CONFIG, invoke, write_config
+from tests.cli.conftest import CONFIG, invoke, write_config, write_model
 
 MODEL = CONFIG["model"]
 
@@ -26,6 +27,24 @@ def test_the_folder_is_that_of_the_configuration(done, place):
 def test_the_folder_is_named_after_the_file_by_default(done, place):
     done("run", "config.yaml")
     assert (place / "runs/config/ranks.parquet").is_file()
+
+
+def test_any_metric_can_be_configured(data, place):
+    wanted = ["map", "ndcg@3", "z-mrr", "strat-mrr", "relation.hits@1", "random.mrr", "head.median"]
+    write_config(place / "many.yaml", {**CONFIG, "metrics": wanted})
+    found = data("run", "many.yaml", "--out", "new")["metrics"]
+    assert set(found["both"]) == {"map", "ndcg@3", "z-mrr", "strat.mrr", "relation.hits@1", "random.mrr"}
+    assert set(found["head"]) == {*found["both"], "median"}
+
+
+def test_a_warning_tells_that_ties_decide(place):
+    write_model(place / "flat", entity=np.zeros((8, 4)))
+    write_config(place / "flat.yaml", {**CONFIG, "model": {**CONFIG["model"], "path": "flat"}})
+    result = invoke("run", "flat.yaml", "--out", "new")
+    assert "The tie policy alone moves the MRR from" in result.stderr
+    diagnosis = json.loads((place / "new/metrics.json").read_text())["tie_diagnosis"]
+    assert diagnosis["optimistic_mrr"] == 1
+    assert diagnosis["tied"] == diagnosis["ranks"] == 12
 
 
 def test_the_metrics_are_printed_as_json(data, place):

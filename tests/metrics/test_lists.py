@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from kgeval import CallableScorer, RankTable, Uniform, evaluate, negatives, summarize
 from kgeval.errors import MetricError, TableError
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
-from kgeval.metrics.lists import ranked
+from kgeval.metrics.gain import normalised_gains
+from kgeval.metrics.lists import ranked, ranked_lists
 from kgeval.metrics.metric import Undefined
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS
@@ -124,6 +125,21 @@ def test_all_tied_blocks_of_thousands_have_a_first_answer():
     for n, r in ((4000, 2), (4000, 300), (7, 7)):
         relevance, scores = [1] * r + [0] * (n - r), [0] * n
         assert METRICS["first-rr"](ranked(relevance, scores)) == pytest.approx(first(relevance, scores), rel=1e-11)
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 0.25, 1, 3]), st.integers(0, 3)), min_size=1))
+def test_many_lists_are_each_by_itself(items):
+    owners, grades, scores = map(np.array, zip(*items, strict=True))
+    lists = ranked_lists(owners, grades.astype(float), scores.astype(float))
+    for place, owner in enumerate(np.unique(owners)):
+        mine = owners == owner
+        if grades[mine].any():
+            for gain in ("linear", "exponential"):
+                expected = ndcg(grades[mine], scores[mine], k=3, gain=gain)
+                assert normalised_gains(lists, 3, gain)[place] == pytest.approx(expected, rel=1e-12)
+        else:
+            assert np.isnan(normalised_gains(lists, 3)[place])
 
 
 def served_lists():

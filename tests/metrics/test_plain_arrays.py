@@ -48,6 +48,10 @@ def test_relevant_at_1_4_5_and_8_of_10():
     assert average_precision([1, 0, 0, 1, 1, 0, 0, 1, 0, 0]) == near(0.65)
 
 
+def test_two_relevant_that_tie_on_top():
+    assert average_precision([0, 0, 1, 1, 1], [0.1, 0.4, 0.35, 0.8, 0.8]) == near(11 / 12)
+
+
 def test_served_ratings_of_a_longer_list():
     assert dcg(RATINGS, k=5, gain="exponential") == near(38.507743254777225)
     assert dcg(WHOLE, k=5, gain="exponential") == near(46.41653439949567)

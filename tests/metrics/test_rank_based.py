@@ -240,6 +240,12 @@ def test_without_competitors_nothing_is_left_to_chance(name):
         METRICS[name](ranks([1, 1], [0, 5]))
 
 
+def test_the_adjusted_mean_rank_needs_no_competitor_but_a_candidate():
+    assert METRICS["amr"](ranks([1, 1], [1, 1])) == 1
+    with pytest.raises(Undefined, match="an answer had no competitor, and is not counted itself"):
+        METRICS["amr"](ranks([1, 1], [0, 5]))
+
+
 @pytest.mark.parametrize("name", ["ahits", "z-hits"])
 def test_with_few_candidates_every_answer_is_a_hit(name):
     with pytest.raises(Undefined, match="no answer had more than 3 candidates"):
