@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgeval.metrics.judgement import Judged
-from kgeval.metrics.labelled import whole
+from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric, Undefined
 
 
@@ -70,7 +70,7 @@ ACCURACY = Metric(
     highest=1,
     increasing=True,
     needs="labels",
-    compute=whole(accuracy),
+    compute=without_cutoff(accuracy),
 )
 
 PRECISION = Metric(
@@ -82,7 +82,7 @@ PRECISION = Metric(
     highest=1,
     increasing=True,
     needs="labels",
-    compute=whole(precision),
+    compute=without_cutoff(precision),
     undefined="no triple was called true",
 )
 
@@ -95,7 +95,7 @@ RECALL = Metric(
     highest=1,
     increasing=True,
     needs="labels",
-    compute=whole(recall),
+    compute=without_cutoff(recall),
     undefined="no triple is true",
 )
 
@@ -108,6 +108,6 @@ F1 = Metric(
     highest=1,
     increasing=True,
     needs="labels",
-    compute=whole(f1),
+    compute=without_cutoff(f1),
     undefined="no triple is true or was called so",
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kgeval.metrics.confided import Confided
 from kgeval.metrics.deviation import rmse
-from kgeval.metrics.labelled import whole
+from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric
 
 
@@ -39,7 +39,7 @@ RMSE = Metric(
     highest=float("inf"),
     increasing=False,
     needs="confidences",
-    compute=whole(root_mean_squared_error),
+    compute=without_cutoff(root_mean_squared_error),
     synonyms=("root_mean_squared_error",),
 )
 
@@ -52,7 +52,7 @@ MSE = Metric(
     highest=float("inf"),
     increasing=False,
     needs="confidences",
-    compute=whole(mean_squared_error),
+    compute=without_cutoff(mean_squared_error),
     synonyms=("mean_squared_error",),
 )
 
@@ -65,6 +65,6 @@ MAE = Metric(
     highest=float("inf"),
     increasing=False,
     needs="confidences",
-    compute=whole(mean_absolute_error),
+    compute=without_cutoff(mean_absolute_error),
     synonyms=("mean_absolute_error",),
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.metrics.confided import Confided, RankedFacts
-from kgeval.metrics.label_names import LabelMetricName, parse_label_metrics
+from kgeval.metrics.label_names import parse_label_metrics
 from kgeval.metrics.label_summary import MODEL, LabelSummary, Line, lines_of
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
@@ -76,7 +76,15 @@ def summarize_confidences(
     fitted = _fitted(mapping or ConfidenceMapping(), tables)
     for column in tables.predictors:
         predictor, mapped = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
-        lines += _lines(tables, column, names, (predictor, mapped, high, ties, by_relation))
+        ranked = tables.ranked(column)
+        whole = _confided(tables.facts("test", column), mapped, ranked and ranked.under(ties))
+        lines += lines_of(predictor, whole, names, by_relation=by_relation)
+        lines += lines_of(predictor, whole.above(high), names, by_relation=False, facts=f"confidence ≥ {high:g}")
+        everything = tables.facts("test", column, negatives=True)
+        if len(everything) > len(whole.confidences):
+            errors = [name for name in names if name.metric.name in ERRORS]
+            both = _confided(everything, mapped, None)
+            lines += lines_of(predictor, both, errors, by_relation=False, facts="with negatives")
     facts, everything = tables.facts("test"), tables.facts("test", negatives=True)
     counts = {
         "facts": len(facts),
@@ -86,22 +94,6 @@ def summarize_confidences(
     }
     details = {"mapping": str(fitted) if isinstance(fitted, Undefined) else fitted.model_dump(exclude_none=True)}
     return LabelSummary("confidences", counts, tuple(lines), {**details, "high": high})
-
-
-def _lines(
-    tables: ConfidenceColumns, column: str, names: list[LabelMetricName], settings: tuple[Any, ...]
-) -> Iterator[Line]:
-    predictor, mapped, high, ties, by_relation = settings
-    ranked = tables.ranked(column)
-    facts = tables.facts("test", column)
-    whole = _confided(facts, mapped, None if ranked is None else ranked.under(ties))
-    yield from lines_of(predictor, whole, names, by_relation=by_relation)
-    yield from lines_of(predictor, whole.above(high), names, by_relation=False, facts=f"confidence ≥ {high:g}")
-    everything = tables.facts("test", column, negatives=True)
-    if len(everything) > len(facts):
-        errors = [name for name in names if name.metric.name in ERRORS]
-        both = _confided(everything, mapped, None)
-        yield from lines_of(predictor, both, errors, by_relation=False, facts="with negatives")
 
 
 def _confided(facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranked: RankedFacts | None) -> Confided:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgeval.metrics.judgement import Judged, both_classes
-from kgeval.metrics.labelled import whole
+from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric
 
 
@@ -44,7 +44,7 @@ ROC_AUC = Metric(
     highest=1,
     increasing=True,
     needs="labels",
-    compute=whole(roc_auc),
+    compute=without_cutoff(roc_auc),
     synonyms=("auc", "roc_auc_score"),
     undefined="all triples are true, or all are false",
 )
@@ -58,7 +58,7 @@ AVERAGE_PRECISION = Metric(
     highest=1,
     increasing=True,
     needs="labels",
-    compute=whole(average_precision_of_triples),
+    compute=without_cutoff(average_precision_of_triples),
     synonyms=("pr_auc", "average_precision_score"),
     undefined="all triples are true, or all are false",
 )

@@ -70,6 +70,6 @@ class ScoredLabels:
 Computed = TypeVar("Computed", bound=object)
 
 
-def whole(function: Callable[[Computed], float]) -> Callable[[Computed, int], float]:
+def without_cutoff(function: Callable[[Computed], float]) -> Callable[[Computed, int], float]:
     """Make what a metric declares of a function that knows no cut-off."""
     return lambda data, _: function(data)

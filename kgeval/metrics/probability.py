@@ -6,7 +6,7 @@ import numpy as np
 
 from kgeval.metrics.curves import reliability
 from kgeval.metrics.judgement import Judged
-from kgeval.metrics.labelled import whole
+from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric, Undefined
 
 
@@ -56,7 +56,7 @@ BRIER = Metric(
     highest=1,
     increasing=False,
     needs="labels",
-    compute=whole(brier),
+    compute=without_cutoff(brier),
     synonyms=("brier_score_loss",),
     undefined="no triples, or no probabilities",
 )
@@ -70,7 +70,7 @@ LOG_LOSS = Metric(
     highest=np.inf,
     increasing=False,
     needs="labels",
-    compute=whole(log_loss),
+    compute=without_cutoff(log_loss),
     synonyms=("nll",),
     undefined="no probabilities, or a triple that was certain is not so (an infinite loss)",
 )
@@ -84,7 +84,7 @@ ECE = Metric(
     highest=1,
     increasing=False,
     needs="labels",
-    compute=whole(ece),
+    compute=without_cutoff(ece),
     synonyms=("expected_calibration_error",),
     undefined="no triples, or no probabilities",
 )

@@ -14,8 +14,9 @@ from kgeval.graph.triples import Side, Triples
 from kgeval.metrics.calibration import Calibration
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scoring.floors import CLASSIFICATION_FLOORS, Floor
-from kgeval.scoring.negatives import MadeNegatives, NegativeFiles, Negatives, labelled, notes_on_negatives
-from kgeval.scoring.table import Labelled, LabelTable
+from kgeval.scoring.labelled import Labelled, labelled, notes_on_negatives
+from kgeval.scoring.negatives import MadeNegatives, NegativeFiles, Negatives
+from kgeval.scoring.table import LabelTable
 from kgeval.scoring.triples import score_triples
 
 SPLITS = ("valid", "test")

@@ -25,7 +25,8 @@ from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.scoring.classification import SPLITS, scored_table
 from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
-from kgeval.scoring.negatives import NegativeFiles, labelled
+from kgeval.scoring.labelled import labelled
+from kgeval.scoring.negatives import NegativeFiles
 from kgeval.scoring.table import LabelTable
 
 

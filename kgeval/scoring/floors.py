@@ -13,7 +13,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.labelled import LabelledTriples, reverse
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Triples
-from kgeval.scoring.table import Labelled
+from kgeval.scoring.labelled import Labelled
 
 Parts = Mapping[str, Labelled]
 """the labelled triples by split, of which a floor may look at validation"""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -13,10 +12,8 @@ from kgeval.corruption import AllEntities, Uniform
 from kgeval.corruption.negatives import negatives
 from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.labelled import LabelledTriples, read_negatives, read_triple_ids
-from kgeval.graph.lookup import TripleIndex
+from kgeval.graph.labelled import read_negatives, read_triple_ids
 from kgeval.graph.triples import Side, Triples
-from kgeval.scoring.table import Labelled
 
 
 class NegativeFiles(BaseModel):
@@ -86,30 +83,3 @@ Negatives = Annotated[
     Annotated[NegativeFiles, Tag("files")] | Annotated[MadeNegatives, Tag("corruption")], Discriminator(_kind)
 ]
 """Any source of negatives, told apart by its ``kind``: ``files`` where none is said."""
-
-
-def labelled(dataset: Dataset, split: str, source: NegativeFiles | MadeNegatives | None) -> Labelled:
-    """Put the triples of a split together with their negatives, whose label is 0.
-
-    The label of the split's own triples is their confidence in a weighted graph, and 1 in any other.
-    """
-    triples = dataset.split(split)
-    own = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
-    false = source.triples(dataset, split) if source is not None else Triples.of([])
-    rows = LabelledTriples(
-        Triples(np.concatenate([own.triples.ids, false.ids])), np.concatenate([own.labels, np.zeros(len(false))])
-    )
-    given = np.arange(len(rows)) < len(own)
-    facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
-    return Labelled(rows, given, given | TripleIndex.of(facts).holds(rows.triples))
-
-
-def notes_on_negatives(dataset: Dataset, split: str, part: Labelled) -> list[str]:
-    """Say how many negatives are known facts, and name some."""
-    false = ~part.given
-    wrong = np.flatnonzero(false & part.known)
-    if not len(wrong):
-        return []
-    named = ", ".join(dataset.triple(*part.rows.triples.ids[row]) for row in wrong[:3])
-    share = f"{len(wrong)} of the {int(false.sum())} {split} negatives ({len(wrong) / false.sum():.1%})"
-    return [f"{share} are known facts of the graph: {named}{', …' if len(wrong) > 3 else ''}."]

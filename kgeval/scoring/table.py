@@ -16,9 +16,9 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.atomic import replacing
 from kgeval.errors import TableError, did_you_mean
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.labelled import LabelledTriples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.metrics.labelled import ScoredLabels
+from kgeval.scoring.labelled import Labelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,17 +151,6 @@ class LabelTable:
             "tail_label": _labels(dataset.entities, ids[:, 2]),
         }
         return cls(pa.table(columns), **about)
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """The labelled triples of one split: its own, and negatives of them."""
-
-    rows: LabelledTriples
-    given: BoolArray
-    """bool[triple], whether it is of the split"""
-    known: BoolArray
-    """bool[triple], whether any split holds it"""
 
 
 def _labels(vocabulary: Vocabulary, ids: IntArray) -> pa.DictionaryArray:
