@@ -1,9 +1,10 @@
-"""Write files that are either whole or not there: under a temporary name, then renamed."""
+"""Write files and folders that are either whole or not there: under a temporary name, then renamed."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,12 +21,11 @@ def replacing(path: Path) -> Iterator[Path]:
     RunError
         if the file cannot be written, for instance because the disk is full
     """
-    partial = path.with_name(f".{secrets.token_hex(8)}.partial")
+    partial = _beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield partial
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
+        _sync(partial)
         partial.replace(path)
     except OSError as error:
         raise RunError(
@@ -36,7 +36,47 @@ def replacing(path: Path) -> Iterator[Path]:
             partial.unlink()
 
 
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """Give a temporary folder to fill, which becomes ``path`` when all went well and vanishes when not.
+
+    Raises
+    ------
+    RunError
+        if the folder cannot be written, for instance because the disk is full
+    """
+    partial, earlier = _beside(path), _beside(path)
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        for file in partial.rglob("*"):
+            if file.is_file():
+                _sync(file)
+        if path.exists():  # no folder that holds something can be replaced in one step
+            path.rename(earlier)
+        partial.rename(path)
+    except OSError as error:
+        raise RunError(
+            f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was left under that name."
+        ) from error
+    finally:
+        if earlier.exists() and not path.exists():
+            earlier.rename(path)
+        for remains in (partial, earlier):
+            shutil.rmtree(remains, ignore_errors=True)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole text file, or nothing."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{secrets.token_hex(8)}.partial")
+
+
+def _sync(path: Path) -> None:
+    """Have the system bring a file to the disk."""
+    with path.open("rb") as written:
+        os.fsync(written.fileno())

@@ -57,6 +57,15 @@ class ScoreError(RunError):
     """A model gave a score that cannot be ranked."""
 
 
+def reason(error: BaseException) -> str:
+    """Tell why a library refused, in the first line of what it said.
+
+    >>> reason(ValueError("bad magic.")), reason(EOFError())
+    ('bad magic', 'EOFError')
+    """
+    return str(error).strip().partition("\n")[0].rstrip(" .") or type(error).__name__
+
+
 def nearest(given: str, choices: Iterable[str]) -> list[str]:
     """Find the two choices that a mistaken name most likely meant, if any is near.
 

@@ -9,8 +9,8 @@ from typing import Any
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import formats, recognise
 from kgeval.errors import CheckpointError, did_you_mean
-from kgeval.graph.columns import is_there, nearby
 from kgeval.graph.dataset import Dataset
+from kgeval.paths import is_there, nearby
 from kgeval.scorers.alignment import align
 
 __all__ = ["Checkpoint", "load_checkpoint", "read_checkpoint"]

@@ -19,6 +19,9 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.similarity import Similarity
 
+ROWS = 2**16
+"""rows of an array that are looked at together"""
+
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint(VectorScorer):
@@ -103,17 +106,29 @@ class Checkpoint(VectorScorer):
             with the array, row, label and column of the first such value
         """
         for name, array in self.family.arrays.items():
-            wrong = ~np.isfinite(array)
-            if wrong.any():
-                where = np.unravel_index(int(np.argmax(wrong)), array.shape)
+            count, where = _nonfinite(array)
+            if count:
                 labels = {"entity": self.entities, "relation": self.relations}.get(name)
                 row, place = f"row {where[0]}", ", ".join(map(str, where[1:]))
                 if labels is not None and where[0] < len(labels):
-                    row += f" ({labels[int(where[0])]})"
+                    row += f" ({labels[where[0]]})"
                 raise CheckpointError(
                     f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; "
-                    f"{int(wrong.sum())} of its values are not finite. Fix the model, or set nan: worst."
+                    f"{count} of its values are not finite. Fix the model, or set nan: worst."
                 )
+
+
+def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
+    """Count the values that are not finite, and find the first; block by block, since a mapped array may be large."""
+    count = 0
+    first: tuple[int, ...] = ()
+    for start in range(0, len(array), ROWS):
+        wrong = ~np.isfinite(array[start : start + ROWS])
+        if wrong.any() and not count:
+            row, *place = (int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            first = (start + row, *place)
+        count += int(np.count_nonzero(wrong))
+    return count, first
 
 
 class Options:

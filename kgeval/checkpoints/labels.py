@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from kgeval.errors import CheckpointError, InputError
-from kgeval.graph.columns import first_line, read_columns
+from kgeval.graph.numbering import by_id
+from kgeval.graph.text import first_line, read_columns
 from kgeval.graph.vocabulary import Vocabulary
 
 
@@ -22,13 +19,7 @@ def read_labels(path: Path, kind: str) -> Vocabulary:
         if the file is malformed, or its ids are not 0 … n − 1, each once
     """
     try:
-        header = first_line(path).lower().split("\t") == ["id", "label"]
-        table = read_columns(path, ["id", "label"], skip=int(header))
-        ids = np.asarray(pc.cast(table["id"], pa.int64()))
-        if not np.array_equal(np.sort(ids), np.arange(len(ids))):
-            raise CheckpointError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
-        return Vocabulary(table["label"].take(pa.array(np.argsort(ids))), kind)
-    except pa.ArrowInvalid as error:
-        raise CheckpointError(f"{path}: an id is not a whole number. Lines are id<TAB>label.") from error
+        header = int(first_line(path).lower().split("\t") == ["id", "label"])
+        return by_id(path, read_columns(path, ["id", "label"], skip=header), kind, skip=header)
     except InputError as error:
         raise CheckpointError(str(error)) from error

@@ -53,6 +53,8 @@ def save_checkpoint(
     ------
     InputError
         if the path ends otherwise
+    CheckpointError
+        if the model's head queries and tail queries follow different formulas, which no reader could tell
     RunError
         if the file cannot be written
 
@@ -79,6 +81,8 @@ def save_checkpoint(
         if labels is not None and len(labels) != size:
             raise InputError(f"{len(labels)} {labels.kind} labels for the model's {size} {labels.kind} rows.")
     family = model.family if isinstance(model, Reciprocal) else model
+    if family is model:
+        family.refuse_heads()
     tensors = {name: np.ascontiguousarray(array) for name, array in family.arrays.items()}
     for name, labels in (("entity_labels", entities), ("relation_labels", relations)):
         if labels is not None:

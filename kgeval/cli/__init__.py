@@ -44,6 +44,9 @@ class _Commands(click.Group):
         except KgevalError as error:
             click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
+        except UnicodeEncodeError as error:  # some libraries open files by UTF-8 names only
+            click.echo(f"Error: {error.object!r} is not UTF-8 text. Give it another name.", err=True)
+            ctx.exit(2)
         except OSError as error:
             click.echo(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)

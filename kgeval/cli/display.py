@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -27,7 +27,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
     for row in rows:
         table.add_row(*row)
     # Where nobody watches (a pipe, a file), lines are as long as they need to be.
-    width = None if sys.stdout.isatty() else 100_000
+    width = None if _watched(sys.stdout) else 100_000
     Console(width=width, markup=False, highlight=False).print(table)
 
 
@@ -48,6 +48,7 @@ def show_summary(summary: Summary | LabelSummary) -> None:
         ]
         show_table([*summary.by, *map(str, names)], rows, right=len(summary.by))
         return
+    show_undefined(summary)
     (group,) = summary.groups
     sides = list(dict.fromkeys(str(name.side) for name in group.values))
     rows = [
@@ -80,6 +81,14 @@ def show_labels(summaries: dict[str, LabelSummary]) -> None:
     show_table(["", *groups, *names], rows, right=1 + len(groups))
 
 
+def show_undefined(summary: Summary) -> None:
+    """Say why there is no value where there is none, once for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in summary.groups[0].undefined.items():
+        reasons.setdefault(reason, []).append(name)
+    show_notes(f"{', '.join(names)}: undefined, because {reason}." for reason, names in reasons.items())
+
+
 def show_notes(notes: Iterable[str]) -> None:
     """Print what a reader of the results should know."""
     for note in notes:
@@ -89,7 +98,7 @@ def show_notes(notes: Iterable[str]) -> None:
 @contextmanager
 def watching(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar with rate and time left, if standard error is a terminal."""
-    if not sys.stderr.isatty():
+    if not _watched(sys.stderr):
         yield lambda _: None
         return
     from rich.console import Console
@@ -108,3 +117,8 @@ def watching(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
+
+
+def _watched(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal; a closed one is none."""
+    return stream is not None and stream.isatty()

@@ -38,6 +38,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     """
     from kgeval.cli.display import show_notes, show_summary, watching
     from kgeval.runs.directory import as_json as json_text
+    from kgeval.runs.document import Document
     from kgeval.runs.load import check
     from kgeval.runs.runner import run
 
@@ -53,7 +54,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
         "metrics": list(given["metrics"]),
         "ties": given["ties"],
     }
-    (outcome,) = run(check(content, "evaluate"), out, force=force, watch=watching)
+    (outcome,) = run(check(Document("evaluate", content)), out, force=force, watch=watching)
     click.echo(json_text(outcome.summary.to_dict()), nl=False) if as_json else show_summary(outcome.summary)
     show_notes([*outcome.table.notes, *outcome.summary.notes])
     if out is not None:

@@ -16,7 +16,7 @@ from kgeval.cli.options import JSON, pairs
 @click.option("--option", "options", multiple=True, metavar="K=V", help="What a checkpoint's files do not hold.")
 @JSON
 def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
-    """Describe a dataset (folder or PyKEEN name), a checkpoint or a run."""
+    """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.display import show_table
     from kgeval.runs.directory import as_json as json_text
 
@@ -30,12 +30,16 @@ def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
 def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats
-    from kgeval.graph.columns import is_there
-    from kgeval.runs.directory import is_run
+    from kgeval.paths import is_there
+    from kgeval.runs.directory import MANIFEST, RANKS, is_run
 
     place = Path(path)
     if is_there(place) and is_run(place):
-        return {"run": path, **_run(place)}
+        return {"run": path, "complete": True, **_run(place)}
+    if is_there(place) and (place / RANKS).is_file():
+        return {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted", **_ranks(place)}
+    if place.suffix == ".parquet" and is_there(place):
+        return {"table": path, **_ranks(place)}
     if is_there(place) and any(reader.recognises(place) for reader in formats().values()):
         return {"checkpoint": path, **read_checkpoint(place, options).describe()}
     return {"dataset": path, **_dataset(path)}
@@ -52,6 +56,20 @@ def _run(folder: Path) -> dict[str, Any]:
         return {**manifest, "metrics": metrics.get("metrics", {})}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{str(folder)!r}: its {MANIFEST} or {METRICS} cannot be read ({error}).") from error
+
+
+def _ranks(path: Path) -> dict[str, Any]:
+    from kgeval.runs.directory import read_ranks
+
+    table = read_ranks(path)
+    sides = sorted(set(table.column("side").tolist()))
+    return {
+        "split": table.split,
+        "triples": table.num_triples,
+        "sides": sides,
+        "ranks": len(table),
+        "notes": list(table.notes),
+    }
 
 
 def _refuse(constant: str) -> Any:

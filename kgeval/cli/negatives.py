@@ -18,6 +18,13 @@ from kgeval.cli.options import JSON
 @click.option("--allow-known", is_flag=True, default=None, help="Let known answers be drawn too (uniform).")
 @click.option("--path", help="The file they are taken from (file).")
 @click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
+@click.option(
+    *("--filter", "filtered"),
+    multiple=True,
+    default=("train", "valid", "test"),
+    type=click.Choice(["train", "valid", "test"]),
+    help="A split whose triples are known answers, never negatives; may be repeated.  [default: all three]",
+)
 @click.option("--layout", default="auto", help="The layout of the dataset's folder.  [default: auto]")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="A .tsv or .parquet file.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
@@ -26,6 +33,7 @@ def command(
     dataset: str,
     kind: str,
     split: str,
+    filtered: tuple[Any, ...],
     layout: str,
     out: Path,
     force: bool,
@@ -35,8 +43,8 @@ def command(
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
     from kgeval.corruption.negatives import negatives, write_negatives
     from kgeval.errors import InputError
-    from kgeval.graph.columns import is_there
     from kgeval.graph.layouts import load_dataset
+    from kgeval.paths import is_there
     from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import check_corruption
 
@@ -44,6 +52,7 @@ def command(
     generator = check_corruption({"kind": kind, **options})
     if is_there(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
-    written = write_negatives(out, negatives(load_dataset(dataset, layout=layout), generator, split=split))
+    tables = negatives(load_dataset(dataset, layout=layout), generator, split=split, filter=filtered)
+    written = write_negatives(out, tables)
     told = {"written": written, "path": str(out), "corruption": generator.model_dump()}
     click.echo(json_text(told), nl=False) if as_json else click.echo(f"{written} negatives written to {out}")

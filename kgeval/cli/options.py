@@ -25,7 +25,7 @@ TIES = click.option(
 def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
     """Read KEY=VALUE options; values are YAML, so that ``norm=1`` is a number and ``clamp=true`` a truth value."""
     from kgeval.errors import ConfigError
-    from kgeval.runs.load import parse_value
+    from kgeval.runs.document import parse_value
 
     values = {}
     for text in given:

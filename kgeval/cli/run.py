@@ -33,7 +33,7 @@ def command(
     from kgeval.errors import ConfigError
     from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import load_config
-    from kgeval.runs.runner import run
+    from kgeval.runs.runner import incomparable, run
 
     loaded = {path: load_config(path, overrides) for path in configs}
     folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
@@ -48,8 +48,10 @@ def command(
         if not as_json:
             _show(outcomes)
         for outcome in outcomes:
-            show_notes([*outcome.table.notes, *outcome.summary.notes])
+            notes = [*outcome.table.notes, *outcome.summary.notes]
+            show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in notes)
             click.echo(f"Written to {outcome.folder}", err=True)
+        show_notes(incomparable(outcomes))
     if as_json:
         click.echo(json_text(told if len(told) > 1 else next(iter(told.values()))), nl=False)
 
@@ -68,18 +70,33 @@ def _content(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _show(outcomes: list[Outcome]) -> None:
-    from kgeval.cli.display import show_labels, show_summary, show_table
+    """Print one model's summary; of several, a row each, and how many triples each ranked where they differ."""
+    from kgeval.cli.display import show_labels, show_summary, show_table, show_undefined
     from kgeval.metrics.label_summary import LabelSummary
-    from kgeval.metrics.summary import number
+    from kgeval.metrics.summary import Summary, number
+    from kgeval.runs.runner import incomparable
 
     judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
-    ranked = {outcome.name: outcome.summary for outcome in outcomes if not isinstance(outcome.summary, LabelSummary)}
     if judged:
-        show_labels(judged)
-    elif len(ranked) == 1:
-        show_summary(*ranked.values())
-    else:
-        values = {model: summary.groups[0].values for model, summary in ranked.items()}
-        names = [name for name in next(iter(values.values())) if name.side == "both"]
-        rows = [[model, *(number(mine[name]) for name in names)] for model, mine in values.items()]
-        show_table(["model", *(name.base for name in names)], rows, right=1)
+        # Floors are counted on the triples of their model: only the same triples give the same floors.
+        for part in [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]:
+            show_labels(part)
+        return
+    summaries = [outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)]
+    if len(summaries) == 1:
+        show_summary(summaries[0])
+        return
+    values = [summary.groups[0].values for summary in summaries]
+    pooled = {name.base for name in values[0] if name.side == "both"}
+    asked = [name for name in values[0] if name.side == "both" or name.base not in pooled]
+    rows = [
+        [outcome.name, *(number(mine[name]) for name in asked)] for outcome, mine in zip(outcomes, values, strict=True)
+    ]
+    columns = ["model", *(name.base if name.side == "both" else str(name) for name in asked)]
+    if incomparable(outcomes):
+        columns.insert(1, "triples")
+        for row, summary in zip(rows, summaries, strict=True):
+            row.insert(1, str(summary.num_triples))
+    show_table(columns, rows, right=1)
+    for summary in summaries:
+        show_undefined(summary)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
+from kgeval.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +48,12 @@ class QueryCandidates:
 Candidates = SharedCandidates | QueryCandidates
 
 
-class CorruptionGenerator(BaseModel):
+class CorruptionGenerator(Settings):
     """Chooses which entities compete with the answer of a query.
 
     A generator is its own configuration: ``{kind: uniform, count: 500}`` *is* ``Uniform(count=500)``. Whatever it
     proposes, an answer never competes with itself, and the filter still takes known answers out of the ranking.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     allows_known: ClassVar[bool] = False
     """whether known answers may be among its negatives"""

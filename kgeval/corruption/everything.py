@@ -15,11 +15,15 @@ from kgeval.graph.rows import Rows
 class AllEntities(CorruptionGenerator):
     """Corrupt a triple with every entity of the graph.
 
+    Written down as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks are
+    others: known answers are no negatives, and are not written.
+
     >>> AllEntities()
     AllEntities(kind='all')
     """
 
     kind: Literal["all"] = "all"
+    """every entity of the graph"""
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> SharedCandidates:
         """Choose all entities, whatever the query."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,36 +14,51 @@ import pyarrow.parquet as pq
 from kgeval.arrays import BoolArray
 from kgeval.atomic import replacing
 from kgeval.corruption.candidates import Candidates, CorruptionGenerator, SharedCandidates
-from kgeval.errors import InputError
-from kgeval.graph.dataset import Dataset
+from kgeval.errors import InputError, did_you_mean
+from kgeval.graph.dataset import SPLITS, Dataset, Split
 from kgeval.graph.known import known_answers
+from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import SIDES, Side
 
 SCHEMA = pa.schema([(name, pa.string()) for name in ("head", "relation", "tail", "side")])
 
+T = TypeVar("T", bound=str)
+
 BLOCK = 1_000_000
 """about how many negatives are held at a time"""
 
 
 def negatives(
-    dataset: Dataset,
+    dataset: Dataset | str | Path,
     generator: CorruptionGenerator,
     *,
     split: str = "test",
-    sides: Sequence[Side] = SIDES,
-    filter: Sequence[str] = ("train", "valid", "test"),
+    sides: Side | Sequence[Side] = SIDES,
+    filter: Split | Sequence[Split] = SPLITS,
 ) -> Iterator[pa.Table]:
     """Yield the negatives of a split, in tables of string columns head, relation, tail, side.
 
     Each triple of the split gives one negative per side and candidate. Its own answer is never among them, and neither
     are the known answers of the ``filter`` splits, unless the generator allows known ones.
+
+    Raises
+    ------
+    InputError
+        if the dataset, its split, a side or a filter split is unknown, or the generator is none
     """
+    if not isinstance(generator, CorruptionGenerator):
+        raise InputError(
+            f"negatives are chosen by a generator such as kgeval.Uniform(count=100), not {generator!r:.60}."
+        )
+    dataset = as_dataset(dataset)
     triples = dataset.split(split)
-    for side in sides:
+    named = _chosen("filter split", filter, SPLITS)
+    filtered = [triples, *(part for name, part in dataset.splits.items() if name in named)]
+    for side in _chosen("side", sides, SIDES):
         queries = Queries.of(triples, side)
-        known = known_answers(queries, [triples, *(part for name, part in dataset.splits.items() if name in filter)])
+        known = known_answers(queries, filtered)
         candidates = generator.candidates(queries, known, dataset)
         step = max(1, BLOCK // max(1, _widest(candidates)))
         for start in range(0, len(queries), step):
@@ -50,14 +66,22 @@ def negatives(
             yield _written(dataset, queries[block], _rows(candidates, block, len(queries)), known[block], generator)
 
 
-def write_negatives(path: Path, tables: Iterator[pa.Table]) -> int:
+def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     """Write negatives to ``.tsv`` (or ``.txt``) or ``.parquet``; a failed write leaves nothing behind.
 
     Returns
     -------
     int
         how many negatives were written
+
+    Raises
+    ------
+    InputError
+        if the file has another ending, or a label holds a tab or a line end, which no tab-separated line survives
+    RunError
+        if the file cannot be written
     """
+    path = Path(path)
     writers = {".tsv": _LineWriter, ".txt": _LineWriter, ".parquet": pq.ParquetWriter}
     if path.suffix not in writers:
         raise InputError(f"{str(path)!r}: negatives are written as {', '.join(writers)}.")
@@ -83,8 +107,23 @@ class _LineWriter:
         self._file.close()
 
     def write_table(self, table: pa.Table) -> None:
+        for column in table.columns:
+            broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
+            if len(broken):
+                raise InputError(
+                    f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
+                    "cannot. Write to a .parquet file."
+                )
         lines = pc.binary_join_element_wise(*table.columns, "\t")
         self._file.writelines(f"{line}\n".encode() for line in lines.to_pylist())
+
+
+def _chosen(what: str, given: T | Sequence[T], known: Sequence[T]) -> tuple[T, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown {what} {name!r}. {did_you_mean(str(name), known)}")
+    return names
 
 
 def _widest(candidates: Candidates) -> int:

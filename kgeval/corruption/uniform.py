@@ -28,9 +28,11 @@ class Uniform(CorruptionGenerator):
     """
 
     kind: Literal["uniform"] = "uniform"
+    """entities drawn at random"""
     count: int = Field(ge=1, lt=2**63)
     """entities per query"""
     seed: int = Field(0, ge=0, lt=2**63)
+    """the seed of the draw"""
     allow_known: bool = False
     """whether known answers may be drawn too (the filter still takes them out of the filtered ranks)"""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -56,7 +57,7 @@ class Dataset:
         Raises
         ------
         DatasetError
-            if a split has an id outside the vocabularies
+            if there is no such split, or it has an id outside the vocabularies
 
         Examples
         --------
@@ -69,16 +70,23 @@ class Dataset:
         >>> len(data.train), len(data.valid), dict(data.repeated)
         (1, 0, {'train': 1})
         """
-        kept = {split: splits.get(split, Triples.of([])).distinct() for split in SPLITS}
-        for split, (triples, _) in kept.items():
-            _check_ids(f"{name}, split {split}", triples, entities, relations)
+        for kind, labels in (("entity", entities), ("relation", relations)):
+            if not isinstance(labels, Vocabulary):
+                raise DatasetError(f"{name}: {kind} labels are a Vocabulary, not {type(labels).__name__}.")
+        for split in {**splits, **(confidences or {})}:
+            if split not in SPLITS:
+                raise DatasetError(f"{name}: unknown split {split!r}. {did_you_mean(str(split), SPLITS)}")
+        parts: dict[str, Triples] = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
+        for split, triples in parts.items():
+            check_ids(triples, entities, relations, partial("{}, split {}: triple {}".format, name, split))
+        kept = {split: triples.distinct() for split, triples in parts.items()}
         return cls(
             name=name,
             entities=entities,
             relations=relations,
             repeated={split: repeated for split, (_, repeated) in kept.items() if repeated},
             files=files,
-            confidences={split: LabelledTriples(splits[split], said) for split, said in (confidences or {}).items()},
+            confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
@@ -151,12 +159,20 @@ class Dataset:
         return f"Dataset({self.name}: {len(self.entities)} entities, {len(self.relations)} relations; triples: {sizes})"
 
 
-def _check_ids(where: str, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
-    for column, labels in enumerate((entities, relations, entities)):
-        values = triples.ids[:, column]
-        wrong = (values < 0) | (values >= len(labels))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DatasetError(
-                f"{where}: triple {row} names {labels.kind} id {values[row]}, but there are {len(labels)} of them."
-            )
+def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, where: Callable[[int], str]) -> None:
+    """Refuse ids that the vocabularies do not have.
+
+    Raises
+    ------
+    DatasetError
+        with ``where(row)`` of the first triple that has one
+    """
+    sizes = np.array([len(entities), len(relations), len(entities)])
+    wrong = (triples.ids < 0) | (triples.ids >= sizes)
+    if wrong.any():
+        row, column = (int(index) for index in np.argwhere(wrong)[0])
+        kind = relations.kind if column == 1 else entities.kind
+        raise DatasetError(
+            f"{where(row)} names {kind} id {triples.ids[row, column]}, but there are {sizes[column]} of them, "
+            "and ids start at 0."
+        )

@@ -35,6 +35,10 @@ class LabelledTriples:
     labels: Float64Array
     """float64[triple]"""
 
+    def __post_init__(self) -> None:
+        if len(self.labels) != len(self.triples):
+            raise DatasetError(f"{len(self.labels)} labels for {len(self.triples)} triples: give one for each.")
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -101,6 +105,10 @@ def read_confidences(path: Path, table: pa.Table) -> Float64Array | None:
     named = [name for name in CONFIDENCE if name in table.column_names]
     if not named:
         return None
+    if len(named) > 1:
+        raise DatasetError(
+            f"{path}: {len(named)} columns are the confidence ({' and '.join(named)}). Keep one of them."
+        )
     column = table[named[0]].combine_chunks()
     try:
         labels = np.asarray(pc.cast(column, pa.float64()).fill_null(np.nan), np.float64)
@@ -110,8 +118,26 @@ def read_confidences(path: Path, table: pa.Table) -> Float64Array | None:
     if wrong.any():
         row = int(np.argmax(wrong))
         found = column[row].as_py()
-        raise DatasetError(f"{path}, row {row + 1}: the confidence {found!r} is no number from 0 to 1.")
+        raise DatasetError(
+            f"{path}, row {row + 1}: the {named[0]} {found!r} is no number from 0 to 1. Scale the column, or leave it out."
+        )
     return labels
+
+
+def false_rows(path: Path, table: pa.Table) -> BoolArray:
+    """Tell which rows of a file of negatives are false: all, or where it has confidences those of 0; bool[row].
+
+    Raises
+    ------
+    DatasetError
+        if none is, or if a confidence is no number from 0 to 1
+    """
+    confidences = read_confidences(path, table)
+    if confidences is None:
+        return np.ones(table.num_rows, np.bool_)
+    if (confidences > 0).all():
+        raise DatasetError(f"{path}: no negatives in it: none of its {table.num_rows} rows has confidence 0.")
+    return np.asarray(confidences == 0)
 
 
 def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
@@ -126,9 +152,4 @@ def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> T
     """
     table = read_triples(path)
     triples = read_triple_ids(path, table, entities, relations)
-    confidences = read_confidences(path, table)
-    if confidences is None:
-        return triples
-    if (confidences > 0).all():
-        raise DatasetError(f"{path}: no negatives in it: none of its {len(triples)} rows has confidence 0.")
-    return Triples(triples.ids[confidences == 0])
+    return Triples(triples.ids[false_rows(path, table)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,8 +10,11 @@ from pathlib import Path
 
 from kgeval.discovery import instances
 from kgeval.errors import DatasetError, did_you_mean
-from kgeval.graph.columns import is_there, nearby
 from kgeval.graph.dataset import Dataset
+from kgeval.paths import is_there, nearby
+
+PYKEEN = "pykeen"
+"""the layout of datasets that are no folders"""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     source
         a folder, or the name of a PyKEEN dataset such as ``"umls"``
     layout
-        ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows
+        ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows, or
+        ``"pykeen"`` for a PyKEEN name where there is a folder of that name too
 
     Raises
     ------
@@ -50,14 +55,27 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     >>> load_dataset("umls")
     Dataset(umls: 135 entities, 46 relations; triples: 5216 train, 652 valid, 661 test)
     """
+    if not isinstance(source, (str, os.PathLike)) or source == "":
+        raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {source!r:.60}.")
     path = Path(source)
-    if layout not in {"auto", "pykeen", *layouts()}:
-        raise DatasetError(f"unknown dataset layout {layout!r}. {did_you_mean(layout, ['auto', 'pykeen', *layouts()])}")
-    if is_there(path) and path.is_dir() and layout != "pykeen":
+    if layout not in ("auto", PYKEEN, *layouts()):
+        raise DatasetError(
+            f"unknown dataset layout {layout!r}. {did_you_mean(str(layout), ['auto', PYKEEN, *layouts()])}"
+        )
+    if is_there(path) and path.is_dir() and layout != PYKEEN:
         return _read_folder(path, layout)
     if is_there(path) and path.is_file():
         raise DatasetError(f"{str(path)!r} is a file. A dataset is a folder that holds train, valid and test files.")
-    return _read_named(str(source), path)
+    return _read_named(str(source), path, layout)
+
+
+def as_dataset(given: Dataset | str | Path) -> Dataset:
+    """Take a dataset as it is, or load the one of that folder or name.
+
+    >>> as_dataset("nations")
+    Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
+    """
+    return given if isinstance(given, Dataset) else load_dataset(given)
 
 
 def _read_folder(path: Path, layout: str) -> Dataset:
@@ -74,10 +92,16 @@ def _read_folder(path: Path, layout: str) -> Dataset:
     raise DatasetError(f"folder {str(path)!r} is in no known layout. It holds {inside}. Known layouts: {known}.")
 
 
-def _read_named(name: str, path: Path) -> Dataset:
+def _read_named(name: str, path: Path, layout: str) -> Dataset:
     # PyKEEN takes seconds to import, so a path that is plainly a path is refused without asking it.
     if len(path.parts) > 1 or path.is_absolute():
-        raise DatasetError(f"no such folder {name!r}. {nearby(path)}".strip())
+        why = f"layout {PYKEEN!r} takes a PyKEEN name" if is_there(path) else f"no such folder {name!r}"
+        raise DatasetError(f"{why}. {nearby(path)}".strip())
+    if layout not in {"auto", PYKEEN}:
+        raise DatasetError(
+            f"no such folder {name!r}, and layout {layout!r} is one of folders. {nearby(path)} "
+            f"For a PyKEEN dataset of that name leave the layout out, or say {PYKEEN!r}."
+        )
     from kgeval.graph.readers.pykeen import read_named
 
     return read_named(name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import IntArray
-from kgeval.errors import DatasetError
+from kgeval.errors import DatasetError, reason
 
 Side = Literal["head", "tail"]
 """The side of a triple that is predicted."""
@@ -35,16 +35,31 @@ class Triples:
     """int64[triple, 3], columns head, relation, tail"""
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:
-        """Take rows of three ids, refusing any other shape and negative ids."""
-        ids = np.asarray(rows if hasattr(rows, "__array__") else list(rows))  # type: ignore[arg-type]
-        if ids.size == 0:
+    def of(cls, rows: Triples | Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:
+        """Take rows of three ids; triples stay as they are.
+
+        Raises
+        ------
+        DatasetError
+            if they have another shape or type, or if an id is negative or beyond 2^63 − 1
+
+        Examples
+        --------
+        >>> Triples.of([(0, 0, 1), (1, 0)])
+        Traceback (most recent call last):
+        kgeval.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 has another length than row 0.
+        """
+        if isinstance(rows, Triples):
+            return rows
+        ids = _as_array(rows)
+        if ids.shape in {(0,), (0, 3)}:
             return cls(np.empty((0, 3), np.int64))
         if ids.ndim != 2 or ids.shape[1] != 3 or ids.dtype.kind not in "iu":
             raise DatasetError(f"triples must be integer ids of shape (n, 3), not {ids.dtype} of shape {ids.shape}.")
-        if ids.min() < 0:
-            row = int(np.flatnonzero((ids < 0).any(axis=1))[0])
-            raise DatasetError(f"triple {row} is {tuple(ids[row].tolist())}: ids start at 0.")
+        wrong = (ids < 0) | (ids > np.iinfo(np.int64).max)
+        if wrong.any():
+            row = int(np.argmax(wrong.any(axis=1)))
+            raise DatasetError(f"triple {row} is {tuple(ids[row].tolist())}: ids start at 0 and end before 2^63.")
         return cls(np.ascontiguousarray(ids, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -80,6 +95,19 @@ class Triples:
         first = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
         keep = np.sort(order[first])
         return Distinct(Triples(self.ids[keep]), len(self) - len(keep))
+
+
+def _as_array(rows: Any) -> np.ndarray[Any, Any]:
+    try:
+        listed = rows if hasattr(rows, "__array__") else list(rows)
+    except TypeError as error:
+        raise DatasetError(f"triples must be integer ids of shape (n, 3), not {type(rows).__name__}.") from error
+    try:
+        return np.asarray(listed)
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        ragged = [row for row, ids in enumerate(listed) if np.size(ids) != np.size(listed[0])]
+        why = f"row {ragged[0]} has another length than row 0" if ragged else reason(error)
+        raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
 
 
 class Asked(NamedTuple):

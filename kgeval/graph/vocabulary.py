@@ -26,7 +26,7 @@ class Vocabulary:
     Raises
     ------
     InputError
-        if a label occurs twice
+        if a label occurs twice, is missing or is no text
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Vocabulary:
 
     def __init__(self, labels: Iterable[str] | pa.Array, kind: str = "entity") -> None:
         self.kind = kind
-        self.labels: pa.Array = _as_strings(labels)
+        self.labels: pa.Array = _as_strings(labels, kind)
         if pc.count_distinct(self.labels).as_py() != len(self.labels):
             counts = pc.value_counts(self.labels)
             twice = next(row["values"].as_py() for row in counts if row["counts"].as_py() > 1)
@@ -75,7 +75,7 @@ class Vocabulary:
 
     def ids(self, labels: Iterable[str] | pa.Array) -> IntArray:
         """Return the id of each label, -1 where it is unknown; int64[label]."""
-        found = pc.index_in(_as_strings(labels), value_set=self.labels)
+        found = pc.index_in(_as_strings(labels, self.kind), value_set=self.labels)
         return np.asarray(pc.fill_null(found, -1).cast(pa.int64()))
 
     def id(self, label: str) -> int:
@@ -97,9 +97,38 @@ class Vocabulary:
         return self.labels.take(pa.array(ids))
 
 
-def _as_strings(labels: Any) -> pa.Array:
+def _as_strings(labels: Any, kind: str) -> pa.Array:
+    """Bring labels to a string array; a number is no label, and neither is nothing."""
     if isinstance(labels, pa.ChunkedArray):
         labels = labels.combine_chunks()
-    if isinstance(labels, pa.Array):
-        return labels if labels.type == pa.string() else labels.cast(pa.string())
-    return pa.array(list(labels), pa.string())
+    if not isinstance(labels, pa.Array):
+        labels = _listed(labels, kind)
+    if labels.type != pa.string():
+        labels = _cast(labels, kind)
+    if labels.null_count:
+        row = int(np.argmax(np.asarray(labels.is_null())))
+        raise InputError(f"{kind} label {row} is missing. Every {kind} needs a label.")
+    return labels
+
+
+def _listed(labels: Any, kind: str) -> pa.Array:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise InputError(f"expected {kind} labels as a list of text, not {type(labels).__name__}.")
+    listed = list(labels)
+    for row, label in enumerate(listed):
+        if not isinstance(label, str) and label is not None:
+            raise InputError(
+                f"{kind} label {row} is {label!r} of type {type(label).__name__}: labels are text. "
+                "Give str(label) of each."
+            )
+    try:
+        return pa.array(listed, pa.string())
+    except UnicodeEncodeError as error:
+        raise InputError(f"{kind} label {error.object!r} is not Unicode text ({error.reason}).") from error
+
+
+def _cast(labels: pa.Array, kind: str) -> pa.Array:
+    values = labels.type.value_type if pa.types.is_dictionary(labels.type) else labels.type
+    if not (pa.types.is_string(values) or pa.types.is_large_string(values)) and len(labels):
+        raise InputError(f"{kind} labels are text, not {labels.type}. Cast them to strings first.")
+    return labels.cast(pa.string())

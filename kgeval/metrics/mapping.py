@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from kgeval.arrays import Float64Array
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.metric import Undefined
+from kgeval.settings import Settings
 
 Number = Annotated[float | None, Field(allow_inf_nan=False)]
 
@@ -39,7 +40,7 @@ class Line(NamedTuple):
     bias: float
 
 
-class ConfidenceMapping(BaseModel):
+class ConfidenceMapping(Settings):
     """How scores become confidences: its own configuration.
 
     Without ``weight`` and ``bias``, which a model for confidences has learned with its vectors, they are those of least
@@ -51,13 +52,13 @@ class ConfidenceMapping(BaseModel):
     array([0.  , 0.25, 1.  ])
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     kind: Literal["raw", "logistic", "bounded-linear"] = "raw"
     """raw: scores are confidences already; logistic: 1 / (1 + exp(−(weight · s + bias))); bounded-linear: weight · s +
     bias, cut to 0 … 1"""
     weight: Number = None
+    """what scores are multiplied by; fitted in validation where it is not given"""
     bias: Number = None
+    """what is added to them; fitted with the weight"""
 
     @model_validator(mode="after")
     def _both_or_none(self) -> ConfidenceMapping:

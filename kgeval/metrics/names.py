@@ -63,12 +63,7 @@ def parse(text: str) -> MetricName:
     # Each kind of prefix at most once, in this order.
     side, ties, average = (_take(left, kind) for kind in (PARTS, TIES, AVERAGES))
     if left:
-        choices = PARTS + TIES + AVERAGES
-        raise MetricError(
-            f"metric {text!r}: unknown side, tie policy or average {left[0]!r}. {did_you_mean(left[0], choices)}"
-            if left[0] not in choices
-            else f"metric {text!r}: unexpected {left[0]!r}. Names are [side.][ties.][average.]name[@k]."
-        )
+        raise MetricError(f"metric {text!r}: {_misplaced(left[0], side, ties)}")
     name, k = _resolve(text, last)
     _refuse_unfit(text, metrics()[name], ties, average)
     own = "micro" if metrics()[name].needs == "ranks" else "macro"
@@ -93,6 +88,19 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: str | No
         raise MetricError(f"metric {text!r}: {metric.name} is no mean; leave {average!r} out.")
     if average == "strat" and metric.needs != "ranks":
         raise MetricError(f"metric {text!r}: popularity weighs answers; {metric.name} has one value for each query.")
+
+
+def _misplaced(prefix: str, side: str | None, ties: str | None) -> str:
+    if prefix in PARTS and side:
+        return f"names two sides, {side!r} and {prefix!r}. Ask for them one by one."
+    if prefix in TIES and ties:
+        return f"names two tie policies, {ties!r} and {prefix!r}. Ask for them one by one."
+    if prefix in PARTS and ties:
+        return f"the side stands first. Write '{prefix}.{ties}.…'."
+    choices = PARTS + TIES + AVERAGES
+    if prefix in choices:
+        return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
+    return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
 
 
 def _resolve(text: str, last: str) -> tuple[str, int]:

@@ -129,7 +129,7 @@ def summarize(
     table: RankColumns,
     metrics: Sequence[str] = DEFAULT,
     *,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     ties: Ties = "realistic",
     seed: int = 0,
     chance: Chance = "exact",
@@ -145,7 +145,7 @@ def summarize(
         names ``[side.][ties.][average.]name[@k]``; without a side, a metric is computed for every side of the table
         and for both pooled
     by
-        columns whose values divide the rows into groups, for example ``("relation",)``
+        the column, or columns, whose values divide the rows into groups, for example ``"relation"``
     ties
         the tie policy of metrics that name none
     seed
@@ -184,8 +184,9 @@ def summarize(
         if name.side and name.side not in parts:
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
-    groups = tuple(_group(key, rows, spelled, source, ties) for key, rows in _divide(table, tuple(by)))
-    return Summary(table.split, ties, table.num_triples, groups, tuple(by), seed, chance, popularity)
+    columns = (by,) if isinstance(by, str) else tuple(by)
+    groups = tuple(_group(key, rows, spelled, source, ties) for key, rows in _divide(table, columns))
+    return Summary(table.split, ties, table.num_triples, groups, columns, seed, chance, popularity)
 
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:
@@ -261,14 +262,14 @@ def _text(group: Group) -> str:
 
 
 def number(value: float | None) -> str:
-    """Print a metric for people: whole numbers whole, others with six digits after the point.
+    """Print a metric for people: what is counted whole, all else with six digits after the point.
 
-    >>> number(20466.0), number(0.3126566306), number(None)
-    ('20466', '0.312657', 'undefined')
+    >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
+    ('20466', '1', '1.000000', '0.312657', 'undefined')
     """
     if value is None:
         return "undefined"
-    return f"{value:.0f}" if value == int(value) and abs(value) > 1 else f"{value:.6f}"
+    return str(value) if isinstance(value, int) else f"{value:.6f}"
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,7 @@ from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
 from kgeval.ranking.plan import Plan, slices
 from kgeval.scorers.base import Scorer, VectorScorer
+from kgeval.scorers.finished import as_float64
 from kgeval.scorers.similarity import LANES
 
 NaNPolicy = Literal["error", "worst"]
@@ -53,8 +54,10 @@ class Engine:
 
     kernel: Kernel
     nan: NaNPolicy = "error"
+    memory: int = 2**30
+    """bytes that the blocks may take"""
     batch_size: int | None = None
-    """queries in hand at a time; none: as many as fit"""
+    """queries whose finished scores are in hand at a time; none: as many as fit"""
     progress: Progress = lambda _: None
 
     def rank(self, scorer: Scorer | VectorScorer, contest: Contest) -> Ranked:
@@ -65,7 +68,7 @@ class Engine:
         UndefinedScore
             if a score is NaN and the policy is ``"error"``
         ScoreError
-            if the scorer returns an array of another shape
+            if the scorer returns an array of another shape, or what is no number
         """
         # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
         if isinstance(scorer, VectorScorer) and self.nan == "error":
@@ -74,7 +77,7 @@ class Engine:
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
-            plan = Plan.for_scores(lanes * int(contest.widths.max(initial=1)), self.batch_size)
+            plan = Plan.for_scores(lanes * int(contest.widths.max(initial=1)), self.memory, self.batch_size)
             rank_part = partial(self._rank_scores, scorer)
         tallies = []
         for block in slices(len(contest.queries), plan.queries):
@@ -85,9 +88,10 @@ class Engine:
         return _joined(contest, tallies)
 
     def _plan_vectors(self, scorer: VectorScorer, contest: Contest) -> Plan:
-        dim = scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]).shape[1]
-        shared = isinstance(contest.candidates, SharedCandidates)
-        return Plan.for_vectors(dim, 1 if shared else int(contest.widths.max(initial=1)), self.batch_size)
+        dim = int(np.shape(scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]))[-1])
+        if isinstance(contest.candidates, SharedCandidates):
+            return Plan.for_shared(dim, self.memory)
+        return Plan.for_own(dim, int(contest.widths.max(initial=1)), scorer.num_entities, self.memory)
 
     def _rank_vectors(self, scorer: VectorScorer, contest: Contest, step: int) -> Tally:
         queries, candidates = contest.queries, contest.candidates
@@ -102,12 +106,11 @@ class Engine:
         if isinstance(candidates, SharedCandidates):
             for chunk in slices(len(candidates.ids), step):
                 offered = _offered(scorer, queries.side, candidates.ids[chunk])
-                self.kernel.count_vectors(asked, offered, chunk.start, tally)
+                self.kernel.count_shared(asked, offered, chunk.start, tally)
                 self._report(queries, chunk.start, chunk.stop, len(candidates.ids))
         else:
-            offered = _offered(scorer, queries.side, candidates.rows.ids)
-            scores = self.kernel.pairs(asked, offered, candidates.rows.offsets)
-            self.kernel.count_scores(scores, candidates.rows.offsets[:-1], tally)
+            offered, places = _offered_once(scorer, queries.side, candidates.rows.ids)
+            self.kernel.count_own(asked, offered, Rows(candidates.rows.offsets, places), tally)
             self._report(queries, 0, 1, 1)
         return tally
 
@@ -115,12 +118,12 @@ class Engine:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
         ids, columns = _columns(contest)
         shape = (len(contest.queries), ids.shape[-1])
-        returned = np.asarray(scorer.scores(contest.queries, ids))
+        returned = as_float64(scorer.scores(contest.queries, ids), "the scorer")
         if returned.shape != shape:
             raise ScoreError(
                 f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
             )
-        scores: Float64Array = np.ascontiguousarray(returned, np.float64)
+        scores: Float64Array = np.ascontiguousarray(returned)
         if self.nan == "worst":
             scores = np.where(np.isnan(scores), -np.inf, scores)
         tally = Tally.zero(contest, scores[contest.queries.owners, columns])
@@ -144,7 +147,7 @@ class Engine:
             candidates = (
                 part.candidates.ids if isinstance(part.candidates, SharedCandidates) else part.candidates.rows.ids
             )
-            holes = np.isnan(scorer.scores(part.queries, candidates)[0])
+            holes = np.isnan(as_float64(scorer.scores(part.queries, candidates), "the scorer")[0])
             raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
 
 
@@ -162,6 +165,16 @@ def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
     _refuse_shapes("entity", len(ids), vectors, biases)
     # numba has no float16; float32 holds each of its values exactly.
     return Offered(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
+
+
+def _offered_once(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[Offered, IntArray]:
+    """Fetch entities, each once where that is fewer; return the row of each."""
+    if len(ids) <= scorer.num_entities:
+        return _offered(scorer, side, ids), np.arange(len(ids))
+    met = np.zeros(ids.max() + 1, np.bool_)
+    met[ids] = True
+    once = np.flatnonzero(met)
+    return _offered(scorer, side, once), (np.cumsum(met) - 1)[ids]
 
 
 def _refuse_shapes(kind: str, count: int, vectors: FloatArray, added: Float64Array) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import KnownAnswers
+from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
@@ -22,22 +23,40 @@ from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
+from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.table import SCHEMA, RankTable
+from kgeval.ranking.threads import bound_threads
 from kgeval.scorers.alignment import Aligned, align
+from kgeval.settings import Settings, listed
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 
 
-class Evaluation(BaseModel):
-    """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
+def _each_once(sides: tuple[Side, ...]) -> tuple[Side, ...]:
+    if len(set(sides)) < len(sides):
+        raise ValueError(f"a side is said twice in {list(sides)}. Say each side once")
+    return sides
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+Sides = Annotated[
+    tuple[Side, ...],
+    BeforeValidator(listed, json_schema_input_type=Side | tuple[Side, ...]),
+    Field(strict=False, min_length=1),
+    AfterValidator(_each_once),
+]
+Filter = Annotated[
+    tuple[Split, ...], BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]), Field(strict=False)
+]
+
+
+class Evaluation(Settings):
+    """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
 
     split: Split = "test"
     """the split whose triples are ranked"""
-    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("head", "tail")
+    sides: Sides = ("head", "tail")
     """the sides that are predicted"""
-    filter: Annotated[tuple[Split, ...], Field(strict=False)] = ("train", "valid", "test")
+    filter: Filter = ("train", "valid", "test")
     """the splits whose triples are known answers; none is the raw setting"""
     corruption: Corruption = AllEntities()
     """which candidates compete"""
@@ -46,20 +65,31 @@ class Evaluation(BaseModel):
     nan: NaNPolicy = "error"
     """scores that are not a number: refuse, or take as the worst possible score"""
     batch_size: Annotated[int, Field(ge=1)] | None = None
-    """queries in hand at a time; by default as many as fit. It changes the speed, never a rank of a vector model"""
+    """queries whose scores are in hand at a time. It changes the speed, never a rank of a vector model"""
+    memory_limit: Annotated[ByteSize, Field(gt=0)] | None = None
+    """what the blocks of work may take, as "2GB" or bytes; by default a quarter of the free memory. Likewise"""
     threads: Annotated[int, Field(ge=1)] | None = None
-    """threads of the counting loops; by default all cores"""
+    """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
 
-    def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> RankTable:
+    def __call__(self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None) -> RankTable:
         """Rank every triple of the split; see :func:`evaluate`."""
+        dataset = as_dataset(dataset)
+        if self.kernel == "bfloat16":
+            import torch  # noqa: F401  # before its threads are bound
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
         known = scorer.knows(triples)
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
-        engine = Engine(kernel(self.kernel), self.nan, self.batch_size, progress or (lambda _: None))
-        with _threads(self.threads):
+        engine = Engine(
+            kernel(self.kernel, block=self.batch_size or BLOCK),
+            self.nan,
+            self.memory_limit or free_memory() // SHARE,
+            self.batch_size,
+            progress or (lambda _: None),
+        )
+        with bound_threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, known, side) for side in self.sides]
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
@@ -105,15 +135,16 @@ class Evaluation(BaseModel):
 
 def evaluate(  # noqa: PLR0913
     model: Any,
-    dataset: Dataset,
+    dataset: Dataset | str | Path,
     *,
     split: Split = "test",
-    sides: Sequence[Side] = ("head", "tail"),
-    filter: Sequence[Split] = ("train", "valid", "test"),
+    sides: Side | Sequence[Side] = ("head", "tail"),
+    filter: Split | Sequence[Split] = ("train", "valid", "test"),
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
     batch_size: int | None = None,
+    memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
     progress: Progress | None = None,
@@ -126,9 +157,9 @@ def evaluate(  # noqa: PLR0913
         a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
         ``f(heads, relations, tails) -> scores`` of equally long id arrays; higher is more plausible
     dataset
-        the graph
+        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it
     split, sides
-        which triples, and which of their sides are predicted
+        which triples, and which of their sides are predicted; one side may be said bare
     filter
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
         An empty filter is the raw setting; the raw counts are kept in any case
@@ -138,8 +169,9 @@ def evaluate(  # noqa: PLR0913
         what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
     nan
         what to do with scores that are not a number: ``"error"``, or ``"worst"`` to take them as minus infinity
-    batch_size, threads, kernel
-        how the work is cut and done; no rank of a vector model depends on them
+    batch_size, memory_limit, threads, kernel
+        how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
+        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
     progress
         called with the number of (triple, side) tasks that were just ranked
 
@@ -151,7 +183,7 @@ def evaluate(  # noqa: PLR0913
     Raises
     ------
     InputError
-        if model and dataset do not fit together
+        if an argument is wrong, with the nearest valid value; if model and dataset do not fit together
     ScoreError
         if a score is NaN, with the triple and the candidate
 
@@ -178,12 +210,13 @@ def evaluate(  # noqa: PLR0913
     """
     settings = Evaluation(
         split=split,
-        sides=tuple(sides),
-        filter=tuple(filter),
+        sides=sides,  # type: ignore[arg-type]
+        filter=filter,  # type: ignore[arg-type]
         corruption=corruption or AllEntities(),
         unseen=unseen,
         nan=nan,
         batch_size=batch_size,
+        memory_limit=memory_limit,  # type: ignore[arg-type]  # the model reads "2GB"
         threads=threads,
         kernel=kernel,
     )
@@ -233,19 +266,3 @@ def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
         f"the model's score is NaN for {query}, candidate {dataset.entities[error.candidate]}: a rank is undefined. "
         "Fix the model, or set nan: worst."
     )
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    """Let the counting loops use that many threads for a while."""
-    if count is None:
-        yield
-        return
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

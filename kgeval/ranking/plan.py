@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MEMORY = 256 * 2**20
-"""bytes that the blocks of an evaluation may take, unless told otherwise"""
+SHARE = 4
+"""an evaluation takes one part in so many of the memory that is free, unless it is told how much"""
+
+CHUNK = 8192
+"""candidates in hand at a time: more of them would not stay in a processor's cache"""
+
+BLOCK = 256
+"""queries whose scores are in hand at a time, for the same reason"""
 
 
 @dataclass(frozen=True)
@@ -17,15 +23,29 @@ class Plan:
     candidates: int
 
     @classmethod
-    def for_vectors(cls, dim: int, own: int, batch_size: int | None) -> Plan:
-        """Take as many vectors as fit, each perhaps in two forms, where a query brings ``own`` vectors with it."""
-        rows = MEMORY // (4 * 8 * max(dim, 1))
-        return cls(batch_size or min(max(rows // max(own, 1), 1), 8192), min(max(rows, 64), 8192))
+    def for_shared(cls, dim: int, memory: int) -> Plan:
+        """Take all queries whose vectors, in float64, in low precision and in the making, fit into half of it."""
+        return cls(_fit(memory, 64 * dim + 4096), min(_fit(memory, 32 * dim + 8 * BLOCK), CHUNK))
 
     @classmethod
-    def for_scores(cls, width: int, batch_size: int | None) -> Plan:
-        """Take as many queries as their scores fit into the memory, in the scorer's precision and in float64."""
-        return cls(batch_size or max(1, min(MEMORY // (16 * max(width, 1)), 4096)), width)
+    def for_own(cls, dim: int, own: int, entities: int, memory: int) -> Plan:
+        """Take as many queries as fit with the ``own`` candidates of each, or with all entities if that is less."""
+        vectors = 16 * dim
+        each = 64 * dim + 64 * own
+        together = vectors * entities
+        return cls(max(_fit(memory, each + vectors * own), _fit(memory - 2 * together, each)), entities)
+
+    @classmethod
+    def for_scores(cls, width: int, memory: int, batch_size: int | None) -> Plan:
+        """Take as many queries as their scores fit, in the scorer's precision and in float64."""
+        return cls(batch_size or min(_fit(memory, 32 * width), 4096), width)
+
+
+def free_memory() -> int:
+    """Ask how many bytes of memory are free."""
+    import psutil
+
+    return int(psutil.virtual_memory().available)
 
 
 def slices(total: int, step: int) -> Iterator[slice]:
@@ -35,3 +55,8 @@ def slices(total: int, step: int) -> Iterator[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
+
+
+def _fit(memory: int, each: int) -> int:
+    """How many fit into half of the memory: there is room for one kind and for another."""
+    return max(1, memory // 2 // each)

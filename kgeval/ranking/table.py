@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray
 from kgeval.atomic import replacing
-from kgeval.errors import TableError, did_you_mean
+from kgeval.errors import TableError, did_you_mean, reason
 from kgeval.graph.triples import SIDES
 
 if TYPE_CHECKING:
@@ -128,14 +128,14 @@ class RankTable:
             if the file is missing, damaged, or holds no rank table
         """
         try:
-            data = pq.read_table(path)
+            data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
             about = json.loads((data.schema.metadata or {}).get(b"kgeval", b"{}"))
             data = data.select([name for name in SCHEMA.names if name in data.column_names])
             data = data.cast(pa.schema([SCHEMA.field(name) for name in data.column_names]))
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise TableError(f"{path}: not a readable rank table ({str(error).splitlines()[0]}).") from error
+            raise TableError(f"{path}: not a readable rank table ({reason(error)}).") from error
         notes = about.get("notes", []) if isinstance(about, dict) else None
         splits = about.get("filter") if isinstance(about, dict) else None
         if (

@@ -2,213 +2,146 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
-from kgeval.errors import InputError
-from kgeval.graph.columns import is_there, nearby
-from kgeval.metrics.label_names import parse_label_metrics
-from kgeval.metrics.names import parse
+from kgeval.complaints import shown
+from kgeval.corruption import AllEntities, FromFile, Uniform
+from kgeval.errors import did_you_mean
+from kgeval.graph.dataset import SPLITS, Split
+from kgeval.graph.layouts import layouts
+from kgeval.metrics.confidence_summary import CONFIDENCES
+from kgeval.metrics.label_summary import CLASSIFICATION
 from kgeval.metrics.ranks import Ties
+from kgeval.paths import is_there, nearby
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.runs.document import Document
+from kgeval.runs.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
+from kgeval.runs.values import Metrics, PathText, ReadableFile, or_text, readable, refusing, writable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
-
-Scalar = bool | int | float | str
-
-
-class Part(BaseModel):
-    """A part of a configuration: unknown keys are refused, and nothing is converted silently."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-def _or_text(schema: dict[str, Any]) -> None:
-    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
-    block = dict(schema)
-    schema.clear()
-    schema["anyOf"] = [{"type": "string"}, block]
+from kgeval.settings import Settings
 
 
 def _is_folder(path: str) -> bool:
     return is_there(Path(path)) and Path(path).is_dir()
 
 
-class DatasetConfig(Part):
+def dataset_block(value: Any) -> Any:
+    """Say the block that a bare string stands for: a folder's path, or a PyKEEN name."""
+    if not isinstance(value, str):
+        return value
+    return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}
+
+
+class DatasetConfig(Settings):
     """The graph: a folder, or a PyKEEN name. A bare string is either."""
 
-    model_config = ConfigDict(json_schema_extra=_or_text)
+    model_config = ConfigDict(json_schema_extra=or_text)
 
-    path: str | None = None
+    path: PathText | None = None
     """a folder in any known layout"""
     name: str | None = None
     """a PyKEEN dataset"""
     layout: str = "auto"
-    """the layout of the folder"""
-    options: dict[str, Any] = {}
+    """the layout of the folder, by default recognised from its files; ``kgeval list datasets`` shows all"""
+    options: dict[str, Any] = Field(default_factory=dict)
     """what the PyKEEN dataset is constructed with"""
 
     @model_validator(mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}
+        return dataset_block(value)
 
     @field_validator("path")
     @classmethod
     def _there(cls, value: str | None) -> str | None:
         if value is not None and not _is_folder(value):
-            raise ValueError(f"no such folder {value!r}. {nearby(Path(value))}".strip())
+            raise ValueError(f"no such folder {shown(value)}. {nearby(Path(value))}".strip())
+        return value
+
+    @field_validator("layout")
+    @classmethod
+    def _known_layout(cls, value: str) -> str:
+        if value not in (known := ["auto", *layouts()]):
+            raise ValueError(f"unknown dataset layout {shown(value)}. {did_you_mean(value, known)}")
         return value
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetConfig:
         if (self.path is None) == (self.name is None):
             raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
+        if self.path is not None and self.options:
+            raise ValueError("options are those of a PyKEEN dataset, by its name; a folder has none")
+        if self.name is not None and self.layout != "auto":
+            raise ValueError("a layout is that of a folder, by its path; a PyKEEN dataset has none")
         return self
 
 
-class CheckpointConfig(Part):
-    """A model that was trained elsewhere. A bare string is its path."""
+class GivenFile(FromFile):
+    """Corrupt a triple with the negatives of a file, which has to be there before any work is done."""
 
-    model_config = ConfigDict(json_schema_extra=_or_text)
-
-    kind: Literal["checkpoint"] = "checkpoint"
-    path: str
-    """a file or a folder"""
-    format: str = "auto"
-    """how it was written"""
-    options: dict[str, Scalar] = {}
-    """what its files do not hold, for example ``model: TransE`` and ``norm: 1``"""
-
-    @field_validator("path")
-    @classmethod
-    def _there(cls, value: str) -> str:
-        if not is_there(Path(value)):
-            raise ValueError(f"no such file or folder {value!r}. {nearby(Path(value))}".strip())
-        return value
+    path: ReadableFile
+    """TSV, CSV or Parquet with the columns head, relation, tail and optionally side; a header names them"""
 
 
-class TrainingConfig(Part):
-    """A model that PyKEEN trains first. The keys are those of ``pykeen.pipeline.pipeline``."""
+class RunEvaluation(Evaluation):
+    """How the models are evaluated."""
 
-    kind: Literal["pykeen"]
-    model: str
-    model_kwargs: dict[str, Any] = {}
-    loss: str | None = None
-    loss_kwargs: dict[str, Any] = {}
-    regularizer: str | None = None
-    regularizer_kwargs: dict[str, Any] = {}
-    optimizer: str | None = None
-    optimizer_kwargs: dict[str, Any] = {}
-    lr_scheduler: str | None = None
-    lr_scheduler_kwargs: dict[str, Any] = {}
-    training_loop: str | None = None
-    training_kwargs: dict[str, Any] = {}
-    negative_sampler: str | None = None
-    negative_sampler_kwargs: dict[str, Any] = {}
-    stopper: str | None = None
-    stopper_kwargs: dict[str, Any] = {}
-    create_inverse_triples: bool = False
-    """train inverse relations too (an option of PyKEEN's datasets)"""
-    random_seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    device: str | None = None
+    corruption: Annotated[AllEntities | Uniform | GivenFile, Field(discriminator="kind")] = AllEntities()
+    """which candidates compete"""
 
 
-def _model_kind(value: Any) -> str:
-    given = value.get("kind", "checkpoint") if isinstance(value, dict) else getattr(value, "kind", "checkpoint")
-    return str(given)
-
-
-ModelConfig = Annotated[
-    Annotated[CheckpointConfig, Tag("checkpoint")] | Annotated[TrainingConfig, Tag("pykeen")],
-    Discriminator(_model_kind),
-]
-
-
-class RunConfig(Part):
+class RunConfig(Settings):
     """One experiment: one dataset, one evaluation, one or several models."""
 
     dataset: DatasetConfig
+    """the graph"""
     model: ModelConfig | None = None
+    """the model"""
     models: Annotated[dict[str, ModelConfig], Field(min_length=1)] | None = None
     """several models by name: several runs, and one table"""
     protocol: str = "standard"
     """the rules where nothing else is said: ties, filter, metrics"""
-    evaluation: Evaluation = Evaluation()
+    evaluation: RunEvaluation = RunEvaluation()
+    """how the models are evaluated"""
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
-    """what is asked of the models instead of ranking: to classify triples, or to predict confidences"""
-    metrics: tuple[str, ...] = Field((), strict=False)
-    """by default those of the task or of the protocol"""
+    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
+    metrics: Metrics = ()
+    """``[side.][ties.][average.]name[@k]``, of a task ``[macro.]name[@k]``; by default those of the task or protocol"""
     ties: Ties | None = None
-    """by default that of the protocol"""
-    output: str | None = None
+    """the rank of an answer that ties with others; by default as the protocol says"""
+    output: PathText | None = None
     """the run directory; by default ``runs/`` and the name of the configuration file"""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _paths_as_models(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        value = dict(value)
-        if isinstance(value.get("model"), str):
-            value["model"] = {"path": value["model"]}
-        if isinstance(value.get("models"), dict):
-            value["models"] = {k: {"path": v} if isinstance(v, str) else v for k, v in value["models"].items()}
-        return value
+    _document: Document = PrivateAttr(default_factory=lambda: Document("configuration", {}))
 
     @field_validator("task")
     @classmethod
     def _negatives_there(cls, value: Classification | Confidences | None) -> Classification | Confidences | None:
-        for path in value.negatives.files if value is not None and value.negatives is not None else ():
-            if not is_there(path):
-                raise ValueError(f"no such file {str(path)!r}. {nearby(path)}".strip())
+        source = value.negatives if value is not None else None
+        for path in source.files if source is not None else ():
+            readable(writable(str(path)))
         return value
 
     @field_validator("models")
     @classmethod
     def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
         for name in value or ():
-            if name in {"", ".", ".."} or set(name) & set("/\\\0"):
+            if name in {"", ".", ".."} or set(name) & set("/\\") or not name.isprintable():
                 raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r}")
-        return value
-
-    @field_validator("output")
-    @classmethod
-    def _some_path(cls, value: str | None) -> str | None:
-        if value is not None and "\0" in value:
-            raise ValueError("a path has no null byte")
+            writable(name)
         return value
 
     @field_validator("protocol")
     @classmethod
     def _known_protocol(cls, value: str) -> str:
-        try:
+        with refusing():
             return protocol(value).name
-        except InputError as error:
-            raise ValueError(str(error)) from error
-
-    @field_validator("metrics")
-    @classmethod
-    def _known_metrics(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if "task" not in info.data:  # it is malformed, which is said already: whose metrics these are is not known
-            return value
-        problems = []
-        for name in value:
-            try:
-                if (task := info.data["task"]) is None:
-                    parse(name)
-                else:
-                    parse_label_metrics([name], confidences=task.kind == "confidences")
-            except InputError as error:
-                problems.append(str(error))
-        if problems:
-            raise ValueError(" ".join(problems))
-        return value
 
     @model_validator(mode="after")
     def _some_model(self) -> RunConfig:
@@ -219,16 +152,40 @@ class RunConfig(Part):
         return self
 
     @property
+    def document(self) -> Document:
+        """Where it was said, for messages."""
+        return self._document
+
+    @property
     def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig]:
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
-    def resolved(self) -> RunConfig:
-        """Say what the protocol left to be said."""
-        if self.task is not None:
-            return self.model_copy(update={"ties": self.ties or protocol(self.protocol).ties})
+    def resolved(self, splits: Collection[Split] = SPLITS) -> RunConfig:
+        """Say what the protocol left to be said; of its filter, the splits that there are."""
         rules = protocol(self.protocol)
-        said = self.evaluation.model_fields_set
-        filtering = self.evaluation if "filter" in said else self.evaluation.model_copy(update={"filter": rules.filter})
-        update = {"evaluation": filtering, "metrics": self.metrics or rules.metrics, "ties": self.ties or rules.ties}
-        return self.model_copy(update=update)
+        if self.task is not None:
+            usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
+            return self.model_copy(update={"metrics": self.metrics or usual, "ties": self.ties or rules.ties})
+        filtered = self.evaluation.filter if "filter" in self.evaluation.model_fields_set else rules.filter
+        present = {"filter": tuple(split for split in filtered if split in splits)}
+        return self.model_copy(
+            update={
+                "evaluation": self.evaluation.model_copy(update=present),
+                "metrics": self.metrics or rules.metrics,
+                "ties": self.ties or rules.ties,
+            }
+        )
+
+
+def spelled_out(place: list[str], value: Any) -> Any:
+    """Say the block that a bare string stands for, where it may stand for one.
+
+    >>> spelled_out(["model"], "checkpoints/complex"), spelled_out(["dataset"], "umls"), spelled_out(["ties"], "x")
+    ({'path': 'checkpoints/complex'}, {'name': 'umls'}, 'x')
+    """
+    if place == ["dataset"]:
+        return dataset_block(value)
+    if place == ["model"] or (len(place) == 2 and place[0] == "models"):
+        return checkpoint_block(value)
+    return value

@@ -18,13 +18,16 @@ import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
-from kgeval.graph.columns import is_there, nearby
 from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary
+from kgeval.paths import is_there, nearby
 from kgeval.ranking.table import RankTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
 LABELS, CURVES = "labels.parquet", "curves.json"
+
+MODEL = "model"
+"""the folder of what was trained"""
 
 
 def is_run(folder: Path) -> bool:
@@ -38,11 +41,18 @@ def claim(folder: Path, *, force: bool) -> None:
     Raises
     ------
     InputError
-        if it already holds a run, or part of one, and ``force`` is not given
+        if it already holds a run, or part of one, and ``force`` is not given; if it is a file, or no UTF-8 text
     RunError
         if it cannot be made
     """
     try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the folder {str(folder)!r} has a name that is not UTF-8 text. Choose another.") from error
+    try:
+        for place in (folder, *folder.parents):
+            if place.exists() and not place.is_dir():
+                raise InputError(f"{str(place)!r} is a file; a run needs a folder. Choose another name.")
         folder.mkdir(parents=True, exist_ok=True)
         there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES) if (folder / name).exists()]
         for name in there:
@@ -53,6 +63,11 @@ def claim(folder: Path, *, force: bool) -> None:
             raise InputError(f"{what}. Choose another folder, or add --force.")
     except OSError as error:
         raise RunError(f"cannot make the folder {str(folder)!r}: {error.strerror}.") from error
+
+
+def reopen(folder: Path) -> None:
+    """Take away the manifest, without which no folder looks complete, before any other file of a run is replaced."""
+    _remove(folder / MANIFEST)
 
 
 class Stored(Protocol):
@@ -72,10 +87,9 @@ def write_run(
     summary: Summary | LabelSummary,
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
-    try:
-        (folder / MANIFEST).unlink(missing_ok=True)
-    except OSError as error:
-        raise RunError(f"cannot replace {str(folder / MANIFEST)!r}: {error.strerror}.") from error
+    reopen(folder)
+    for left in {RANKS, LABELS, CURVES} - tables.keys():  # by an earlier run, which may have been of another kind
+        _remove(folder / left)
     for name, table in tables.items():
         table.to_parquet(folder / name)
     if isinstance(summary, LabelSummary) and summary.curves:
@@ -131,6 +145,13 @@ def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
 def as_json(content: Any) -> str:
     """Write JSON for people: indented, with a final newline; NaN and infinity are refused, being no JSON."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot replace {str(path)!r}: {error.strerror}.") from error
 
 
 def _sha256(path: Path) -> str:

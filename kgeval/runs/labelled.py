@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kgeval.arrays import IntArray
 from kgeval.graph.dataset import Dataset
-from kgeval.metrics.confidence_summary import CONFIDENCES, summarize_confidences
-from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary, summarize_labels
+from kgeval.graph.headers import TRIPLE
+from kgeval.metrics.confidence_summary import summarize_confidences
+from kgeval.metrics.label_summary import LabelSummary, summarize_labels
 from kgeval.metrics.ranks import Ties
 from kgeval.ranking.engine import Progress
+from kgeval.ranking.table import RankTable
 from kgeval.runs.directory import LABELS, RANKS, Stored
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
@@ -25,10 +30,19 @@ class Judgement:
     labels: LabelTable
     summary: LabelSummary
     notes: tuple[str, ...]
-    tables: dict[str, Stored]
-    """the tables of the run directory, by file"""
-    work: dict[str, Any] = field(default_factory=dict)
-    """how ranks were counted, if they were"""
+    ranks: RankTable | None = None
+    """those of the model, if it ranked"""
+
+    @property
+    def tables(self) -> dict[str, Stored]:
+        """The tables of the run directory, by file."""
+        return {LABELS: self.labels} if self.ranks is None else {LABELS: self.labels, RANKS: self.ranks}
+
+    @property
+    def triples(self) -> IntArray:
+        """The test triples that were judged; int64[triple, 3]."""
+        test = self.labels.where(self.labels.column("split") == "test")
+        return np.stack([test.column(name) for name in TRIPLE], axis=1)
 
 
 def judge_labelled(
@@ -36,26 +50,17 @@ def judge_labelled(
     model: Any,
     dataset: Dataset,
     *,
-    metrics: Iterable[str] = (),
+    metrics: Sequence[str],
     ties: Ties = "realistic",
     progress: Progress | None = None,
 ) -> Judgement:
-    """Carry a task out and summarise it; without metrics, with those of the task."""
-    names = tuple(metrics)
+    """Carry a task out and summarise it."""
     if isinstance(task, Classification):
         labels = task(model, dataset)
-        summary = summarize_labels(labels, names or CLASSIFICATION, calibration=task.calibration)
-        return Judgement(labels, summary, labels.notes, {LABELS: labels})
+        return Judgement(labels, summarize_labels(labels, metrics, calibration=task.calibration), labels.notes)
     found = task(model, dataset, progress=progress)
-    summary = summarize_confidences(
-        found,
-        names or CONFIDENCES,
-        mapping=task.mapping,
-        high=task.high,
-        ties=ties,
-    )
-    tables: dict[str, Stored] = {LABELS: found.labels, RANKS: found.ranks["score"]}
-    return Judgement(found.labels, summary, found.notes, tables, dict(found.ranks["score"].work))
+    summary = summarize_confidences(found, metrics, mapping=task.mapping, high=task.high, ties=ties)
+    return Judgement(found.labels, summary, found.notes, found.ranks["score"])
 
 
 def negatives_of(task: Classification | Confidences) -> tuple[tuple[Path, ...], int | None]:

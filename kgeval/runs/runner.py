@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kgeval.arrays import IntArray
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.corruption import FromFile
 from kgeval.errors import ConfigError
@@ -19,9 +22,11 @@ from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary, summarize
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
-from kgeval.runs.config import CheckpointConfig, DatasetConfig, RunConfig, TrainingConfig
+from kgeval.runs.config import DatasetConfig, RunConfig
 from kgeval.runs.directory import RANKS, claim, describe_machine, fingerprints, write_run
 from kgeval.runs.labelled import Judgement, judge_labelled, negatives_of
+from kgeval.runs.misfits import refuse_misfits
+from kgeval.runs.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
 
@@ -79,7 +84,6 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     KgevalError
         whatever is wrong; nothing was computed if the output folder was in use
     """
-    config = config.resolved()
     folders = {name: out / name if out is not None and name else out for name in config.jobs}
     for name, folder in folders.items():
         if folder is not None:
@@ -89,9 +93,25 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     clock = Clock()
     with clock.time("load dataset"):
         dataset = _dataset(config.dataset)
-    if config.task is not None:
-        config.task.check(dataset)
+    refuse_misfits(config, dataset)
+    config = config.resolved(dataset.splits)
     return [_run_model(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
+
+
+def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
+    """Say that models ranked or judged different triples, as with ``unseen: drop``: their metrics do not compare."""
+    seen = [_triples(outcome.table) for outcome in outcomes]
+    if all(np.array_equal(triples, seen[0]) for triples in seen):
+        return []
+    counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, seen, strict=True))
+    if isinstance(outcomes[0].table, Judgement):
+        return [f"these models judged different triples ({counts}): their metrics do not compare."]
+    return [f"these models ranked different triples ({counts}): their metrics do not compare. Set unseen: worst."]
+
+
+def _triples(table: RankTable | Judgement) -> IntArray:
+    """Tell the test triples apart that were ranked, by row, or judged, by ids."""
+    return table.triples if isinstance(table, Judgement) else np.unique(table.column("triple"))
 
 
 def _run_model(
@@ -137,7 +157,7 @@ def _scorer(
     job: CheckpointConfig | TrainingConfig, dataset: Dataset, config: RunConfig, folder: Path | None
 ) -> Scorer | VectorScorer:
     if isinstance(job, TrainingConfig):
-        return train(job, dataset, (folder or Path()) / "model")
+        return train(job, dataset, folder or Path())
     return read_checkpoint(Path(job.path), job.options, dataset=dataset, format=job.format, nan=config.evaluation.nan)
 
 
@@ -169,6 +189,12 @@ def _manifest(
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": fingerprints(read),
         "seconds": dict(clock.seconds),
-        "ranking": dict(table.work),
+        **_ranking(table.ranks if isinstance(table, Judgement) else table),
         "notes": list(table.notes),
     }
+
+
+def _ranking(ranks: RankTable | None) -> dict[str, Any]:
+    if ranks is None:
+        return {}
+    return {"ranking": dict(ranks.work), "ranked": {"triples": ranks.num_triples, "ranks": len(ranks)}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 import warnings
@@ -10,18 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from kgeval.atomic import replacing_folder
 from kgeval.checkpoints import load_checkpoint
 from kgeval.checkpoints.readers.pykeen import NoFormula
 from kgeval.errors import RunError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.readers.pykeen import to_factories
-from kgeval.runs.config import TrainingConfig
+from kgeval.runs.directory import MODEL, reopen
+from kgeval.runs.models import TrainingConfig
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.live import PyKEENScorer
 
 
 def train(config: TrainingConfig, dataset: Dataset, folder: Path) -> Scorer | VectorScorer:
-    """Train through ``pykeen.pipeline.pipeline`` and save the result into a folder.
+    """Train through ``pykeen.pipeline.pipeline``, and save the result into the folder ``model`` of a run directory.
 
     Returns
     -------
@@ -31,30 +34,57 @@ def train(config: TrainingConfig, dataset: Dataset, folder: Path) -> Scorer | Ve
     Raises
     ------
     RunError
-        if PyKEEN refuses the configuration or fails
+        if PyKEEN refuses the configuration or fails, or if the result cannot be saved; an earlier one is then kept
     """
+    with _told_as(f"PyKEEN could not train {config.model}"), _quietly(), _little_garbage():
+        result = _fit(config, dataset)
+    reopen(folder)
+    saving = _told_as(f"PyKEEN could not save {config.model}")
+    with replacing_folder(folder / MODEL) as partial, saving, _quietly():
+        result.save_to_directory(partial)
+    try:
+        return load_checkpoint(folder / MODEL, dataset=dataset)
+    except NoFormula:
+        return PyKEENScorer(result.model)
+
+
+def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
+    import torch
     from pykeen.pipeline import pipeline
 
     factories = to_factories(dataset, inverse=config.create_inverse_triples)
     given = config.model_dump(exclude={"kind", "create_inverse_triples"}, exclude_none=True)
-    given["training_kwargs"] = {"use_tqdm": sys.stderr.isatty(), **config.training_kwargs}
+    given["training_kwargs"] = {"use_tqdm": sys.stderr is not None and sys.stderr.isatty(), **config.training_kwargs}
+    given["device"] = config.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return pipeline(
+        training=factories["train"],
+        validation=factories.get("valid"),
+        # The pipeline insists on evaluating what it trained. One triple is enough: kgeval does the rest.
+        testing=_first_triple([*factories.values()][-1]),
+        evaluation_kwargs={"use_tqdm": False, "batch_size": 1},
+        **given,
+    )
+
+
+@contextmanager
+def _told_as(what: str) -> Iterator[None]:
+    """Tell what PyKEEN raises as one message: it checks its arguments while it works, with every kind of exception."""
     try:
-        with _quietly():
-            result = pipeline(
-                training=factories["train"],
-                validation=factories.get("valid"),
-                # The pipeline insists on evaluating what it trained. One triple is enough: kgeval does the rest.
-                testing=_first_triple(factories["test"]),
-                evaluation_kwargs={"use_tqdm": False, "batch_size": 1},
-                **given,
-            )
-            result.save_to_directory(folder)
-    except Exception as error:  # PyKEEN checks its keyword arguments while it works, with every kind of exception
-        raise RunError(f"PyKEEN could not train {config.model}: {type(error).__name__}: {error}") from error
+        yield
+    except OSError:  # a full disk is told by whoever opened the file
+        raise
+    except Exception as error:
+        raise RunError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _little_garbage() -> Iterator[None]:
+    """Take what is there already from the garbage collector, which PyKEEN calls after every epoch."""
+    gc.freeze()
     try:
-        return load_checkpoint(folder, dataset=dataset)
-    except NoFormula:
-        return PyKEENScorer(result.model)
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.errors import InputError, ScoreError
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Triples
+from kgeval.graph.triples import SIDES, Triples
+from kgeval.scorers.finished import as_array, as_float64
 
 CALL = 2**17
 """triples that a scoring function is asked for at a time: what it makes of each is its own affair, and may be large"""
@@ -29,7 +30,7 @@ class CallableScorer:
     --------
     >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
     >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
-    array([[-2, -1,  0, -1, -2]])
+    array([[-2., -1.,  0., -1., -2.]])
     """
 
     function: ScoreFunction
@@ -42,7 +43,7 @@ class CallableScorer:
         Raises
         ------
         ScoreError
-            if it returns another number of scores
+            if it returns another number of scores, or what is no number
         """
         shape = (len(queries), candidates.shape[-1])
         anchors = np.broadcast_to(queries.anchors[:, None], shape).ravel()
@@ -52,11 +53,12 @@ class CallableScorer:
         parts = []
         for start in range(0, len(others), CALL):
             part = slice(start, start + CALL)
-            values = np.asarray(self.function(heads[part], relations[part], tails[part])).ravel()
+            returned = self.function(heads[part], relations[part], tails[part])
+            values = as_float64(returned, "the scoring function").ravel()
             if len(values) != len(others[part]):
                 raise ScoreError(f"the scoring function returned {len(values)} scores for {len(others[part])} triples.")
             parts.append(values)
-        return np.concatenate(parts).reshape(shape)
+        return np.concatenate([np.empty(0), *parts]).reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +70,8 @@ class ScoreTable:
     triples
         the triples that the rows belong to
     head, tail
-        float[triple, entity]; row ``i`` holds the score of every entity in the place of triple ``i``'s head or tail;
-        one of them may be missing if that side is not evaluated
+        float[triple, entity], arrays or tensors; row ``i`` holds the score of every entity in the place of triple
+        ``i``'s head or tail; one of them may be missing if that side is not evaluated
 
     Examples
     --------
@@ -83,12 +85,20 @@ class ScoreTable:
     tail: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "triples", Triples.of(self.triples))
         if self.head is None and self.tail is None:
             raise InputError("a score table needs the scores of heads or tails.")
-        for side, table in (("head", self.head), ("tail", self.tail)):
-            if table is not None and (table.ndim != 2 or len(table) != len(self.triples)):
+        for side in SIDES:
+            if (given := getattr(self, side)) is None:
+                continue
+            table = as_array(given, f"the score table's {side}")
+            if table.ndim != 2 or len(table) != len(self.triples):
                 expected = f"one row for each of the {len(self.triples)} triples"
                 raise InputError(f"score table: {side} has shape {table.shape}; expected {expected}.")
+            object.__setattr__(self, side, table)
+        if self.head is not None and self.tail is not None and self.head.shape != self.tail.shape:
+            widths = f"{self.head.shape[1]} and {self.tail.shape[1]}"
+            raise InputError(f"score table: head and tail have {widths} columns; expected one for each entity in both.")
 
     @property
     def num_entities(self) -> int:
@@ -115,7 +125,7 @@ class ScoreTable:
                 f"the score table has no scores of {queries.side}s. Evaluate sides=('{_other(queries)}',)."
             )
         rows = self._rows(queries)
-        return np.asarray(table[rows[:, None], candidates])
+        return as_float64(table[rows[:, None], candidates], "the score table")
 
     def _rows(self, queries: Queries) -> IntArray:
         """Find a row that asks each query; rows that ask the same query hold the same scores."""

@@ -14,7 +14,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.scorers.adapters import CallableScorer
+from kgeval.scorers.adapters import CallableScorer, ScoreTable
 from kgeval.scorers.base import Labelled, Scorer, VectorScorer
 from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.similarity import Similarity
@@ -106,7 +106,9 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
     scorer = _as_scorer(model, dataset)
     labels = (scorer.entities, scorer.relations) if isinstance(scorer, Labelled) else (None, None)
     entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
-    relations = _match(dataset, dataset.relations, labels[1], scorer.num_relations)
+    # A score table is asked in the dataset's ids from the start, and speaks only of the relations that it was asked.
+    num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
+    relations = _match(dataset, dataset.relations, labels[1], num_relations)
     notes = (*entities.notes, *relations.notes)
     if isinstance(scorer, VectorScorer):
         return AlignedVectors(scorer, entities.rows, relations.rows, notes)

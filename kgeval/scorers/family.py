@@ -60,6 +60,15 @@ class Family(VectorScorer):
         """Return the stored vectors of entities; float[id, dim]."""
         return self.entity[ids]
 
+    def refuse_heads(self) -> None:
+        """Refuse parameters that answer head queries by another formula than tail queries; most families have none.
+
+        Raises
+        ------
+        CheckpointError
+            with the parameters that make heads and tails disagree
+        """
+
     @classmethod
     def build(cls: type[Self], arrays: Mapping[str, FloatArray], options: Mapping[str, Any]) -> Self:
         """Make the model from named arrays and options.

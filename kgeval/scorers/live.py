@@ -11,6 +11,7 @@ import numpy as np
 
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.graph.queries import Queries
+from kgeval.scorers.finished import as_float64
 
 CELLS = 2**18
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them"""
@@ -47,9 +48,8 @@ class PyKEENScorer:
         step = max(1, CELLS // max(self.num_entities, 1))
         with torch.inference_mode(), _evaluating(self.model):
             parts = [predict(torch.from_numpy(batch[i : i + step])).cpu() for i in range(0, len(batch), step)]
-        rows = torch.cat(parts).detach().numpy()
-        picked = rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
-        return np.asarray(picked)
+        rows = as_float64(torch.cat(parts), "the model")
+        return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
 
 
 def is_pykeen_model(candidate: object) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import InputError
@@ -18,17 +17,17 @@ from kgeval.scoring.labelled import Labelled, labelled, notes_on_negatives
 from kgeval.scoring.negatives import MadeNegatives, NegativeFiles, Negatives
 from kgeval.scoring.table import LabelTable
 from kgeval.scoring.triples import score_triples
+from kgeval.settings import Settings
 
 SPLITS = ("valid", "test")
 """what is learned from, and what is judged"""
 
 
-class Classification(BaseModel):
+class Classification(Settings):
     """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     kind: Literal["classification"] = "classification"
+    """triples are called true or false"""
     negatives: Negatives = MadeNegatives()
     """which triples are false"""
     side: Side = "tail"
@@ -38,31 +37,28 @@ class Classification(BaseModel):
     calibration: Calibration = "platt"
     """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
 
-    def check(self, dataset: Dataset) -> None:
-        """Refuse a dataset whose triples cannot be classified.
+    def parts(self, dataset: Dataset) -> dict[str, Labelled]:
+        """Put the triples of validation and of test together with their negatives.
 
         Raises
         ------
         InputError
-            if it is weighted, or has no validation or test triples
+            if a split has no triples or no negatives, or if the dataset is weighted
         """
-        for split in SPLITS:
-            dataset.split(split)
         if dataset.confidences:
             raise InputError(
                 f"dataset {dataset.name} has confidences, which are no truth values. Set kind: confidences to predict "
                 "them."
             )
-
-    def __call__(self, model: Any, dataset: Dataset) -> LabelTable:
-        """Score the true and false triples of validation and test; see :func:`classify`."""
-        self.check(dataset)
-        scorer = align(model, dataset)
         parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
         for split, part in parts.items():
             if part.given.all():
                 raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
-        return scored_table(self, scorer, dataset, parts, CLASSIFICATION_FLOORS)
+        return parts
+
+    def __call__(self, model: Any, dataset: Dataset) -> LabelTable:
+        """Score the true and false triples of validation and test; see :func:`classify`."""
+        return scored_table(self, align(model, dataset), dataset, self.parts(dataset), CLASSIFICATION_FLOORS)
 
 
 def classify(

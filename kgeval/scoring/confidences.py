@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.dataset import Dataset
@@ -20,14 +20,15 @@ from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.ranks import Ranks
 from kgeval.ranking.engine import Progress
-from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.scoring.classification import SPLITS, scored_table
 from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
-from kgeval.scoring.labelled import labelled
+from kgeval.scoring.labelled import Labelled, labelled
 from kgeval.scoring.negatives import NegativeFiles
 from kgeval.scoring.table import LabelTable
+from kgeval.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,19 +76,18 @@ class ConfidenceTables:
         return LabelledTriples(Triples(ids), test.column("label")).largest()
 
 
-class Confidences(BaseModel):
+class Confidences(Settings):
     """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     kind: Literal["confidences"] = "confidences"
+    """the confidences of facts are predicted"""
     mapping: ConfidenceMapping = ConfidenceMapping()
     """how scores become confidences"""
     high: Annotated[float, Field(gt=0, le=1)] = 0.7
     """from which confidence on a fact belongs to the high-confidence subset, whose metrics are given too"""
     negatives: NegativeFiles | None = None
     """false triples, of confidence 0: the errors are given with them too"""
-    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("head", "tail")
+    sides: Sides = ("head", "tail")
     """the sides that are ranked; nDCG reads the tails alone"""
     side: Side = "tail"
     """which answer a fact is scored as; it matters to models with inverse relations only"""
@@ -96,17 +96,16 @@ class Confidences(BaseModel):
     rank_floors: bool = True
     """whether the floor ranks too, which scores every entity for every query"""
 
-    def check(self, dataset: Dataset) -> None:
-        """Refuse a dataset that is not weighted, or has no validation or test facts.
+    def parts(self, dataset: Dataset) -> dict[str, Labelled]:
+        """Put the facts of validation and of test together with their negatives.
 
         Raises
         ------
         InputError
-            then
+            if the dataset is not weighted, or a split has no facts
         """
         confidences_of_train(dataset)
-        for split in SPLITS:
-            dataset.split(split)
+        return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
 
     def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> ConfidenceTables:
         """Score the facts of validation and test, and rank those of test among all entities.
@@ -118,9 +117,8 @@ class Confidences(BaseModel):
         ScoreError
             if a score is not finite, with the triple
         """
-        self.check(dataset)
+        parts = self.parts(dataset)
         scorer = align(model, dataset)
-        parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
         labels = scored_table(self, scorer, dataset, parts, CONFIDENCE_FLOORS)
         notes = (*labels.notes, *note_on_leakage(dataset))
         labels = LabelTable(labels.data, notes)

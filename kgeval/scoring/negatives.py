@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from kgeval.corruption import AllEntities, Uniform
 from kgeval.corruption.negatives import negatives
 from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.labelled import read_negatives, read_triple_ids
-from kgeval.graph.triples import Side, Triples
+from kgeval.graph.triples import Triples
+from kgeval.ranking.evaluation import Sides
+from kgeval.settings import Settings
 
 
-class NegativeFiles(BaseModel):
+class NegativeFiles(Settings):
     """Triples that somebody found to be false: a file for each split that has some.
 
     Each is a TSV, CSV or Parquet file of head, relation and tail. With a fourth column, a confidence, it may hold true
@@ -26,9 +28,8 @@ class NegativeFiles(BaseModel):
     NegativeFiles(kind='files', valid='valid_negatives.txt', test='test_negatives.txt')
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     kind: Literal["files"] = "files"
+    """negatives from files"""
     valid: str | None = None
     """the negatives of the validation split"""
     test: str | None = None
@@ -45,19 +46,18 @@ class NegativeFiles(BaseModel):
         return Triples.of([]) if path is None else read_negatives(Path(path), dataset.entities, dataset.relations)
 
 
-class MadeNegatives(BaseModel):
+class MadeNegatives(Settings):
     """Triples that a corruption generator makes of those of the split, such as one in place of every tail.
 
     >>> MadeNegatives(corruption=Uniform(count=1, seed=7)).sides
     ('tail',)
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     kind: Literal["corruption"] = "corruption"
+    """negatives that are made"""
     corruption: Annotated[AllEntities | Uniform, Field(discriminator="kind")] = Uniform(count=1, seed=0)
     """what the head or tail is replaced by; triples with the same query share their negatives"""
-    sides: Annotated[tuple[Side, ...], Field(strict=False, min_length=1)] = ("tail",)
+    sides: Sides = ("tail",)
     """which side is replaced"""
 
     @property

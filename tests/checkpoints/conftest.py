@@ -22,12 +22,16 @@ OPTIONS = {"ComplEx": {}, "DistMult": {}, "RotatE": {"norm": 1}, "TransE": {"nor
 
 
 def arrays_of(model, *, relations=3, dtype=np.float32):
-    """Random arrays of a family's shapes."""
+    """Random arrays of a family's shapes; RotatE's relations are rotations."""
     rng = np.random.default_rng(0)
     shapes = {"entity": (len(ENTITIES), 4), "relation": (relations, 4)}
     if model == "TuckER":
         shapes = {**shapes, "relation": (relations, 3), "core": (4, 3, 4), "head_scale": (4,), "product_shift": (4,)}
-    return {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+    arrays = {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+    if model == "RotatE":
+        phases = arrays["relation"][:, :2]
+        arrays["relation"] = np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+    return arrays
 
 
 def write_arrays(path, arrays, **metadata):

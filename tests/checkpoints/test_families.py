@@ -26,12 +26,11 @@ CASES = {
 
 
 def case(name, *, relations=3):
-    """A model in float64, with relations of modulus 1 where the formula asks for them."""
+    """A model in float64."""
     model, options = CASES[name]
     arrays = arrays_of(model, relations=relations, dtype=np.float64)
-    if model == "RotatE":
-        phases = arrays["relation"][:, :2]
-        arrays["relation"] = phases if "phases" in name else np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+    if "phases" in name:
+        arrays["relation"] = np.arctan2(arrays["relation"][:, 2:], arrays["relation"][:, :2])
     return family(model).build(arrays, options)
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from kgeval import Vocabulary, evaluate, load_checkpoint
-from kgeval.checkpoints.readers.pykeen import MODEL_FILE
+from kgeval.checkpoints.readers.pykeen import MODEL_FILE, NoFormula
 from kgeval.errors import CheckpointError, InputError
 from kgeval.graph.readers.pykeen import from_factories
 from kgeval.scorers.reciprocal import Reciprocal
@@ -158,3 +158,16 @@ def test_a_folder_without_its_model_is_no_checkpoint(one, tmp_path):
     (folder / MODEL_FILE).unlink()
     with pytest.raises(CheckpointError, match="in no known checkpoint format"):
         load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "reason"),
+    [
+        ({"scoring_fct_norm": 3}, r"its distance is the norm of p = 3; kgeval has 1 and 2"),
+        ({"predict_with_sigmoid": True}, r"it ranks on sigmoids of its scores"),
+    ],
+)
+def test_scores_that_kgeval_cannot_compute_are_left_to_the_live_model(factories, tmp_path, kwargs, reason):
+    train("TransE", factories, tmp_path, {"embedding_dim": 3, **kwargs})
+    with pytest.raises(NoFormula, match=reason + r".*Evaluate the live model instead"):
+        load_checkpoint(tmp_path)

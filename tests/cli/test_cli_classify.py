@@ -105,7 +105,7 @@ def test_a_weighted_dataset_has_its_confidences_predicted(place, data, done):
         (["--valid-negatives", "valid_negative.txt"], "Nearby: 'valid_negatives.txt'"),
         (["--valid-negatives", "valid_negatives.txt"], "no test negatives"),
         ([*NEGATIVES, "--count", "3"], "give either files of negatives or --count"),
-        (["--count", "0"], "greater than or equal to 1"),
+        (["--count", "0"], "expected at least 1, found 0"),
         (["--mapping", "raw"], "--mapping: this dataset has no confidences"),
         (["--unseen", "worst"], "unknown value 'worst'"),
     ],

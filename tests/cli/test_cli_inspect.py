@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
@@ -55,7 +56,7 @@ def test_people_get_a_table(done, arguments, shown):
         (["nation"], "Did you mean 'nations'"),
         (["config.yaml"], "'config.yaml' is a file"),
         (["graph/test.txt"], "'graph/test.txt' is a file"),
-        (["run/ranks.parquet"], "is a file"),
+        (["run/config.yaml"], "is a file"),
         (["."], "in no known layout"),
         (["model"], "give the option model"),
         (["model", "--option", "model"], "--option 'model': expected KEY=VALUE"),
@@ -110,3 +111,31 @@ def test_a_folder_that_only_looks_like_a_run_is_none(refused, place):
     (place / "run/ranks.parquet").mkdir(parents=True)
     (place / "run/manifest.json").write_text("{}")
     assert "in no known layout" in refused("inspect", "run")
+
+
+def test_the_ranks_of_a_run_are_described(data, done):
+    expected = {"split": "test", "triples": 6, "sides": ["head", "tail"], "ranks": 12, "notes": []}
+    assert data("inspect", "run/ranks.parquet") == {"table": "run/ranks.parquet", **expected}
+    assert "head" in done("inspect", "run/ranks.parquet")
+
+
+def test_a_parquet_file_without_ranks_is_refused(refused, place):
+    (place / "triples.parquet").write_bytes((place / "config.yaml").read_bytes())
+    assert "not a readable rank table" in refused("inspect", "triples.parquet")
+
+
+def test_a_run_that_was_interrupted_is_said_to_be_incomplete(data, done, place):
+    (place / "run/manifest.json").unlink()
+    described = data("inspect", "run")
+    assert (described["complete"], described["triples"], described["split"]) == (False, 6, "test")
+    assert "manifest.json" in described["missing"]
+    assert "interrupted" in done("inspect", "run")
+
+
+def test_a_run_that_was_finished_is_complete(data):
+    assert data("inspect", "run")["complete"] is True
+
+
+def test_a_path_that_is_no_text_is_refused(refused, place):
+    shutil.copytree(place / "graph", place / os.fsdecode(b"graph-\xff"))
+    assert "is not UTF-8 text" in refused("inspect", os.fsdecode(b"graph-\xff"))

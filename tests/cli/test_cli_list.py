@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,25 @@ def test_the_schema_allows_the_short_forms(done, path):
     assert any(choice.get("type") == "string" for part in parts for choice in choices(part))
 
 
+def test_every_key_of_the_schema_is_described(done):
+    described = schema(done)
+    blocks = {"": described, **described["$defs"]}
+    blocks |= {f"{name} or text": part for name, block in blocks.items() for part in block.get("anyOf", ())}
+    keys = {(name, key): part for name, block in blocks.items() for key, part in block.get("properties", {}).items()}
+    assert len(keys) > 40
+    assert [key for key, part in keys.items() if not part.get("description")] == []
+
+
+def test_the_schema_is_json_when_asked_for_too(done):
+    assert done("schema", "--json") == done("schema")
+
+
+@pytest.mark.parametrize("value", [{"sides": "tail", "filter": "train"}, {"sides": ["tail"], "filter": ["train"]}])
+def test_the_schema_allows_one_side_and_one_split(done, value):
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate({"dataset": "umls", "model": "m", "evaluation": value, "metrics": "mrr"}, schema(done))
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_the_schema_accepts_the_configurations_of_the_project(done, path):
     jsonschema = pytest.importorskip("jsonschema")
@@ -133,3 +153,17 @@ def test_a_fresh_process_says_one_line_and_gives_2(place):
     command = [sys.executable, "-m", "kgeval", "metrics", "nothing"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (2, "", "Error: no such file 'nothing'.\n")
+
+
+@pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"], ids=["open", "stdout", "stderr", "both"])
+def test_closed_streams_are_no_failure(place, closed):
+    command = f"{shlex.quote(sys.executable)} -m kgeval metrics run {closed}"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_pipe_that_nobody_reads_on_is_no_traceback(place):
+    command = f"{shlex.quote(sys.executable)} -m kgeval list metrics | head -1"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert result.stdout.split()[0] == "name"
+    assert "Traceback" not in result.stderr

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, summarize
-from tests.cli.conftest import RELATIONS
+from tests.cli.conftest import RELATIONS, invoke
 
 
 @pytest.fixture
@@ -226,3 +226,20 @@ def test_a_table_without_rows_has_no_metrics(data, done, place):
     pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 0), "empty.parquet")
     assert data("metrics", "empty.parquet", "-m", "mrr")["metrics"]["both"] == {"mrr": None}
     assert "undefined" in done("metrics", "empty.parquet", "-m", "mrr")
+
+
+@pytest.mark.parametrize("metric", ["amri", "amr", "mr", "hits@3"])
+def test_what_is_undefined_is_said_with_its_reason(place, metric):
+    pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 0), "empty.parquet")
+    result = invoke("metrics", "empty.parquet", "-m", metric)
+    assert result.exit_code == 0
+    assert f"Note: both.{metric}: undefined, because there are no ranks." in result.stderr
+
+
+def test_counts_are_whole_numbers(done, data, place):
+    """Also a count of one, which no other number of a table is printed like."""
+    pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 1), "one.parquet")
+    assert done("metrics", "one.parquet", "-m", "count").split()[-2:] == ["1", "1"]
+    assert done("metrics", "one.parquet", "-m", "count", "--by", "relation").split()[-2:] == ["1", "1"]
+    assert '"count": 1\n' in done("metrics", "one.parquet", "-m", "count", "--json")
+    assert isinstance(data("metrics", "run")["metrics"]["both"]["count"], int)

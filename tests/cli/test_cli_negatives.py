@@ -111,15 +111,18 @@ def test_a_refusal_leaves_the_file_alone(refused, place):
         (["graph/", "--kind", "uniform", "--out", "n.tsv"], "count: missing"),
         (
             ["graph/", "--kind", "uniform", "--count", "0", "--out", "n.tsv"],
-            "count: expected greater than or equal to 1",
+            "count: expected at least 1",
         ),
         (
             ["graph/", "--kind", "uniform", "--count", "-3", "--out", "n.tsv"],
-            "count: expected greater than or equal to 1",
+            "count: expected at least 1",
         ),
         (["graph/", "--kind", "uniform", "--count", "x", "--out", "n.tsv"], "Invalid value for '--count'"),
         (["graph/", "--kind", "uniform", "--count", "1.5", "--out", "n.tsv"], "Invalid value for '--count'"),
-        (["graph/", "--kind", "uniform", "--count", "3", "--seed", "-1", "--out", "n.tsv"], "seed: expected greater"),
+        (
+            ["graph/", "--kind", "uniform", "--count", "3", "--seed", "-1", "--out", "n.tsv"],
+            "seed: expected at least 0",
+        ),
         (
             ["graph/", "--kind", "uniform", "--count", "3", "--seed", f"{2**63}", "--out", "n.tsv"],
             "seed: expected less",
@@ -151,6 +154,18 @@ def test_bad_input_is_one_clear_message(refused, place, arguments, message):
     before = sorted(place.rglob("*"))
     assert message in refused("negatives", *arguments)
     assert sorted(place.rglob("*")) == before
+
+
+def test_labels_that_hold_tabs_are_written_to_parquet_alone(refused, done, place):
+    for split in ("train", "test"):
+        (place / "graph" / f"{split}.txt").unlink()
+        (place / "graph" / f"{split}.csv").write_text('ant,eats,"b\tee"\nbee,eats,cat\n')
+    told = refused("negatives", "graph/", "--kind", "all", "--out", "n.tsv")
+    assert "the label 'b\\tee' holds a tab or a line end" in told
+    assert ".parquet" in told
+    assert not (place / "n.tsv").exists()
+    done("negatives", "graph/", "--kind", "all", "--out", "n.parquet")
+    assert any("b\tee" in row for row in rows(place / "n.parquet"))
 
 
 def test_options_of_another_kind_are_named_with_those_of_this_one(refused):
@@ -202,3 +217,22 @@ def test_files_of_negatives_that_do_not_fit_are_refused(refused, place, content,
     told = refused("negatives", "graph/", "--kind", "file", "--path", "given.tsv", "--out", "n.tsv")
     assert message in told
     assert "given.tsv" in told
+
+
+@pytest.mark.parametrize("splits", [["train"], ["valid"], ["train", "valid"]], ids="+".join)
+def test_only_the_filtered_splits_are_no_negatives(done, place, splits):
+    """The evaluated triples never are; of the others, those that no --filter names may be drawn."""
+    (place / "graph/test.txt").write_text("gnu\teats\tdog\n")
+    others = {"train": ("gnu", "eats", "eel", "tail"), "valid": ("gnu", "eats", "fox", "tail")}
+    for split, row in others.items():
+        with (place / f"graph/{split}.txt").open("a") as file:
+            file.write("\t".join(row[:3]) + "\n")
+    filters = [part for split in splits for part in ("--filter", split)]
+    done("negatives", "graph/", "--kind", "all", "--out", "n.tsv", *filters)
+    found = set(rows(place / "n.tsv"))
+    assert {split for split, row in others.items() if row in found} == others.keys() - set(splits)
+    assert not [row for row in found if row[:3] == ("gnu", "eats", "dog")]
+
+
+def test_a_filter_that_is_no_split_is_refused(refused):
+    assert "'tran' is not one of 'train', 'valid', 'test'" in refused(*UNIFORM, "n.tsv", "--filter", "tran")

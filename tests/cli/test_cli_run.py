@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -91,7 +92,9 @@ def test_two_configurations_of_one_name_need_two_folders(refused, place):
     assert not (place / "new").exists()
 
 
-@pytest.mark.parametrize("name", ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b", "a\nb"]
+)
 def test_a_model_is_no_path(refused, place, name):
     """The name of a model is the name of its folder: it must stay inside the run."""
     models = {name.replace("HERE", str(place)): MODEL, "other": MODEL}
@@ -143,9 +146,18 @@ def test_bad_input_is_one_clear_message(refused, arguments, message):
     assert message in refused("run", *arguments)
 
 
-@pytest.mark.parametrize("path", ["config.yaml", "config.yaml/run", "/dev/null", "x" * 300])
-def test_a_folder_that_cannot_be_made_fails(refused, path):
-    refused("run", "config.yaml", "--out", path, code=1)
+@pytest.mark.parametrize("path", ["config.yaml", "config.yaml/run", "/dev/null"])
+def test_a_file_is_no_folder_for_a_run(refused, path):
+    assert "is a file; a run needs a folder. Choose another name" in refused("run", "config.yaml", "--out", path)
+
+
+def test_a_folder_that_cannot_be_made_fails(refused):
+    refused("run", "config.yaml", "--out", "x" * 300, code=1)
+
+
+def test_a_folder_whose_name_is_no_text_is_refused(refused, place):
+    assert "not UTF-8 text" in refused("run", "config.yaml", "--out", os.fsdecode(b"new-\xff"))
+    assert not list(place.glob("new*"))
 
 
 def test_an_output_that_is_no_path_is_refused(refused, place):
@@ -153,3 +165,68 @@ def test_an_output_that_is_no_path_is_refused(refused, place):
         place / "zero.yaml", 'dataset: ./graph\nmodel: {path: model, options: {model: DistMult}}\noutput: "a\\0b"\n'
     )
     assert invoke("run", "zero.yaml").exit_code in {1, 2}
+
+
+# Several models that did not rank the same
+
+
+@pytest.fixture
+def smaller(place, several):
+    """Two models, the second of which does not know the entity ant."""
+    from kgeval import Vocabulary, save_checkpoint
+    from kgeval.scorers.families.distmult import DistMult
+    from tests.cli.conftest import ENTITIES, RELATIONS
+
+    model = DistMult(entity=np.ones((7, 2)), relation=np.ones((3, 2)))
+    labels = {"entities": Vocabulary(ENTITIES[1:]), "relations": Vocabulary(RELATIONS, "relation")}
+    save_checkpoint(model, "saved.safetensors", **labels)
+    (place / "graph/test.txt").write_text("ant\teats\tbee\nbee\teats\tcat\ncat\tlikes\tdog\n")
+    return several
+
+
+def test_models_that_ranked_different_triples_are_not_compared_silently(place, smaller):
+    result = invoke("run", smaller, "--out", "new", "--set", "evaluation.unseen=drop")
+    assert result.exit_code == 0
+    header, _, *rows = result.stdout.splitlines()
+    assert header.split()[:2] == ["model", "triples"]
+    assert [row.split()[:2] for row in rows] == [["one", "3"], ["two", "2"]]
+    assert "these models ranked different triples (one 3, two 2): their metrics do not compare" in result.stderr
+    assert "Note: two: 1 test triples have an entity" in result.stderr
+    manifests = [json.loads((place / "new" / name / "manifest.json").read_text()) for name in ("one", "two")]
+    assert [manifest["ranked"]["triples"] for manifest in manifests] == [3, 2]
+
+
+def test_models_that_ranked_the_same_triples_need_no_note(place, smaller):
+    result = invoke("run", smaller, "--out", "new", "--set", "evaluation.unseen=worst")
+    assert result.exit_code == 0
+    assert "do not compare" not in result.stderr
+    assert "triples" not in result.stdout
+
+
+def test_models_that_judged_different_triples_are_shown_beside_their_own_floors(place, smaller):
+    task = "{kind: classification, unseen: drop, negatives: {kind: corruption}}"
+    result = invoke("run", smaller, "--out", "new", "--set", f"task={task}", "--set", "metrics=[accuracy]")
+    assert result.exit_code == 0, result.stderr
+    shown = [line.split("  ")[0] for line in result.stdout.splitlines() if line.split()[-1] != "accuracy"]
+    assert [name for name in shown if name.strip(" ─")] == [
+        *("one", "relation majority", "tail frequency"),
+        *("two", "relation majority", "tail frequency"),
+    ]
+    assert "these models judged different triples (one " in result.stderr
+    assert "unseen: worst" not in result.stderr
+
+
+def test_a_metric_of_one_side_has_its_column(done, several):
+    header = done("run", several, "--out", "new", "--set", "metrics=[mrr, head.hits@1]").splitlines()[0]
+    assert header.split() == ["model", "mrr", "head.hits@1"]
+
+
+# Splits and components that are not there
+
+
+def test_a_split_that_is_not_there_is_told_with_its_line(refused, place):
+    (place / "graph/valid.txt").unlink()
+    write_config(place / "valid.yaml", "dataset: ./graph\nmodel: {path: model}\nevaluation:\n  split: valid\n")
+    told = refused("run", "valid.yaml", "--out", "new")
+    assert "valid.yaml: 1 problem" in told
+    assert "evaluation.split: dataset graph: it has no valid triples (config line 4)" in told

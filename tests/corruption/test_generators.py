@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import chisquare
 
-from kgeval import AllEntities, CallableScorer, FromFile, Uniform, evaluate
+from kgeval import AllEntities, CallableScorer, Dataset, FromFile, Uniform, Vocabulary, evaluate
 from kgeval.corruption.negatives import negatives, write_negatives
 from kgeval.errors import DatasetError, InputError, RunError
 from kgeval.graph.known import known_answers
@@ -83,6 +86,14 @@ def test_a_short_list_is_reported_and_not_padded():
     assert table.column("candidates").tolist() == full.column("candidates").tolist()
 
 
+@pytest.mark.parametrize("side", [["head"], 1, None, "Tail"], ids=repr)
+def test_sides_in_parquet_are_head_or_tail(tmp_path, side):
+    columns = {"head": ["e0000"], "relation": ["r00"], "tail": ["e0001"], "side": [side]}
+    pq.write_table(pa.table(columns), tmp_path / "negatives.parquet")
+    with pytest.raises(DatasetError, match="row 1: side"):
+        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(tmp_path / "negatives.parquet")))
+
+
 @pytest.mark.parametrize("ending", [".tsv", ".parquet"])
 @pytest.mark.parametrize("generator", [Uniform(count=4), Uniform(count=7, seed=9, allow_known=True)], ids=str)
 def test_written_negatives_read_back_to_the_same_ranks(tmp_path, generator, ending):
@@ -105,7 +116,7 @@ def test_all_negatives_read_back_to_the_same_filtered_ranks(tmp_path):
 
 def test_every_triple_and_side_gets_its_negatives(tmp_path):
     path = tmp_path / "negatives.parquet"
-    written = write_negatives(path, negatives(DATA, Uniform(count=4)))
+    written = write_negatives(str(path), negatives(DATA, Uniform(count=4)))
     frame = pq.read_table(path).to_pandas()
     assert written == len(frame) == len(DATA.test) * 2 * 4
     known = {DATA.triple(*row) for split in EVERYTHING for row in split.ids}
@@ -127,9 +138,21 @@ def test_a_file_without_sides_serves_both(tmp_path):
     assert any("have no negatives in" in note for note in table.notes)
 
 
+def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):
+    path = tmp_path / "weighted.tsv"
+    h, r, t = DATA.test.ids[0]
+    others = [e for e in range(30) if e not in (h, t)][:3]
+    rows = zip(others, ("0", "0.0", "0.7"), strict=True)
+    path.write_text("".join(f"e{h:04}\tr{r:02}\te{other:04}\t{confidence}\n" for other, confidence in rows))
+    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)), sides=("tail",))
+    assert table.where(table.column("triple") == 0).column("raw_candidates").tolist() == [3]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("e0000\tr00\te0001\t0.5\n", "none of its 1 rows has confidence 0"),
+        ("e0000\tr00\te0001\t2014\n", "row 1: the confidence '2014' is no number from 0 to 1. Scale the column"),
         ("e0000\tr00\tnobody\n", "row 1: unknown entity 'nobody' in the column tail"),
         ("head\trelation\ttail\tside\ne0000\tr00\te0001\ttale\n", r"row 1: side 'tale'. Did you mean 'tail'\?"),
         ("e0000\tr00\n", "line 1: 2 columns"),
@@ -171,3 +194,41 @@ def test_a_failed_write_leaves_nothing(tmp_path):
 def test_an_unknown_ending_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"written as .tsv, .txt, .parquet"):
         write_negatives(tmp_path / "negatives.xlsx", negatives(DATA, Uniform(count=1)))
+
+
+def odd_dataset(*labels):
+    """A graph in which each of the labels is an entity that is drawn."""
+    entities = Vocabulary([*labels, *(f"e{index}" for index in range(4))])
+    test = Triples.of([(len(labels), 0, len(labels) + 1)])
+    return Dataset.build("odd", {"test": test}, entities=entities, relations=Vocabulary(["likes"], "relation"))
+
+
+@pytest.mark.parametrize("label", ["two\tcells", "two\nlines", "two\rlines", "\t", "trailing\n"], ids=repr)
+def test_labels_that_no_line_survives_are_refused_before_anything_is_written(tmp_path, label):
+    tables = negatives(odd_dataset(label), AllEntities())
+    with pytest.raises(InputError) as caught:
+        write_negatives(tmp_path / "negatives.tsv", tables)
+    assert f"the label {label!r} holds a tab or a line end" in str(caught.value)
+    assert ".parquet" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), min_size=1, max_size=4, unique=True),
+    st.sampled_from([".tsv", ".parquet"]),
+)
+def test_labels_survive_the_file_or_are_refused(tmp_path, labels, ending):
+    labels = [label for label in labels if label not in {"e0", "e1", "e2", "e3"}]
+    path = tmp_path / f"negatives{ending}"
+    data = odd_dataset(*labels)
+    scorer = CallableScorer(lambda h, r, t: (h * 5 + t * 3) % 4, len(data.entities), 1)
+    try:
+        write_negatives(path, negatives(data, AllEntities()))
+    except InputError:
+        assert ending == ".tsv"
+        assert any(set("\t\r\n") & set(label) for label in labels)
+        return
+    columns = ["greater", "tied", "candidates"]
+    full, read = (evaluate(scorer, data, corruption=kind) for kind in (AllEntities(), FromFile(path=str(path))))
+    assert full.to_pandas()[columns].equals(read.to_pandas()[columns])

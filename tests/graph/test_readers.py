@@ -187,24 +187,3 @@ def test_a_folder_of_something_else_says_what_it_holds(tmp_path):
     (tmp_path / "notes.md").write_text("hello")
     with pytest.raises(DatasetError, match=r"no known layout. It holds notes.md. Known layouts: labels: .*openke: "):
         load_dataset(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("train2id.txt", "3\n0 1 0\n", "announces 3 rows, 1 follow"),
-        ("train2id.txt", "x\n0 1 0\n", "line 1: expected the number of rows"),
-        ("train2id.txt", "1\n0 9 0\n", "names entity id 9, but there are 3"),
-        ("train2id.txt", "1\n0 1 7\n", "names relation id 7, but there are 2"),
-        ("entity2id.txt", "3\na\t0\nb\t0\nc\t1\n", "not 0 to 2, each once"),
-        ("entity2id.txt", "3\na\t0\na\t1\nc\t2\n", "two ids carry the entity label 'a'"),
-        ("entity2id.txt", "3\na\tx\nb\t1\nc\t2\n", "not a whole number"),
-    ],
-)
-def test_a_broken_openke_file_is_named(tmp_path, name, content, message):
-    from kgeval.errors import InputError
-
-    write_openke(tmp_path, {"train": [(0, 0, 2)], "test": [(0, 1, 1)]})
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=message):
-        load_dataset(tmp_path)

@@ -42,6 +42,7 @@ def test_groups_are_the_summaries_of_their_rows():
     for index, group in enumerate(summary.groups):
         alone = summarize(TABLE.where(TABLE.column("relation") == index), ["mrr", "hits@3"])
         assert alone.groups[0].values == group.values
+    assert summarize(TABLE, ["mrr", "hits@3"], by="relation") == summary
     frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_pandas()
     assert len(frame) == 8
     with pytest.raises(MetricError, match="grouped by relation"):

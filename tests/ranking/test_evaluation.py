@@ -217,3 +217,9 @@ def test_an_unwritable_place_is_one_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot write"):
         evaluate(by_hash, DATA).to_parquet(tmp_path / "file" / "ranks.parquet")
+
+
+def test_a_folder_that_is_called_like_a_column_is_no_column(tmp_path):
+    table = evaluate(by_hash, DATA)
+    table.to_parquet(tmp_path / "side=head" / "ranks.parquet")
+    assert RankTable.from_parquet(tmp_path / "side=head" / "ranks.parquet").data.equals(table.data)

@@ -84,6 +84,8 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
         {"batch_size": 7},
         {"threads": 1},
         {"threads": 2, "batch_size": 33},
+        {"memory_limit": 1},
+        {"memory_limit": "100kB"},
         {},
         {"kernel": "float32"},
         {"kernel": "bfloat16"},
@@ -92,11 +94,12 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
         assert evaluate(scorer, dataset, corruption=corruption, **settings).to_pandas().equals(whole)
 
 
-@pytest.mark.parametrize("name", ["reference", "compiled"])
-def test_chunks_of_candidates_add_up(name, monkeypatch):
-    dataset, scorer = random_dataset(7, entities=300, triples=900), Vectors("l1", entities=300)
-    whole = evaluate(scorer, dataset, kernel=name).to_pandas()
-    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("name", ["reference", "compiled", "float32", "bfloat16"])
+def test_chunks_of_candidates_add_up(name, similarity, monkeypatch):
+    dataset, scorer = random_dataset(7, entities=300, triples=900), Vectors(similarity, entities=300)
+    whole = evaluate(scorer, dataset, kernel="reference").to_pandas()
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 70)
     assert evaluate(scorer, dataset, kernel=name).to_pandas().equals(whole)
 
 

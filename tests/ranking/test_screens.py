@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.base import Asked, Offered
-from kgeval.ranking.kernels.screens import screen
+from kgeval.ranking.kernels.screened import ScreenedKernel
 from kgeval.scorers.similarity import canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
@@ -66,7 +66,7 @@ def test_counts_are_the_references_on_drawn_vectors(similarity, precision, entit
 @pytest.mark.parametrize("bias", [5.0, -5.0, 1e20, -1e20, 1e300, -1e300, np.inf, -np.inf])
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bias, monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)  # chunks of 64 candidates
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 64)
     rng = np.random.default_rng(4)
     scorer = Vectors(similarity, entities=120, dim=4)
     scorer.entity, scorer.bias = rng.normal(size=(120, 4)), np.where(np.arange(120) < 64, 0.0, bias)
@@ -85,7 +85,7 @@ def test_no_statistic_leaves_its_limits(dim, similarity, precision):
     entities = rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))
     asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, np.zeros(90))
     scores = canonical(similarity, queries[:, None], entities) + asked.offsets[:, None]
-    made = screen(asked, offered, scores, precision)
+    made = ScreenedKernel(precision, block=40).screen(asked, offered, scores.ravel())
     statistics = np.array(made.statistics(slice(0, 40)))
     for column, candidate in enumerate(made.order):
         limits = made.limits(scores[:, candidate], np.arange(40))
@@ -106,7 +106,7 @@ def test_few_comparisons_stay_uncertain(precision):
 
 
 def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.plan.MEMORY", 1)
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 8)
     scorer = Vectors("dot", entities=120, dim=8)
     scorer.entity, scorer.bias = np.ones((120, 8)), np.zeros(120)
     table = evaluate(scorer, DATA, kernel="bfloat16", batch_size=20)

@@ -34,7 +34,7 @@ EXPECTED = [
     "evaluation.filter.1: unknown value 'vlid' (config line 7). Did you mean 'valid'?",
     "evaluation.corruption: unknown kind 'unifrom' (config line 8). Did you mean 'uniform'?",
     "evaluation.unseen: unknown value 'frop' (config line 9). Did you mean 'drop'?",
-    "evaluation.batch_size: expected a valid integer, found 'many' (config line 10).",
+    "evaluation.batch_size: expected a whole number, found 'many' (config line 10).",
     "evaluation.thread: unknown key 'thread' (config line 11). Did you mean 'threads'?",
     "ties: unknown value 'realistc' (config line 13). Did you mean 'realistic'?",
     "outptu: unknown key 'outptu' (config line 14). Did you mean 'output'?",
@@ -56,10 +56,11 @@ def test_every_problem_is_told_at_once(config):
 
 
 def test_every_metric_that_is_wrong_is_told(config):
-    (told,) = (line for line in problems(config(WRONG)) if line.startswith("metrics"))
-    assert "(config line 12)" in told
-    assert "hits needs a cut-off, a whole number from 1, found '0'" in told
-    assert "unknown metric 'mmr'" in told
+    content = "dataset: {path: graph}\nmodel: model.safetensors\nmetrics:\n- hits@0\n- mrr\n- mmr\n"
+    first, second = problems(config(content))
+    assert first.startswith("metrics.0: metric 'hits@0': hits needs a cut-off, a whole number from 1, found '0'")
+    assert "(config line 4)" in first
+    assert second.startswith("metrics.2: unknown metric 'mmr' (config line 6). Did you mean")
 
 
 @pytest.mark.parametrize(
@@ -73,11 +74,19 @@ def test_every_metric_that_is_wrong_is_told(config):
             "dataset: {path: graph, name: umls}\nmodel: model.safetensors",
             "dataset: give either path (a folder) or name",
         ),
+        (
+            "dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors",
+            "dataset: options are those of a PyKEEN dataset, by its name; a folder has none (config line 1).",
+        ),
+        (
+            "dataset: {name: umls, layout: labels}\nmodel: model.safetensors",
+            "dataset: a layout is that of a folder, by its path; a PyKEEN dataset has none (config line 1).",
+        ),
         ("dataset: {path: grph}\nmodel: model.safetensors", "dataset.path: no such folder 'grph' (config line 1)"),
         ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "dataset.path: no such folder"),
-        ("dataset: 5\nmodel: model.safetensors", "dataset: expected a valid dictionary"),
-        ("dataset: {path: graph}\nmodel: 5", "model"),
-        ("dataset: {path: graph}\nmodel: [model.safetensors]", "model"),
+        ("dataset: 5\nmodel: model.safetensors", "dataset: expected a block of keys"),
+        ("dataset: {path: graph}\nmodel: 5", "model: expected a block of keys, found 5 (config line 2)."),
+        ("dataset: {path: graph}\nmodel: [model.safetensors]", "model: expected a block of keys"),
         ("dataset: {path: graph}\nmodel: {}", "model.path: missing (config line 2)."),
         ("dataset: {path: graph}\nmodel: {kind: pykeen}", "model.model: missing (config line 2)."),
         (
@@ -86,10 +95,10 @@ def test_every_metric_that_is_wrong_is_told(config):
         ),
         (
             "dataset: {path: graph}\nmodel: {kind: pykeen, model: TransE, random_seed: -1}",
-            "model.random_seed: expected",
+            "model.random_seed: expected at least 0, found -1",
         ),
         ("dataset: {path: graph}\nmodel: {kind: pykeen, model: TransE, optimiser: x}", "Did you mean 'optimizer'"),
-        ("dataset: {path: graph}\nmodels: {}", "models: "),
+        ("dataset: {path: graph}\nmodels: {}", "models: expected at least 1 of them, found {}"),
         (
             "dataset: {path: graph}\nmodels: {a: {path: graph, pth: x}}",
             "models.a.pth: unknown key 'pth' (config line 2)",
@@ -98,13 +107,20 @@ def test_every_metric_that_is_wrong_is_told(config):
             "dataset: {path: graph}\nmodels: {a: missing}",
             "models.a.path: no such file or folder 'missing' (config line 2)",
         ),
-        ("dataset: {path: graph}\nmodels: {1: model.safetensors}", "models.1"),
-        ("dataset: {path: graph}\nmodels: [model.safetensors]", "models: expected a valid dictionary"),
-        ("dataset: {path: graph}\nmodel: model.safetensors\nmetrics: mrr", "metrics: expected a valid tuple"),
-        ("dataset: {path: graph}\nmodel: model.safetensors\nmetrics: [5]", "metrics.0: expected a valid string"),
-        ("dataset: {path: graph}\nmodel: model.safetensors\noutput: 5", "output: expected a valid string, found 5"),
-        ("dataset: {path: graph}\nmodel: model.safetensors\nevaluation: 5", "evaluation: expected a valid dictionary"),
-        ("dataset: {path: graph}\nmodel: model.safetensors\n5: x", "5"),
+        (
+            "dataset: {path: graph}\nmodels: {1: model.safetensors}",
+            "models.1: a key is text, found 1 (config line 2). Write it in quotes.",
+        ),
+        ("dataset: {path: graph}\nmodels: [model.safetensors]", "models: expected a block of keys"),
+        ("dataset: {path: graph}\nmodel: model.safetensors\nmetrics: 5", "metrics: expected a list, found 5"),
+        (
+            "dataset: {path: graph}\nmodel: model.safetensors\nmetrics: mmr",
+            "metrics.0: unknown metric 'mmr' (config line 3)",
+        ),
+        ("dataset: {path: graph}\nmodel: model.safetensors\nmetrics: [5]", "metrics.0: expected text, found 5"),
+        ("dataset: {path: graph}\nmodel: model.safetensors\noutput: 5", "output: expected text, found 5"),
+        ("dataset: {path: graph}\nmodel: model.safetensors\nevaluation: 5", "evaluation: expected a block of keys"),
+        ("dataset: {path: graph}\nmodel: model.safetensors\n5: x", "5: a key is text, found 5 (config line 3)."),
     ],
 )
 def test_each_problem_is_one_line(config, content, expected):
@@ -117,19 +133,22 @@ def test_each_problem_is_one_line(config, content, expected):
     ("block", "expected"),
     [
         ("{kind: uniform}", "evaluation.corruption.count: missing (config line 4)."),
-        ("{kind: uniform, count: 0}", "evaluation.corruption.count: expected greater than or equal to 1, found 0"),
-        ("{kind: uniform, count: 2.5}", "evaluation.corruption.count: expected a valid integer, found 2.5"),
-        ("{kind: uniform, count: true}", "evaluation.corruption.count: expected a valid integer, found True"),
-        ('{kind: uniform, count: "3"}', "evaluation.corruption.count: expected a valid integer, found '3'"),
+        ("{kind: uniform, count: 0}", "evaluation.corruption.count: expected at least 1, found 0"),
+        ("{kind: uniform, count: 2.5}", "evaluation.corruption.count: expected a whole number, found 2.5"),
+        ("{kind: uniform, count: true}", "evaluation.corruption.count: expected a whole number, found True"),
+        ('{kind: uniform, count: "3"}', "evaluation.corruption.count: expected a whole number, found '3'"),
         ("{kind: uniform, count: 3, sed: 1}", "unknown key 'sed' (config line 4). Did you mean 'seed'?"),
-        ("{kind: uniform, count: 3, seed: -1}", "evaluation.corruption.seed: expected greater than or equal to 0"),
+        ("{kind: uniform, count: 3, seed: -1}", "evaluation.corruption.seed: expected at least 0"),
         ("{kind: all, count: 3}", "evaluation.corruption.count: unknown key 'count' (config line 4)."),
         ("{kind: file}", "evaluation.corruption.path: missing (config line 4)."),
         ("{count: 3}", "evaluation.corruption: the key 'kind' is missing (config line 4). Choose one of 'all', 'file'"),
-        ("{kind: null}", "evaluation.corruption: "),
-        ("{kind: [all]}", "evaluation.corruption: "),
-        ("all", "evaluation.corruption: "),
-        ("[]", "evaluation.corruption: "),
+        ("{kind: null}", "evaluation.corruption: the key 'kind' is missing"),
+        ("{kind: [all]}", "evaluation.corruption: unknown kind ['all'] (config line 4)."),
+        (
+            "all",
+            "evaluation.corruption: expected a block with the key 'kind', found 'all' (config line 4). Choose one of",
+        ),
+        ("[]", "evaluation.corruption: expected a block with the key 'kind', found []"),
     ],
 )
 def test_corruptions_are_checked(config, block, expected):
@@ -242,3 +261,153 @@ def test_what_is_said_goes_before_the_protocol(config):
     keys = {"metrics": ["mr"], "ties": "expected", "evaluation": {"filter": []}}
     resolved = load_config(config(protocol="pykeen", **keys)).resolved()
     assert (resolved.metrics, resolved.ties, resolved.evaluation.filter) == (("mr",), "expected", ())
+
+
+# Names that only a reader, a layout or PyKEEN knows
+
+
+def test_unknown_keys_of_one_of_several_models_are_those_of_its_kind(config):
+    content = (
+        "dataset: {path: graph}\nmodels:\n  a: {path: model.safetensors, formt: native}\n"
+        "  b: {kind: pykeen, model: TransE, optimiser: adam}\n"
+    )
+    assert problems(config(content)) == [
+        "models.a.formt: unknown key 'formt' (config line 3). Did you mean 'format'?",
+        "models.b.optimiser: unknown key 'optimiser' (config line 4). Did you mean 'optimizer' or 'optimizer_kwargs'?",
+    ]
+
+
+def test_formats_and_layouts_are_told_with_the_rest(config):
+    content = (
+        "dataset: {path: graph, layout: lables}\n"
+        "model:\n  path: model.safetensors\n  format: pyken\n"
+        "evaluation: {split: tst}\n"
+    )
+    assert problems(config(content)) == [
+        "dataset.layout: unknown dataset layout 'lables' (config line 1). Did you mean 'labels'?",
+        "model.format: unknown checkpoint format 'pyken' (config line 4). Did you mean 'pykeen'?",
+        "evaluation.split: unknown value 'tst' (config line 5). Did you mean 'test'?",
+    ]
+
+
+COMPONENTS = {
+    "model": ("ComplEX2", "Did you mean 'ComplEx'"),
+    "loss": ("crossentrop", "Did you mean 'crossentropy'"),
+    "regularizer": ("lpp", "Did you mean 'lp'"),
+    "optimizer": ("adma", "Did you mean 'adamax' or 'adam'"),
+    "lr_scheduler": ("cosineanealing", "Did you mean 'cosineannealing'"),
+    "training_loop": ("lcva", "Did you mean 'lcwa'"),
+    "negative_sampler": ("bernouli", "Did you mean 'bernoulli'"),
+    "stopper": ("erly", "Did you mean 'early'"),
+    "device": ("cdua", "Did you mean 'cuda'"),
+}
+
+
+def test_names_that_pykeen_does_not_know_are_all_told_before_anything_is_trained(config):
+    lines = [f"  {part}: {name}" for part, (name, _) in COMPONENTS.items()]
+    told = problems(config("\n".join(["dataset: nations", "model:", "  kind: pykeen", *lines])))
+    assert len(told) == len(COMPONENTS)
+    for line, (part, (name, hint)) in enumerate(COMPONENTS.items(), 4):
+        (said,) = [problem for problem in told if problem.startswith(f"model.{part}: ")]
+        assert f"{name!r} (config line {line}). {hint}" in said
+
+
+@pytest.mark.parametrize("name", ["TransE", "transe", "ComplEx", "ERMLPE"])
+def test_models_have_the_names_that_pykeen_gives_them(config, name):
+    assert load_config(config(model={"kind": "pykeen", "model": name})).jobs[""].model == name
+
+
+# Values and keys
+
+
+@pytest.mark.parametrize("value", ["[1]", "{a: 1}", "null", "2020-01-01"])
+def test_an_option_of_another_type_is_one_problem(config, value):
+    (told,) = problems(config(f"dataset: {{path: graph}}\nmodel:\n  path: graph\n  options: {{norm: {value}}}\n"))
+    assert told.startswith("model.options.norm: expected a number, text, true or false, found ")
+    assert told.endswith("(config line 4).")
+
+
+@pytest.mark.parametrize("key", ["1", "yes", "2020-01-01", "1.5", "null"])
+@pytest.mark.parametrize(
+    "block",
+    [
+        *("dataset: {{path: graph, {}: x}}", "evaluation: {{{}: x}}", "{}: x", "models: {{{}: model.safetensors}}"),
+        *(
+            "model: {{path: graph, options: {{{}: 2}}}}",
+            "model: {{kind: pykeen, model: TransE, loss_kwargs: {{{}: 2}}}}",
+        ),
+    ],
+)
+def test_keys_are_text(config, key, block):
+    (told,) = [line for line in problems(config(f"{block.format(key)}\n")) if "a key is text" in line]
+    assert told.endswith("Write it in quotes.")
+
+
+def test_a_key_that_is_said_twice_is_refused_with_both_lines(config):
+    content = "dataset: {path: graph}\nmodel: model.safetensors\nevaluation:\n  split: valid\n  split: test\nties: x\n"
+    first, second = problems(config(content))
+    assert first == "evaluation.split: said twice, before in line 4 (config line 5). Keep one of them."
+    assert second.startswith("ties: unknown value 'x' (config line 6)")
+    assert problems(config("dataset: {path: graph}\nmodel: model.safetensors\nmodel: spare/other.safetensors\n")) == [
+        "model: said twice, before in line 2 (config line 3). Keep one of them."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("x" * 10**6, "x…"), ("0x" + "F" * 5000, "a very large number"), ("[" + "1, " * 10**4 + "]", "…")],
+)
+def test_a_value_however_long_is_a_short_message(config, value, shown):
+    (told,) = problems(config(f"dataset: {{path: graph}}\nmodel: model.safetensors\nties: {value}\n"))
+    assert len(told) < 300
+    assert shown in told
+
+
+def test_a_key_however_long_is_a_short_message(config):
+    (told,) = problems(config(f"dataset: {{path: graph}}\nmodel: model.safetensors\n? {'k' * 10**6}\n: 1\n"))
+    assert len(told) < 600
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("head.tail.mrr", "metric 'head.tail.mrr': names two sides, 'head' and 'tail'. Ask for them one by one"),
+        ("realistic.expected.mrr", "names two tie policies, 'realistic' and 'expected'. Ask for them one by one"),
+        ("realistic.head.mrr", "the side stands first. Write 'head.realistic.…'"),
+    ],
+)
+def test_a_metric_of_two_sides_is_explained(config, name, expected):
+    (told,) = problems(config(f"dataset: {{path: graph}}\nmodel: model.safetensors\nmetrics: [{name}]\n"))
+    assert expected in told.replace(" (config line 3)", "")
+
+
+# Negatives in a file
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("negativs.tsv", "no such file 'negativs.tsv' (config line 5). Nearby: 'negatives.tsv'."),
+        ("graph", "no such file 'graph'"),
+    ],
+)
+def test_negatives_that_are_not_there_are_told_with_their_line(config, place, path, message):
+    (place / "negatives.tsv").write_text("e0\teats\te1\n")
+    block = f"evaluation:\n  corruption:\n    {{kind: file, path: {path}}}\n"
+    content = f"dataset: {{path: graph}}\nmodel: model.safetensors\n{block}"
+    (told,) = problems(config(content))
+    assert told.startswith(f"evaluation.corruption.path: {message}")
+
+
+@pytest.mark.parametrize("keys", [{"sides": "tail"}, {"filter": "train"}], ids=str)
+def test_one_side_or_split_may_be_said_bare(config, keys):
+    evaluation = load_config(config(evaluation=keys)).evaluation
+    ((name, value),) = keys.items()
+    assert getattr(evaluation, name) == (value,)
+
+
+def test_a_side_that_is_said_twice_is_refused(config):
+    (told,) = problems(config("dataset: {path: graph}\nmodel: model.safetensors\nevaluation: {sides: [tail, tail]}\n"))
+    assert told.startswith(
+        "evaluation.sides: a side is said twice in ['tail', 'tail'] (config line 3). Say each side once"
+    )

@@ -35,6 +35,26 @@ def test_blocks_that_are_not_there_are_made(config):
     assert (corruption.kind, corruption.count) == ("uniform", 5)
 
 
+@pytest.mark.parametrize(
+    "models", [{"model": "model.safetensors"}, {"model": None, "models": {"a": "model.safetensors"}}]
+)
+def test_a_bare_path_is_a_block_too(config, models):
+    name = "model" if models["model"] else "models.a"
+    (job,) = load_config(config(**models), [f"{name}.format=native", f"{name}.options.model=DistMult"]).jobs.values()
+    assert (job.path, job.format, job.options) == ("model.safetensors", "native", {"model": "DistMult"})
+
+
+def test_a_bare_dataset_is_a_block_too(config):
+    assert load_config(config(dataset="./graph"), ["dataset.layout=labels"]).dataset.layout == "labels"
+    assert load_config(config(dataset="umls"), ["dataset.options.x=1"]).dataset.options == {"x": 1}
+
+
+def test_an_override_of_one_model_leaves_the_blocks_it_refers_to_alone(config):
+    content = "dataset: {path: graph}\nmodels: {a: &a {path: model.safetensors}, b: *a}\n"
+    jobs = load_config(config(content), ["models.b.format=native"]).jobs
+    assert (jobs["a"].format, jobs["b"].format) == ("auto", "native")
+
+
 def test_the_last_of_two_counts(config):
     assert load_config(config(), ["ties=optimistic", "ties=expected"]).ties == "expected"
 
@@ -77,14 +97,14 @@ def test_the_file_is_left_alone(config):
         ("evaluatoin.split=valid", r"evaluatoin: unknown key 'evaluatoin' \(--set\). Did you mean 'evaluation'\?"),
         ("evaluation.splt=valid", r"evaluation.splt: unknown key 'splt' \(--set\). Did you mean 'split'\?"),
         ("evaluation.split=vlid", r"evaluation.split: unknown value 'vlid' \(--set\). Did you mean 'valid'\?"),
-        ("evaluation.batch_size='7'", r"evaluation.batch_size: expected a valid integer, found '7' \(--set\)"),
-        ("evaluation.batch_size=1.0", r"evaluation.batch_size: expected a valid integer, found 1.0 \(--set\)"),
-        ("evaluation.batch_size=yes", r"evaluation.batch_size: expected a valid integer, found True \(--set\)"),
-        ("metrics=mrr", r"metrics: expected a valid tuple, found 'mrr' \(--set\)"),
-        ("metrics=[mmr]", r"metrics: unknown metric 'mmr' \(--set\)"),
+        ("evaluation.batch_size='7'", r"evaluation.batch_size: expected a whole number, found '7' \(--set\)"),
+        ("evaluation.batch_size=1.0", r"evaluation.batch_size: expected a whole number, found 1.0 \(--set\)"),
+        ("evaluation.batch_size=yes", r"evaluation.batch_size: expected a whole number, found True \(--set\)"),
+        ("metrics=5", r"metrics: expected a list, found 5 \(--set\)"),
+        ("metrics=[mmr]", r"metrics.0: unknown metric 'mmr' \(--set\)"),
         ("model=missing.npz", r"model.path: no such file or folder 'missing.npz' \(--set\)"),
         ("model={kind: pyken}", r"unknown kind 'pyken' \(--set\). Did you mean 'pykeen'\?"),
-        ("dataset=null", r"dataset: expected a valid dictionary"),
+        ("dataset=null", r"dataset: expected a block of keys, found None"),
         ("model=null", r"give either model"),
         ("models.a=model.safetensors", r"give either model"),
         (".=1", r"unknown key"),

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, Uniform, load_dataset, negatives
+from kgeval.atomic import replacing_folder
 from kgeval.corruption.negatives import write_negatives
 from kgeval.errors import RunError
 from kgeval.runs.directory import is_run
@@ -218,3 +219,24 @@ def test_a_process_that_is_killed_leaves_nothing_under_the_final_name(tmp_path):
         writer.kill()
         writer.wait()
     assert not final.exists()
+
+
+def test_a_folder_that_cannot_be_replaced_is_kept(tmp_path, monkeypatch):
+    """Its new content stands ready, its old one was moved aside, and then the system refuses."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "old").write_text("old")
+    rename, calls = Path.rename, iter(range(100))
+
+    def fail_once(path, target):
+        if next(calls) == 1:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fail_once)
+    with (
+        pytest.raises(RunError, match=r"cannot write .*model.*: Input/output error"),
+        replacing_folder(folder) as partial,
+    ):
+        (partial / "new").write_text("new")
+    assert [path.name for path in tmp_path.rglob("*")] == ["model", "old"]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
 import shutil
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 import yaml
 
-from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, summarize
-from kgeval.errors import InputError, RunError
+from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
+from kgeval.errors import ConfigError, InputError, RunError
 from kgeval.runs.load import load_config
+from kgeval.runs.misfits import refuse_misfits
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
 
@@ -23,8 +26,6 @@ FILES = {"config.yaml", "manifest.json", "metrics.json", "ranks.parquet"}
 
 def make(config, out="run", overrides=(), **keys):
     """Run a configuration of the given keys; return the folder."""
-    from pathlib import Path
-
     run(load_config(config(**keys), overrides), Path(out))
     return Path(out)
 
@@ -216,11 +217,87 @@ def test_force_replaces_every_file(config, place):
     assert yaml.safe_load((folder / "config.yaml").read_text())["evaluation"]["split"] == "valid"
 
 
-@pytest.mark.parametrize("out", ["model.safetensors", "model.safetensors/run", "/dev/null", "x" * 300])
-def test_a_folder_that_cannot_be_made_is_told_before_the_work(config, place, out):
+@pytest.mark.parametrize("out", ["model.safetensors", "model.safetensors/run", "/dev/null"])
+def test_a_file_is_no_folder_for_a_run(config, place, out):
+    (place / "graph/test.txt").write_text("never read")
+    with pytest.raises(InputError, match="is a file; a run needs a folder"):
+        make(config, out=out)
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_work(config, place):
     (place / "graph/test.txt").write_text("never read")
     with pytest.raises(RunError, match="cannot make the folder"):
-        make(config, out=out)
+        make(config, out="x" * 300)
+
+
+def test_a_folder_whose_name_is_no_text_is_told_before_the_work(config, place):
+    (place / "graph/test.txt").write_text("never read")
+    with pytest.raises(InputError, match="not UTF-8 text"):
+        make(config, out=os.fsdecode(b"run-\xff"))
+
+
+# What the dataset does not have
+
+
+def refused_lines(config, *overrides, content):
+    path = config(content)
+    with pytest.raises(ConfigError) as refusal:
+        run(load_config(path, overrides), Path("run"))
+    assert not list(Path("run").glob("*"))
+    return [line.strip() for line in str(refusal.value).splitlines()[1:]]
+
+
+TRAINED = "model: {kind: pykeen, model: TransE, training_kwargs: {num_epochs: 1}}"
+
+
+@pytest.mark.parametrize("model", ["model: model.safetensors", TRAINED], ids=["read", "trained"])
+def test_a_split_that_the_dataset_lacks_is_told_before_anything_is_trained(config, place, monkeypatch, model):
+    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained"))
+    (place / "graph/valid.txt").unlink()
+    content = f"dataset: {{path: graph}}\n{model}\nevaluation:\n  split: valid\n  filter: [train, valid]\n"
+    assert refused_lines(config, content=content) == [
+        "evaluation.split: dataset graph: it has no valid triples (config line 4). Choose one of 'test', 'train'.",
+        "evaluation.filter.1: dataset graph: it has no valid triples (config line 5). Choose one of 'test', 'train'.",
+    ]
+
+
+def test_a_model_is_not_trained_without_triples_to_train_on(config, place):
+    graph = load_dataset("nations")
+    nothing = Dataset.build("none", {"test": graph.test}, entities=graph.entities, relations=graph.relations)
+    settings = load_config(config(f"dataset: {{path: graph}}\n{TRAINED}\n"))
+    with pytest.raises(ConfigError, match=r"model: dataset none has no train triples \(config line 2\)"):
+        refuse_misfits(settings, nothing)
+
+
+def test_a_filter_that_nobody_spelled_out_takes_the_splits_that_there_are(config, place):
+    (place / "graph/valid.txt").unlink()
+    folder = make(config)
+    assert yaml.safe_load((folder / "config.yaml").read_text())["evaluation"]["filter"] == ["train", "test"]
+    run(load_config(folder / "config.yaml"), place / "again")
+    assert columns(place / "again") == columns(folder)
+
+
+@pytest.mark.parametrize(
+    ("negatives", "message"),
+    [
+        ("e0\teats\n", "negatives.tsv, line 1: 2 columns where 3 columns"),
+        ("e0\teats\tnobody\n", "unknown entity 'nobody' in the column tail"),
+        ("e0\teats\te0\n", "none of its 1 negatives fits"),
+    ],
+)
+def test_negatives_that_do_not_fit_are_told_before_anything_is_trained(config, place, monkeypatch, negatives, message):
+    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained"))
+    (place / "negatives.tsv").write_text(negatives)
+    block = "evaluation:\n  corruption: {kind: file, path: negatives.tsv}\n"
+    (told,) = refused_lines(config, content=f"dataset: {{path: graph}}\n{TRAINED}\n{block}")
+    assert told.startswith("evaluation.corruption.path: ")
+    assert message in told
+    assert "(config line 4)" in told
+
+
+def test_the_manifest_tells_how_many_triples_were_ranked(config):
+    manifest = json.loads((make(config, evaluation={"sides": "tail"}) / "manifest.json").read_text())
+    assert manifest["ranked"] == {"triples": 5, "ranks": 5}
 
 
 def test_a_model_that_is_trained_needs_a_folder(config):

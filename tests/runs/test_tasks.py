@@ -7,9 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kgeval.errors import ConfigError, InputError
-from kgeval.metrics.label_summary import LabelSummary
+from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 
@@ -58,6 +59,31 @@ def test_a_dataset_that_does_not_fit_is_refused_before_a_model_is_trained(config
     with pytest.raises(InputError, match="has no confidences"):
         run(content, place / "out")
     assert not (place / "out" / "model").exists()
+
+
+def test_a_task_and_its_dataset_are_told_apart_with_the_line(config, place):
+    negatives = "task: {kind: classification, negatives: {valid: false.txt, test: false.txt}}"
+    (place / "false.txt").write_text("e0\teats\te1\ne0\teats\te99\n")
+    content = load_config(config(f"dataset: {{path: graph}}\nmodel: model.safetensors\n{negatives}\n"))
+    with pytest.raises(ConfigError) as refusal:
+        run(content, place / "out")
+    assert "task: false.txt, row 2: unknown entity 'e99' in the column tail" in str(refusal.value)
+    assert "(config line 3)" in str(refusal.value)
+
+
+def test_the_metrics_of_the_task_are_spelled_out(config, place):
+    run(load_config(config(task=CLASSIFY)), place / "out")
+    written = yaml.safe_load((place / "out" / "config.yaml").read_text())
+    assert tuple(written["metrics"]) == CLASSIFICATION
+    assert "evaluation" not in written
+
+
+def test_a_run_of_another_kind_leaves_nothing_of_the_one_it_replaces(config, place):
+    for keys, left in (({}, "ranks.parquet"), ({"task": CLASSIFY}, "labels.parquet"), ({}, "ranks.parquet")):
+        run(load_config(config(**keys)), place / "out", force=True)
+        tables = {path.name for path in (place / "out").iterdir()} & {"ranks.parquet", "labels.parquet"}
+        assert tables == {left}
+    assert not (place / "out" / "curves.json").exists()
 
 
 @pytest.mark.slow

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import hashlib
 import json
+import logging
+from pathlib import Path
 
 import pytest
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
 from kgeval.errors import RunError
+from kgeval.runs.directory import is_run
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
@@ -72,8 +77,6 @@ def test_a_model_without_a_formula_is_evaluated_live(config, place):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"model": "TransEE"}, "could not train TransEE"),
-        ({"loss": "nosuchloss"}, "could not train TransE"),
         ({"model_kwargs": {"dim": 4}}, "could not train TransE: TypeError"),
         ({"training_kwargs": {"num_epochs": 1, "batch_size": -1}}, "could not train TransE"),
     ],
@@ -86,7 +89,7 @@ def test_what_pykeen_refuses_is_one_message(config, place, keys, message):
 
 def test_training_that_fails_leaves_the_folder_free(config, place):
     with pytest.raises(RunError):
-        run(load_config(config(**job("TransEE"))), place / "run")
+        run(load_config(config(**job(model_kwargs={"dim": 4}))), place / "run")
     run(load_config(config()), place / "run")
     assert (place / "run/manifest.json").is_file()
 
@@ -94,3 +97,78 @@ def test_training_that_fails_leaves_the_folder_free(config, place):
 def test_training_says_nothing_on_standard_output(config, place, capsys):
     run(load_config(config(**job())), place / "run")
     assert capsys.readouterr().out == ""
+
+
+def test_training_and_saving_are_not_logged(config, place, caplog):
+    with caplog.at_level(logging.INFO):
+        run(load_config(config(**job())), place / "run")
+    assert [record.message for record in caplog.records if record.name.startswith("pykeen")] == []
+
+
+@pytest.mark.parametrize("device", [{}, {"device": None}], ids=str)
+def test_a_device_that_nobody_chose_is_nothing_to_warn_of(config, place, caplog, device):
+    keys = {name: value for name, value in job()["model"].items() if name != "device"}
+    with caplog.at_level(logging.WARNING):
+        run(load_config(config(model={**keys, **device})), place / "run")
+    assert [record.message for record in caplog.records if "cuda" in record.message] == []
+
+
+def test_the_garbage_collector_is_left_as_it_was(config, place):
+    before = gc.get_freeze_count()
+    run(load_config(config(**job())), place / "run")
+    assert gc.get_freeze_count() == before
+
+
+def half_saved(error):
+    """Let PyKEEN fail when half of a model is saved."""
+
+    def save(result, directory):
+        Path(directory, "trained_model.pkl").write_bytes(b"half")
+        raise error
+
+    return save
+
+
+SAVING_FAILS = {
+    "full disk": (OSError(errno.ENOSPC, "No space left on device"), RunError),
+    "full disk, in torch": (RuntimeError("PytorchStreamWriter failed writing file"), RunError),
+    "interrupt": (KeyboardInterrupt(), KeyboardInterrupt),
+}
+
+
+@pytest.mark.parametrize(("error", "outcome"), SAVING_FAILS.values(), ids=SAVING_FAILS)
+def test_a_model_that_is_half_saved_is_not_there(config, place, monkeypatch, error, outcome):
+    monkeypatch.setattr("pykeen.pipeline.PipelineResult.save_to_directory", half_saved(error))
+    with pytest.raises(outcome):
+        run(load_config(config(**job())), place / "run")
+    assert list((place / "run").iterdir()) == []
+
+
+@pytest.mark.parametrize(("error", "outcome"), SAVING_FAILS.values(), ids=SAVING_FAILS)
+def test_a_model_that_cannot_be_saved_leaves_the_earlier_one(config, place, monkeypatch, error, outcome):
+    run(load_config(config(**job())), place / "run")
+    before = {path.name: path.read_bytes() for path in (place / "run/model").iterdir() if path.is_file()}
+    monkeypatch.setattr("pykeen.pipeline.PipelineResult.save_to_directory", half_saved(error))
+    with pytest.raises(outcome):
+        run(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    assert {path.name: path.read_bytes() for path in (place / "run/model").iterdir() if path.is_file()} == before
+
+
+def test_a_model_that_was_replaced_stands_beside_no_manifest_of_another(config, place, monkeypatch):
+    run(load_config(config(**job())), place / "run")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    assert not is_run(place / "run")
+
+
+def test_a_model_that_is_trained_again_replaces_the_earlier_one(config, place):
+    run(load_config(config(**job())), place / "run")
+    before = (place / "run/model/trained_model.pkl").read_bytes()
+    run(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    assert (place / "run/model/trained_model.pkl").read_bytes() != before
+    assert [path.name for path in (place / "run").iterdir() if path.name.startswith(".")] == []

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from sklearn.metrics import ndcg_score
 
 import kgeval
-from kgeval.errors import DatasetError, MetricError
+from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.triples import Triples
 from kgeval.metrics.confidence_summary import summarize_confidences
@@ -232,7 +231,7 @@ def test_given_numbers_are_not_fitted_and_raw_scores_stay():
 
 @pytest.mark.parametrize("options", [{"kind": "logistic", "weight": 1.0}, {"kind": "raw", "weight": 1.0, "bias": 0.0}])
 def test_half_a_mapping_is_refused(options):
-    with pytest.raises(ValidationError, match="weight and bias"):
+    with pytest.raises(InputError, match="weight and bias"):
         ConfidenceMapping(**options)
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
+from kgeval.checkpoints.mapping import map_large
 from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, reason
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.family import families, family
 from kgeval.scorers.reciprocal import Reciprocal
@@ -64,6 +65,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{file}: reciprocal={reciprocal!r}: expected true or false.")
     try:
         built = kind.build(stored.arrays, {key: value for key, value in chosen.items() if value is not None})
+        if not reciprocal:
+            built.refuse_heads()
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     return Checkpoint(
@@ -99,7 +102,7 @@ def _read_npz(file: Path) -> Stored:
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
-        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({_first(error)}).") from error
+        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
     return Stored(arrays, {}, None, {}, None)
 
 
@@ -109,13 +112,13 @@ def _read_safetensors(file: Path) -> Stored:
     try:
         with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
-            names = opened.keys()
-            tensors = {name: opened.get_tensor(name) for name in names}
+            mapped, names = map_large(file), opened.keys()
+            tensors = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
     except Exception as error:  # its header and metadata can say anything
-        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({_first(error)}).") from error
+        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
@@ -147,10 +150,6 @@ def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
             shape, _, dtype = header(member)
             if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
                 raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
-
-
-def _first(error: BaseException) -> str:
-    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
 
 
 READER = Reader(

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -84,8 +84,6 @@ class Parts:
     """float[entity, width]; PyKEEN stores complex vectors interleaved: re, im, re, im, …"""
     relation: FloatArray
     """float[relation, width], inverse relations last"""
-    inverse: bool
-    """whether there are inverse relations, so that only tails are ever asked for"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -120,14 +118,15 @@ def read(path: Path, options: Options) -> Checkpoint:
 def _family(model: Module) -> tuple[str, Family]:
     interaction = model.child("interaction")
     name = (interaction or model).class_name.removesuffix("Interaction")
+    if model.state.get("predict_with_sigmoid"):
+        raise NoFormula("it ranks on sigmoids of its scores (predict_with_sigmoid), whose saturation makes ties.")
     if name not in FAMILIES:
         asked = model.class_name if model.class_name == name else f"{model.class_name} ({name})"
         raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(FAMILIES)}.")
     entity, relation = _representation(model, "entity"), _representation(model, "relation")
-    inverse = bool(model.state.get("use_inverse_triples"))
-    if inverse:
+    if model.state.get("use_inverse_triples"):
         relation = np.concatenate([relation[0::2], relation[1::2]])
-    return name, FAMILIES[name](Parts(interaction or model, entity, relation, inverse))
+    return name, FAMILIES[name](Parts(interaction or model, entity, relation))
 
 
 def _representation(model: Module, kind: str) -> FloatArray:
@@ -143,9 +142,7 @@ def _representation(model: Module, kind: str) -> FloatArray:
 
 
 def _transe(parts: Parts) -> Family:
-    norm = parts.interaction.state.get("p", parts.interaction.state.get("scoring_fct_norm"))
-    _refuse_power_norm(parts)
-    return TransE.build({"entity": parts.entity, "relation": parts.relation}, {"norm": norm})
+    return TransE(parts.entity, parts.relation, _norm(parts, parts.interaction.state.get("scoring_fct_norm")))
 
 
 def _distmult(parts: Parts) -> Family:
@@ -159,15 +156,8 @@ def _complex(parts: Parts) -> Family:
 
 
 def _rotate(parts: Parts) -> Family:
-    _refuse_power_norm(parts)
-    norm = parts.interaction.state.get("p", 2)
-    arrays = {"entity": from_interleaved(parts.entity), "relation": from_interleaved(parts.relation)}
-    real, imaginary = np.split(arrays["relation"].astype(np.float64), 2, axis=1)
-    if not parts.inverse and np.abs(np.hypot(real, imaginary) - 1).max(initial=0.0) > 1e-3:
-        raise NoFormula(
-            "its relations are no rotations (their moduli are not 1), so heads cannot be found by turning back."
-        )
-    return RotatE.build(arrays, {"norm": norm})
+    # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
+    return RotatE(from_interleaved(parts.entity), from_interleaved(parts.relation), _norm(parts, 2))
 
 
 def _tucker(parts: Parts) -> Family:
@@ -193,9 +183,13 @@ def _batch_norm(module: Module | None) -> tuple[FloatArray | None, FloatArray | 
     return scale, (0.0 if bias is None else bias.astype(np.float64)) - mean * scale
 
 
-def _refuse_power_norm(parts: Parts) -> None:
+def _norm(parts: Parts, default: int | None) -> Literal[1, 2]:
     if parts.interaction.state.get("power_norm"):
         raise NoFormula("its distance is a power of a norm (power_norm).")
+    norm = parts.interaction.state.get("p", default)
+    if norm not in (1, 2):
+        raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
+    return 1 if norm == 1 else 2
 
 
 FAMILIES: dict[str, Callable[[Parts], Family]] = {

@@ -30,18 +30,21 @@ def find(folder: Path) -> dict[str, Path]:
         if two files could be the same split
     """
     found = {}
-    for split, stems in STEMS.items():
-        files = [
-            folder / (stem + ending) for stem in stems for ending in ENDINGS if (folder / (stem + ending)).is_file()
-        ]
+    for split, files in _candidates(folder).items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
             raise DatasetError(
                 f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one of them."
             )
-        if files:
-            found[split] = files[0]
+        found[split] = files[0]
     return found
+
+
+def _candidates(folder: Path) -> dict[str, list[Path]]:
+    """List the files that could be each split, for the splits that have one."""
+    named = {split: [folder / (stem + end) for stem in stems for end in ENDINGS] for split, stems in STEMS.items()}
+    there = {split: [file for file in files if file.is_file()] for split, files in named.items()}
+    return {split: files for split, files in there.items() if files}
 
 
 def read(folder: Path) -> Dataset:
@@ -97,15 +100,6 @@ LAYOUT = Layout(
     name="labels",
     summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
     ".gz of these, .parquet)",
-    recognises=lambda folder: (
-        {"train", "test"}
-        <= {
-            split
-            for split, stems in STEMS.items()
-            for stem in stems
-            for ending in ENDINGS
-            if (folder / (stem + ending)).is_file()
-        }
-    ),
+    recognises=lambda folder: {"train", "test"} <= _candidates(folder).keys(),
     read=read,
 )

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kgeval.errors import DatasetError
-from kgeval.graph.columns import first_line, read_columns
-from kgeval.graph.dataset import Dataset
+from kgeval.graph.dataset import Dataset, check_ids
 from kgeval.graph.layouts import Layout
+from kgeval.graph.numbering import by_id
+from kgeval.graph.text import first_line, line_of, read_columns
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 
@@ -23,7 +23,8 @@ def read(folder: Path) -> Dataset:
     Raises
     ------
     DatasetError
-        if a file is missing, disagrees with its own count, or names an id twice or not at all
+        if a file is missing or disagrees with its own count; or with the line that names an id that there is not, or
+        names an id twice
     """
     entities = _vocabulary(folder / "entity2id.txt", "entity")
     relations = _vocabulary(folder / "relation2id.txt", "relation")
@@ -33,7 +34,7 @@ def read(folder: Path) -> Dataset:
             raise DatasetError(f"folder {str(folder)!r} has no {split}2id.txt.")
     return Dataset.build(
         folder.resolve().name,
-        {split: _triples(path) for split, path in files.items()},
+        {split: _triples(path, entities, relations) for split, path in files.items()},
         entities=entities,
         relations=relations,
         files=(folder / "entity2id.txt", folder / "relation2id.txt", *files.values()),
@@ -41,21 +42,16 @@ def read(folder: Path) -> Dataset:
 
 
 def _vocabulary(path: Path, kind: str) -> Vocabulary:
-    table = _counted(path, ["label", "id"], pa.string())
-    try:
-        ids = np.asarray(pc.cast(pc.utf8_trim_whitespace(table["id"]), pa.int64()))
-    except pa.ArrowInvalid as error:
-        raise DatasetError(f"{path}: an id is not a whole number ({error}). Rows are label<TAB>id.") from error
-    if not np.array_equal(np.sort(ids), np.arange(len(ids))):
-        raise DatasetError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
-    return Vocabulary(table["label"].take(pa.array(np.argsort(ids))), kind)
+    return by_id(path, _counted(path, ["label", "id"], pa.string()), kind, skip=1)
 
 
-def _triples(path: Path) -> Triples:
+def _triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
     table = _counted(path, ["head", "tail", "relation"], pa.int64())
     if table.num_rows == 0:
         raise DatasetError(f"{path}: no triples in it.")
-    return Triples.of(np.stack([table[column].to_numpy() for column in ("head", "relation", "tail")], axis=1))
+    triples = Triples(np.stack([table[column].to_numpy() for column in ("head", "relation", "tail")], axis=1))
+    check_ids(triples, entities, relations, lambda row: f"{path}, line {line_of(path, row, skip=1)}: the triple")
+    return triples
 
 
 def _counted(path: Path, names: list[str], kind: pa.DataType) -> pa.Table:

@@ -9,12 +9,15 @@ from functools import cache
 from typing import Literal
 
 from kgeval.ranking.kernels.base import Kernel
+from kgeval.ranking.plan import BLOCK
 
 KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
 
 
-def kernel(name: KernelName = "auto") -> Kernel:
+def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
     """Make a kernel; ``"auto"`` screens in the precision in which this machine multiplies fastest.
+
+    A screen has the scores of ``block`` queries in hand at a time.
 
     >>> kernel("compiled").work()
     {'kernel': 'compiled'}
@@ -31,7 +34,7 @@ def kernel(name: KernelName = "auto") -> Kernel:
 
     if name == "auto":
         name = "bfloat16" if fast_bfloat16() else "float32"
-    return ScreenedKernel(name)
+    return ScreenedKernel(name, block)
 
 
 @cache

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.graph.rows import Rows
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.scorers.similarity import Similarity
+
+if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
+    from kgeval.ranking.kernels.rounding import Rounded
+
+Precision = Literal["bfloat16", "float32"]
 
 RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
 """the columns of a tally"""
@@ -26,6 +33,34 @@ class Asked:
     offsets: Float64Array
     """float64[query]"""
 
+    @cached_property
+    def norms(self) -> Float64Array:
+        """How large the vectors are, in the norm that their rounding is measured in; float64[query]."""
+        from kgeval.ranking.kernels.rounding import norms_of
+
+        return norms_of(self.vectors, manhattan=self._manhattan)
+
+    @cached_property
+    def float32(self) -> Rounded:
+        """The vectors in float32."""
+        return self._rounded("float32")
+
+    @cached_property
+    def bfloat16(self) -> Rounded:
+        """The vectors in bfloat16."""
+        return self._rounded("bfloat16")
+
+    def _rounded(self, precision: Precision) -> Rounded:
+        from kgeval.ranking.kernels.rounding import round_rows
+
+        order = np.arange(len(self.vectors))
+        return round_rows(self.vectors, order, precision=precision, manhattan=self._manhattan)
+
+    @property
+    def _manhattan(self) -> bool:
+        """Whether errors add up as sums of absolute values, and not as Euclid's norm."""
+        return self.similarity in {"l1", "modulus"}
+
 
 @dataclass(frozen=True, eq=False)
 class Offered:
@@ -35,6 +70,13 @@ class Offered:
     """float[entity, dim], in the precision they are stored in"""
     biases: Float64Array
     """float64[entity]"""
+
+    @cached_property
+    def norms(self) -> Float64Array:
+        """Euclid's norms of the vectors; float64[entity]."""
+        from kgeval.ranking.kernels.rounding import norms_of
+
+        return norms_of(self.vectors, manhattan=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +121,20 @@ class Kernel(Protocol):
         """Score ``offered[offsets[q] : offsets[q + 1]]`` canonically against query ``q``; float64[offered]."""
         ...
 
-    def count_vectors(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
         """Count a chunk of shared candidates, the first of which has position ``first``, into the tally."""
+        ...
+
+    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+        """Count each query's own candidates, a row of indices into ``offered``, into the tally."""
         ...
 
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
         """Count finished scores into the tally; those of query ``q`` begin at ``starts[q]``."""
         ...
+
+
+def count_pairs(kernel: Kernel, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+    """Count each query's own candidates by their canonical scores."""
+    laid_out = Offered(offered.vectors[own.ids], offered.biases[own.ids])
+    kernel.count_scores(kernel.pairs(asked, laid_out, own.offsets), own.offsets[:-1], tally)

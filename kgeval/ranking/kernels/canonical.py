@@ -75,12 +75,19 @@ _dot, _l1, _squares, _moduli = _lanes(_product), _lanes(_difference), _lanes(_sq
 
 
 @njit(cache=True)
-def score(similarity, query, entity):  # type: ignore[no-untyped-def]
-    """Compare a query's vector (float64) with an entity's (any precision)."""
+def scores(similarity, query, entities, candidates, out):  # type: ignore[no-untyped-def]
+    """Compare a query's vector (float64) with those of some entities (any precision)."""
+    # One loop for each similarity: a call that passes arrays costs as much as a sum.
+    dim = len(query)
     if similarity == DOT:
-        return _dot(query, entity, len(query))
-    if similarity == L1:
-        return -_l1(query, entity, len(query))
-    if similarity == L2:
-        return -np.sqrt(_squares(query, entity, len(query)))
-    return -_moduli(query, entity, len(query) // 2)
+        for place in range(len(candidates)):
+            out[place] = _dot(query, entities[candidates[place]], dim)
+    elif similarity == L1:
+        for place in range(len(candidates)):
+            out[place] = -_l1(query, entities[candidates[place]], dim)
+    elif similarity == L2:
+        for place in range(len(candidates)):
+            out[place] = -np.sqrt(_squares(query, entities[candidates[place]], dim))
+    else:
+        for place in range(len(candidates)):
+            out[place] = -_moduli(query, entities[candidates[place]], dim // 2)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.ranking.kernels.base import Asked, Offered, Tally
-from kgeval.ranking.kernels.canonical import SIMILARITIES, score
+from kgeval.graph.rows import Rows
+from kgeval.ranking.kernels.base import Asked, Offered, Tally, count_pairs
+from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
 
 TILE = 64
 """candidates that a group of queries meets before the next ones are fetched"""
@@ -29,17 +30,17 @@ class CompiledKernel:
 
     def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
         """Score pairs canonically; float64[offered]."""
-        scores = np.empty(len(offered.biases))
+        found = np.empty(len(offered.biases))
         _score_pairs(
             SIMILARITIES.index(asked.similarity),
             (asked.vectors, asked.offsets),
             (np.ascontiguousarray(offered.vectors), offered.biases),
             offsets,
-            scores,
+            found,
         )
-        return scores
+        return found
 
-    def count_vectors(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
         """Count a chunk of shared candidates into the tally."""
         _count_tiles(
             SIMILARITIES.index(asked.similarity),
@@ -51,21 +52,33 @@ class CompiledKernel:
             tally.undefined,
         )
 
+    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+        """Count each query's own candidates into the tally."""
+        count_pairs(self, asked, offered, own, tally)
+
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
         """Count finished scores into the tally."""
         _count_rows(scores, starts, tally.contest.widths, tasks_of(tally), tally.counts, tally.undefined)
 
 
-def tasks_of(tally: Tally) -> tuple[IntArray, Float64Array, IntArray, IntArray, IntArray]:
-    """The tasks of a tally as plain arrays: offsets, thresholds, answers, offsets of the known, known."""
+class Tasks(NamedTuple):
+    """The tasks of a tally as plain arrays, for the compiled loops."""
+
+    offsets: IntArray
+    """int64[query + 1], where each query's tasks begin"""
+    thresholds: Float64Array
+    answers: IntArray
+    """int64[task], the position of each answer, -1 where it is no candidate"""
+    known_offsets: IntArray
+    """int64[query + 1], where each query's known answers begin"""
+    known: IntArray
+    """the positions of known answers, ascending for each query"""
+
+
+def tasks_of(tally: Tally) -> Tasks:
+    """Take the tasks of a tally."""
     contest = tally.contest
-    return (
-        contest.queries.offsets,
-        tally.thresholds,
-        contest.answers,
-        contest.known.offsets,
-        contest.known.ids,
-    )
+    return Tasks(contest.queries.offsets, tally.thresholds, contest.answers, contest.known.offsets, contest.known.ids)
 
 
 @njit(cache=True, parallel=True)
@@ -73,14 +86,14 @@ def _count_tiles(similarity, asked, offered, first, tasks, counts, undefined):  
     queries, offsets = asked
     vectors, biases = offered
     for group in prange(-(-len(queries) // GROUP)):
-        scores = np.empty(TILE)
+        found, everyone = np.empty(TILE), np.arange(TILE)
         for start in range(0, len(vectors), TILE):
             width = min(TILE, len(vectors) - start)
             for query in range(group * GROUP, min(len(queries), (group + 1) * GROUP)):
+                scores(similarity, queries[query], vectors[start : start + width], everyone[:width], found)
                 for lane in range(width):
-                    similar = score(similarity, queries[query], vectors[start + lane])
-                    scores[lane] = similar + biases[start + lane] + offsets[query]
-                _count_row(query, scores[:width], first + start, tasks, counts, undefined)
+                    found[lane] = found[lane] + biases[start + lane] + offsets[query]
+                _count_row(query, found[:width], first + start, tasks, counts, undefined)
 
 
 @njit(cache=True, parallel=True)
@@ -92,15 +105,14 @@ def _count_rows(scores, starts, widths, tasks, counts, undefined):  # type: igno
 @njit(cache=True)
 def _count_row(query, scores, first, tasks, counts, undefined):  # type: ignore[no-untyped-def]
     """Count the scores of the candidates at positions first, first + 1, … against each answer of a query."""
-    task_offsets, thresholds, answers, known_offsets, known = tasks
-    known = known[known_offsets[query] : known_offsets[query + 1]]
+    known = tasks.known[tasks.known_offsets[query] : tasks.known_offsets[query + 1]]
     begin, end = np.searchsorted(known, first), np.searchsorted(known, first + len(scores))
     holes = 0
     for value in scores:
         holes += np.isnan(value)
     undefined[query] |= holes > 0
-    for task in range(task_offsets[query], task_offsets[query + 1]):
-        threshold, answer = thresholds[task], answers[task]
+    for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
+        threshold, answer = tasks.thresholds[task], tasks.answers[task]
         greater, tied = 0, 0
         for value in scores:
             greater += value > threshold
@@ -122,5 +134,7 @@ def _score_pairs(similarity, asked, offered, row_offsets, out):  # type: ignore[
     queries, offsets = asked
     vectors, biases = offered
     for query in prange(len(queries)):
-        for row in range(row_offsets[query], row_offsets[query + 1]):
-            out[row] = score(similarity, queries[query], vectors[row]) + biases[row] + offsets[query]
+        mine = slice(row_offsets[query], row_offsets[query + 1])
+        scores(similarity, queries[query], vectors[mine], np.arange(mine.stop - mine.start), out[mine])
+        for row in range(mine.start, mine.stop):
+            out[row] = out[row] + biases[row] + offsets[query]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.ranking.kernels.base import GREATER, RAW_GREATER, RAW_TIED, TIED, Asked, Offered, Tally
+from kgeval.graph.rows import Rows
+from kgeval.ranking.kernels.base import GREATER, RAW_GREATER, RAW_TIED, TIED, Asked, Offered, Tally, count_pairs
 from kgeval.scorers.similarity import canonical
 
 
@@ -27,12 +28,16 @@ class ReferenceKernel:
         similarities = canonical(asked.similarity, asked.vectors[owners], vectors)
         return similarities + offered.biases + asked.offsets[owners]
 
-    def count_vectors(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
         """Count a chunk of shared candidates into the tally."""
         vectors = np.asarray(offered.vectors, np.float64)
         for query, vector in enumerate(asked.vectors):
             row = canonical(asked.similarity, vector[None, :], vectors) + offered.biases + asked.offsets[query]
             _count_row(query, row, first, tally)
+
+    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+        """Count each query's own candidates into the tally."""
+        count_pairs(self, asked, offered, own, tally)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
         """Count finished scores into the tally."""

@@ -9,10 +9,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kgeval.arrays import Float64Array
+from kgeval.errors import CheckpointError
 from kgeval.graph.queries import Queries
 from kgeval.scorers.family import Family, rows64
 from kgeval.scorers.halves import multiply
 from kgeval.scorers.similarity import Similarity
+
+UNIT = 1e-3
+"""how far the modulus of a stored rotation may be from 1, as float16 leaves it"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +25,7 @@ class RotatE(Family):
 
     ``norm=1`` sums the moduli, as the original code does; ``norm=2`` is the Euclidean norm, as PyKEEN's. Entities are
     stored as halves [re | im]; relations likewise, or as phases in radians (half as wide as the entities). A head query
-    rotates back by conj(r), which inverts r exactly where |r_k| = 1.
+    rotates back by conj(r), which inverts r only where |r_k| = 1; with inverse relations, other moduli do no harm.
 
     Sun et al.: RotatE: Knowledge Graph Embedding by Relational Rotation in Complex Space, ICLR 2019.
     """
@@ -37,6 +41,18 @@ class RotatE(Family):
         entity, relation = self.entity.shape[1], self.relation.shape[1]
         self.require(entity % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
         self.require(relation in {entity, entity // 2}, "relation must be as wide as entity, or half (phases)")
+
+    def refuse_heads(self) -> None:
+        """Refuse relations that do more than rotate: turning back by conj(r) would not undo them."""
+        real, imaginary = np.split(self.rotations, 2, axis=1)
+        off = np.abs(np.hypot(real, imaginary) - 1)
+        if off.max() > UNIT:
+            row, column = np.unravel_index(int(np.argmax(off)), off.shape)
+            raise CheckpointError(
+                f"RotatE: relation row {row} is no rotation (its modulus at {column} is "
+                f"{np.hypot(real, imaginary)[row, column]:.4g}, not 1), so heads cannot be found by turning back. "
+                "Normalise the relations, or give inverse relations (reciprocal=true)."
+            )
 
     @property
     def similarity(self) -> Similarity:

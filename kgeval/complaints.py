@@ -1,0 +1,210 @@
+"""Pydantic's complaints in kgeval's words: where, what, and the nearest valid choice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from kgeval.errors import did_you_mean
+
+Location = tuple[str | int, ...]
+"""the keys and positions that lead to a value"""
+
+LONGEST = 100
+"""characters of a mistaken value that are shown"""
+
+_KINDS = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a block of keys",
+    "model_type": "a block of keys",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "too_short": "at least {min_length} of them",
+}
+"""what was expected, by pydantic's type of complaint"""
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One thing that is wrong with a configuration."""
+
+    location: Location
+    message: str
+    hint: str = ""
+    absent: bool = False
+    """whether there is nothing at the location"""
+
+    def said(self, line: str = "") -> str:
+        """Spell it, with the line that it stands in, if that is known."""
+        where = ".".join(short(step) for step in spelled(self.location)) or "configuration"
+        return f"{where}: {self.message}{f' ({line})' if line else ''}. {self.hint}".rstrip()
+
+    def __str__(self) -> str:
+        return self.said()
+
+    @classmethod
+    def of(cls, location: Location, error: Exception) -> Complaint:
+        """Take a refusal whose sentences are what is wrong, and what to do about it."""
+        message, hint, *_ = [*re.split(r"\. (?=[A-Z])", str(error).rstrip("."), maxsplit=1), ""]
+        return cls(location, message, f"{hint}{'' if hint.endswith('?') or not hint else '.'}")
+
+
+def complaints(error: ValidationError, content: Any, root: Any) -> list[Complaint]:
+    """Say all of pydantic's complaints about ``content``, which is no ``root`` (a model, or a union of models)."""
+    return [_complaint(item, content, root) for item in error.errors(include_url=False)]
+
+
+def _complaint(item: Any, content: Any, root: Any) -> Complaint:
+    given, context, kind, place = item["input"], item.get("ctx", {}), item["type"], item["loc"]
+    if place[-1:] == ("[key]",):  # a block with free keys: the complaint is about a key, not about its value
+        kind, place = "invalid_key", place[:-1]
+    location = _in_content(place, content)
+    if kind in {"extra_forbidden", "invalid_key", "missing"}:
+        return _about_key(kind, location, content, root)
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", context["expected"])
+        return Complaint(location, f"unknown value {shown(given)}", _nearest(given, choices))
+    if kind.startswith("union_tag") or kind == "model_attributes_type":
+        return _unknown_kind(location, given, _kinds(_annotation(location, content, root)))
+    if kind == "value_error":
+        return Complaint.of(location, context["error"])
+    expected = _KINDS.get(kind, item["msg"].removeprefix("Input should be ")).format(**context)
+    return Complaint(location, f"expected {expected}, found {shown(given)}")
+
+
+def _about_key(kind: str, location: Location, content: Any, root: Any) -> Complaint:
+    if kind == "missing":
+        return Complaint(location, "missing", absent=True)
+    if kind == "extra_forbidden":
+        known = _keys(location[:-1], content, root)
+        return Complaint(location, f"unknown key {shown(location[-1])}", _nearest(location[-1], known))
+    return Complaint(location, f"a key is text, found {shown(location[-1])}", "Write it in quotes.")
+
+
+def _unknown_kind(location: Location, given: Any, kinds: list[str]) -> Complaint:
+    if not isinstance(given, dict):
+        return Complaint(location, f"expected a block with the key 'kind', found {shown(given)}", _nearest("", kinds))
+    if given.get("kind") is None:
+        return Complaint(location, "the key 'kind' is missing", _nearest("", kinds))
+    return Complaint(location, f"unknown kind {shown(given['kind'])}", _nearest(given["kind"], kinds))
+
+
+def spelled(location: Location) -> tuple[str, ...]:
+    """Say keys and positions as they are written."""
+    return tuple(step if isinstance(step, str) else shown(step) for step in location)
+
+
+def shown(value: Any) -> str:
+    """Print a value, however long or odd it is.
+
+    >>> shown("x" * 1000)[-3:], shown(16**5000)
+    ("x…'", 'a very large number')
+    """
+    if isinstance(value, str):
+        return repr(short(value))
+    try:
+        return short(repr(value))
+    except ValueError:  # Python prints no whole number of more than some thousand digits
+        return "a very large number"
+
+
+def _nearest(given: Any, choices: list[str]) -> str:
+    return did_you_mean(short(given) if isinstance(given, str) else shown(given), choices)
+
+
+def short(text: str) -> str:
+    """Cut a text that is too long to be read."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _in_content(location: Location, content: Any) -> Location:
+    """Leave out of a location what pydantic adds for itself: the tags of unions."""
+    if not location:
+        return ()
+    *inner, last = location
+    place: Any = content
+    kept: list[str | int] = []
+    for step in inner:
+        inside = _step(place, step)
+        if inside is not None:
+            place = inside
+            kept.append(step)
+    in_block = isinstance(place, dict) and (last in place or last != place.get("kind", "checkpoint"))
+    return (*kept, last) if in_block or isinstance(place, str) or isinstance(last, int) else tuple(kept)
+
+
+def _step(place: Any, step: str | int) -> Any:
+    if isinstance(place, dict):
+        return place.get(step)
+    if isinstance(place, (list, tuple)) and isinstance(step, int) and step < len(place):
+        return place[step]
+    return None
+
+
+def _keys(location: Location, content: Any, root: Any) -> list[str]:
+    """The valid keys of the block at a location."""
+    place = content
+    for step in location:
+        place = _step(place, step)
+    block = _block(_annotation(location, content, root), place)
+    return list(block.model_fields) if block else []
+
+
+def _annotation(location: Location, content: Any, root: Any) -> Any:
+    """The type of what stands at a location."""
+    place, annotation = content, root
+    for step in location:
+        block = _block(annotation, place)
+        annotation = (
+            block.model_fields[str(step)].annotation if block and step in block.model_fields else _item(annotation)
+        )
+        place = _step(place, step)
+    return annotation
+
+
+def _item(annotation: Any) -> Any:
+    """The type of the items of a list, or of the values of a block with free keys."""
+    return next((get_args(part)[-1] for part in _alternatives(annotation) if get_origin(part) is dict), None)
+
+
+def _block(annotation: Any, place: Any) -> type[BaseModel] | None:
+    """Find the model that describes a block, by its ``kind`` where there are several."""
+    models = _models(annotation)
+    kind = place.get("kind") if isinstance(place, dict) else None
+    fitting = [model for model in models if kind in _kind(model)]
+    return next(iter([*fitting, *models]), None)
+
+
+def _kinds(annotation: Any) -> list[str]:
+    return [kind for model in _models(annotation) for kind in _kind(model)]
+
+
+def _kind(model: type[BaseModel]) -> tuple[Any, ...]:
+    return get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    return [part for part in _alternatives(annotation) if isinstance(part, type) and issubclass(part, BaseModel)]
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """Yield the types that a value may have."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _alternatives(get_args(annotation)[0])
+    elif origin in (Union, UnionType):
+        for part in get_args(annotation):
+            yield from _alternatives(part)
+    else:
+        yield annotation

@@ -1,0 +1,70 @@
+"""Headers: which column of a file is the head, the relation and the tail, by its name and in any order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from kgeval.errors import DatasetError
+
+TRIPLE = ("head", "relation", "tail")
+
+ALIASES = {
+    **dict.fromkeys(("h", "head", "subject"), "head"),
+    **dict.fromkeys(("r", "rel", "relation", "predicate"), "relation"),
+    **dict.fromkeys(("t", "tail", "object"), "tail"),
+}
+"""What the columns of a triple are called, in lower case."""
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether the first row of a file names columns rather than a triple.
+
+    It does if it names all three columns, or two of them in whole words: then the third is missing or misspelt. A
+    letter alone may well be an entity.
+
+    >>> is_header(["t", "h", "r"]), is_header(["head", "rel_type", "tail"]), is_header(["h", "likes", "t"])
+    (True, True, False)
+    """
+    names = [_folded(cell) for cell in cells]
+    columns = {ALIASES[name] for name in names if name in ALIASES}
+    in_words = {ALIASES[name] for name in names if name in ALIASES and len(name) > 1}
+    return len(columns) == 3 or len(in_words) == 2
+
+
+def columns(path: Path, names: Sequence[str]) -> list[str]:
+    """Give each column of a file its own name: head, relation and tail, and others as they are called, in lower case.
+
+    Raises
+    ------
+    DatasetError
+        if head, relation or tail is not there, or a name is there twice
+
+    Examples
+    --------
+    >>> columns(Path("triples.csv"), ["Object", "h", "rel", "Weight"])
+    ['tail', 'head', 'relation', 'weight']
+    """
+    folded = [_folded(name) for name in names]
+    named = [ALIASES.get(name, name) for name in folded]
+    found = f"found the columns {', '.join(map(repr, names))}" if names else "found no columns"
+    for name, count in Counter(named).items():
+        if count > 1:
+            same = " and ".join(repr(given) for given, mine in zip(names, named, strict=True) if mine == name)
+            raise DatasetError(f"{path}: {count} columns are the {name} ({same}); {found}. Keep one of them.")
+    if missing := [name for name in TRIPLE if name not in named]:
+        known = "; ".join(f"{name}: {', '.join(_aliases(name))}" for name in TRIPLE)
+        raise DatasetError(
+            f"{path}: no column is the {' or the '.join(missing)}; {found}. Name them (in any order, in either case) "
+            f"by one of {known}."
+        )
+    return named
+
+
+def _aliases(column: str) -> list[str]:
+    return [alias for alias, name in ALIASES.items() if name == column]
+
+
+def _folded(name: str) -> str:
+    return name.strip().strip('"').lower()

@@ -1,0 +1,172 @@
+"""Delimited text files: columns read by Arrow, and a plain walk over the rows that names the first bad line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, NoReturn, TextIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from kgeval.errors import DatasetError, reason
+from kgeval.paths import is_there, no_file
+
+WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
+UNDECODED = re.compile("[\ud800-\udfff]")
+
+
+def read_columns(path: Path, names: Sequence[str], *, skip: int = 0, kind: pa.DataType | None = None) -> pa.Table:
+    """Read a delimited text file (``.gz`` too) in which every row has the named columns.
+
+    Parameters
+    ----------
+    path
+        the file; comma-separated if it is a ``.csv``, otherwise separated by tabs, or by spaces where its first row has
+        no tab
+    names
+        the columns, in their order in the file
+    skip
+        how many lines precede the first row
+    kind
+        the type of every column, int64 or (by default) strings, taken to the letter: nothing is null, and only a
+        ``.csv`` has quotes
+
+    Raises
+    ------
+    DatasetError
+        with the line of the first row that has another number of columns, or a value of another type
+    """
+    kind = kind or pa.string()
+    delimiter = _delimiter(path, skip)
+    try:
+        table = pa_csv.read_csv(
+            path,
+            read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=delimiter, quote_char='"' if delimiter == "," else False, newlines_in_values=delimiter == ","
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
+            ),
+        )
+    except (pa.ArrowInvalid, OSError) as error:
+        if "Empty CSV" in str(error):
+            return pa.table({name: pa.array([], kind) for name in names})
+        _explain(path, names, skip, kind, reason(error))
+    if delimiter == "," and any(_spans_lines(column) for column in table.columns):
+        _refuse_open_quotes(path, skip)
+    return table
+
+
+class Row(NamedTuple):
+    """A row of a text file that is not blank."""
+
+    line: int
+    """where it begins, from 1"""
+    end: int
+    """the line where it ends: another one only where a quoted cell spans lines"""
+    cells: list[str]
+
+
+def rows(path: Path, skip: int = 0) -> Iterator[Row]:
+    """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong.
+
+    Raises
+    ------
+    DatasetError
+        with the line that is not UTF-8 text, or whose quotes do not match
+    """
+    delimiter = _delimiter(path, skip)
+    line = skip + 1
+    try:
+        with open_text(path) as text:
+            for end, cells in _cells(islice(text, skip, None), delimiter):
+                row = Row(line, skip + end, cells)
+                line = row.end + 1
+                if any(map(UNDECODED.search, cells)):
+                    raise DatasetError(f"{path}, line {row.line}: not UTF-8 text. Convert the file to UTF-8.")
+                if cells:
+                    yield row
+    except csv.Error as error:
+        raise DatasetError(f"{path}, line {line}: not a row of a text file ({error}).") from error
+
+
+def _cells(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line in which each row ends, from 1, with its cells: none for a blank line."""
+    if delimiter == ",":
+        reader = csv.reader(lines, strict=True)
+        for cells in reader:
+            yield reader.line_num, cells
+    else:
+        for number, line in enumerate(lines, 1):
+            text = line.rstrip("\r\n")
+            yield number, text.split(delimiter) if text else []
+
+
+def line_of(path: Path, row: int, skip: int = 0) -> int:
+    """Find the line in which a row begins, counted from 0 and without blank lines."""
+    return next(islice(rows(path, skip), row, None)).line
+
+
+def first_line(path: Path) -> str:
+    """Read the first line of a text file (``.gz`` too), without its end."""
+    with open_text(path) as text:
+        return text.readline().rstrip("\r\n")
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file that may be compressed; bytes that are not UTF-8 become lone surrogates.
+
+    Raises
+    ------
+    DatasetError
+        if there is no such file, or when what is read of it turns out to be damaged
+    """
+    if not is_there(path) or not path.is_file():
+        raise DatasetError(no_file(path))
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+            yield text
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+def _delimiter(path: Path, skip: int) -> str:
+    uncompressed = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    if uncompressed.suffix.lower() == ".csv":
+        return ","
+    with open_text(path) as text:
+        line = next((line for line in islice(text, skip, None) if line.strip("\r\n")), "")
+    return "\t" if "\t" in line or " " not in line else " "
+
+
+def _spans_lines(column: pa.ChunkedArray) -> bool:
+    return pa.types.is_string(column.type) and bool(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py())
+
+
+def _refuse_open_quotes(path: Path, skip: int) -> None:
+    """A quote that is never closed swallows the rows after it, and Arrow lets it."""
+    for _ in rows(path, skip):
+        pass
+
+
+def _explain(path: Path, names: Sequence[str], skip: int, kind: pa.DataType, why: str) -> NoReturn:
+    """Find the first row that cannot be read, and say so."""
+    expected = f"{len(names)} columns ({', '.join(names)})"
+    for row in rows(path, skip):
+        if len(row.cells) != len(names):
+            raise DatasetError(f"{path}, line {row.line}: {len(row.cells)} columns where {expected} are expected.")
+        for name, cell in zip(names, row.cells, strict=True):
+            if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
+                raise DatasetError(f"{path}, line {row.line}: the {name} {cell!r} is not a whole number.")
+    raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")

@@ -1,0 +1,47 @@
+"""Paths that people give: whether something is there, and which neighbour a mistaken one may have meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgeval.errors import nearest
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file or a folder; no path is too odd to ask about.
+
+    >>> is_there(Path("x" * 5000))
+    False
+    """
+    try:
+        return path.is_file() or path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def nearby(path: Path) -> str:
+    """Name the neighbours that a mistaken path may have meant, never that path itself.
+
+    >>> nearby(Path("no/such/folder"))
+    ''
+    """
+    try:
+        entries = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
+    except (OSError, ValueError):
+        return ""
+    near = {entry.name: entry for entry in entries if entry.name != path.name}
+    names = nearest(path.name, near)
+    return f"Nearby: {', '.join(repr(str(near[name])) for name in names)}." if names else ""
+
+
+def no_file(path: Path) -> str:
+    """Say that there is no file of that name, and what there is instead.
+
+    >>> no_file(Path("no/such/file"))
+    "no such file 'no/such/file'."
+    >>> no_file(Path("kgeval/graph"))
+    "no such file 'kgeval/graph': it is a folder."
+    """
+    if is_there(path) and path.is_dir():
+        return f"no such file {str(path)!r}: it is a folder."
+    return f"no such file {str(path)!r}. {nearby(path)}".strip()

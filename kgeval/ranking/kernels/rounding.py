@@ -1,0 +1,125 @@
+"""Rounding: vectors in low precision, how large each is, and how much of it the rounding took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.ranking.kernels.base import Precision
+
+U32, U64 = 2.0**-24, 2.0**-53
+
+SPARE = 3
+"""columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """Vectors in low precision, with columns to spare for what is added to their products."""
+
+    vectors: np.ndarray[Any, Any]
+    """[row, dim + SPARE], float32, or the bits of bfloat16 in uint16; the last columns are ones"""
+    losses: Float64Array
+    """float64[row], the norm of what the rounding took"""
+
+    def add(self, column: Float64Array) -> Float64Array:
+        """Put a number (float64[row]) into the spare columns of each row, in pieces; return what is left of it."""
+        rest = column.copy()
+        if self.vectors.dtype == np.uint16:
+            _add_in_bfloat16(rest, self.vectors)
+        else:
+            _add_in_float32(rest, self.vectors)
+        return rest
+
+
+def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
+    """Measure rows in float64, by the sum of their absolute values or by Euclid's norm; float64[row]."""
+    norms = np.empty(len(vectors))
+    _measure(vectors, manhattan, norms)
+    return norms
+
+
+def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, manhattan: bool) -> Rounded:
+    """Round rows, taken in some order."""
+    shape = (len(order), vectors.shape[1] + SPARE)
+    losses = np.empty(len(order))
+    if precision == "float32":
+        out = np.ones(shape, np.float32)
+        _round_to_float32(vectors, order, manhattan, out, losses)
+    else:
+        out = np.full(shape, 0x3F80, np.uint16)
+        _round_to_bfloat16(vectors, order, manhattan, out, losses)
+    return Rounded(out, losses)
+
+
+@njit(cache=True, parallel=True)
+def _measure(vectors, manhattan, norms):  # type: ignore[no-untyped-def]
+    for row in prange(len(vectors)):
+        norms[row] = _norm(vectors[row], manhattan)
+
+
+@njit(cache=True, parallel=True)
+def _round_to_float32(vectors, order, manhattan, out, losses):  # type: ignore[no-untyped-def]
+    dim = vectors.shape[1]
+    for row in prange(len(order)):
+        single = out[row, :dim]
+        single[:] = vectors[order[row]]
+        losses[row] = _distance(vectors[order[row]], single, manhattan)
+
+
+@njit(cache=True, parallel=True)
+def _round_to_bfloat16(vectors, order, manhattan, out, losses):  # type: ignore[no-untyped-def]
+    dim = vectors.shape[1]
+    for row in prange(len(order)):
+        single = vectors[order[row]].astype(np.float32)
+        bits = single.view(np.uint32)
+        for k in range(dim):
+            out[row, k] = _to_bfloat16(bits[k])
+            bits[k] = np.uint32(out[row, k]) << np.uint32(16)
+        losses[row] = _distance(vectors[order[row]], single, manhattan)
+
+
+@njit(cache=True)
+def _add_in_float32(rest, out):  # type: ignore[no-untyped-def]
+    for place in range(out.shape[1] - SPARE, out.shape[1]):
+        for row in range(len(rest)):
+            out[row, place] = rest[row]
+            rest[row] -= np.float64(out[row, place])
+
+
+@njit(cache=True)
+def _add_in_bfloat16(rest, out):  # type: ignore[no-untyped-def]
+    for place in range(out.shape[1] - SPARE, out.shape[1]):
+        single = rest.astype(np.float32)
+        bits = single.view(np.uint32)
+        for row in range(len(rest)):
+            out[row, place] = _to_bfloat16(bits[row])
+            bits[row] = np.uint32(out[row, place]) << np.uint32(16)
+            rest[row] -= np.float64(single[row])
+
+
+@njit(cache=True)
+def _to_bfloat16(bits):  # type: ignore[no-untyped-def]
+    """Round the bits of float32 to those of bfloat16, halves to even."""
+    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+
+
+@njit(cache=True)
+def _norm(vector, manhattan):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for value in vector:
+        total += abs(np.float64(value)) if manhattan else np.float64(value) * np.float64(value)
+    return total if manhattan else np.sqrt(total)
+
+
+@njit(cache=True)
+def _distance(vector, other, manhattan):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(vector)):
+        lost = np.float64(vector[k]) - np.float64(other[k])
+        total += abs(lost) if manhattan else lost * lost
+    return total if manhattan else np.sqrt(total)

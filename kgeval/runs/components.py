@@ -1,0 +1,70 @@
+"""PyKEEN's components by name: what a training may be made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kgeval.errors import ConfigError, did_you_mean
+
+
+def refuse_unknown(part: str, name: str) -> None:
+    """Refuse a name that PyKEEN does not know, before anything is trained.
+
+    Parameters
+    ----------
+    part
+        a parameter of ``pykeen.pipeline.pipeline``, such as ``"loss"``
+    name
+        what was given for it
+
+    Raises
+    ------
+    ConfigError
+        with the nearest name
+    """
+    resolver = _resolver(part)
+    try:
+        resolver.lookup(name)
+    except KeyError:
+        # Models are known by the names of their classes; of everything else PyKEEN's own short names are used.
+        known = [cls.__name__ for cls in resolver.lookup_dict.values()] if part == "model" else resolver.options
+        hint = did_you_mean(name, known)
+        raise ConfigError(f"PyKEEN has no {part.replace('_', ' ')} called {name!r}. {hint}") from None
+
+
+def refuse_unknown_device(name: str) -> None:
+    """Refuse what is no device of torch.
+
+    Raises
+    ------
+    ConfigError
+        with an example
+    """
+    import torch
+
+    try:
+        torch.device("cuda" if name == "gpu" else name)
+    except RuntimeError:
+        raise ConfigError(f"unknown device {name!r}. {did_you_mean(name, ['cpu', 'cuda', 'cuda:0', 'mps'])}") from None
+
+
+def _resolver(part: str) -> Any:
+    from pykeen.losses import loss_resolver
+    from pykeen.lr_schedulers import lr_scheduler_resolver
+    from pykeen.models import model_resolver
+    from pykeen.optimizers import optimizer_resolver
+    from pykeen.regularizers import regularizer_resolver
+    from pykeen.sampling import negative_sampler_resolver
+    from pykeen.stoppers import stopper_resolver
+    from pykeen.training import training_loop_resolver
+
+    return {
+        "loss": loss_resolver,
+        "lr_scheduler": lr_scheduler_resolver,
+        "model": model_resolver,
+        "negative_sampler": negative_sampler_resolver,
+        "optimizer": optimizer_resolver,
+        "regularizer": regularizer_resolver,
+        "stopper": stopper_resolver,
+        "training_loop": training_loop_resolver,
+    }[part]

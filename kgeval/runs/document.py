@@ -1,0 +1,154 @@
+"""Configuration files as plain data: YAML with the line of every value, and ``--set`` overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kgeval.complaints import Complaint, shown, spelled
+from kgeval.errors import ConfigError
+from kgeval.paths import is_there, nearby
+
+Place = tuple[str, ...]
+"""the keys and positions that lead to a value, as they are written"""
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content of a configuration, and where it was said."""
+
+    source: str
+    content: dict[str, Any]
+    lines: dict[Place, str] = field(default_factory=dict)
+    """where each value was said: ``config line 3``, or ``--set``"""
+    problems: list[str] = field(default_factory=list)
+    """what is wrong with it already as YAML"""
+
+    def line(self, complaint: Complaint) -> str:
+        """Tell where what is complained about was said: in its line, in that of the block around it, or by --set."""
+        place = spelled(complaint.location[:-1] if complaint.absent else complaint.location)
+        around = [self.lines[place[:depth]] for depth in range(len(place), 0, -1) if place[:depth] in self.lines]
+        overridden = any(said == "--set" and other[: len(place)] == place for other, said in self.lines.items())
+        if "--set" in around or (place and place not in self.lines and overridden):
+            return "--set"
+        return around[0] if around else ""
+
+    def refusal(self, complaints: list[Complaint]) -> ConfigError:
+        """Say everything that is wrong in one message."""
+        told = [*self.problems, *(complaint.said(self.line(complaint)) for complaint in complaints)]
+        count = "1 problem" if len(told) == 1 else f"{len(told)} problems"
+        return ConfigError("\n  ".join([f"{self.source}: {count}", *told]))
+
+    def override(self, assignment: str, spelled_out: Callable[[list[str], Any], Any]) -> None:
+        """Set a value by ``KEY=VALUE``: a key with dots, a value in YAML.
+
+        Parameters
+        ----------
+        assignment
+            such as ``model.options.norm=1``
+        spelled_out
+            (place, value) -> the block that a value stands for, where it is no block itself
+
+        Raises
+        ------
+        ConfigError
+            if it is no such thing, or leads through what is no block of keys
+        """
+        key, equals, value = assignment.partition("=")
+        said = f"--set {shown(assignment)}"
+        if not equals or not key:
+            raise ConfigError(f"{said}: expected KEY=VALUE, for example evaluation.corruption.count=100.")
+        place: Any = self.content
+        *parents, last = key.split(".")
+        for depth, name in enumerate(parents, 1):
+            block = spelled_out(parents[:depth], place.get(name, {}))
+            if not isinstance(block, dict):
+                raise ConfigError(f"{said}: {'.'.join(parents[:depth])} is no block of keys.")
+            place[name] = dict(block)  # a copy, for other places may refer to the same block
+            place = place[name]
+        place[last] = parse_value(value, said)
+        self.lines[(*parents, last)] = "--set"
+
+
+def read_document(path: Path) -> Document:
+    """Read a configuration file.
+
+    Raises
+    ------
+    ConfigError
+        if it is not there, no readable YAML, or no mapping
+    """
+    if not is_there(path) or not path.is_file():
+        raise ConfigError(f"no such configuration file {shown(str(path))}. {nearby(path)}".strip())
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = read_yaml(text)
+        lines, problems = _survey(yaml.compose(text, yaml.SafeLoader))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected a mapping, with keys such as dataset, model and evaluation.")
+    return Document(str(path), content, lines, problems)
+
+
+def parse_value(text: str, where: str) -> Any:
+    """Read a value from the command line as YAML, so that 1 is a number and true a truth value.
+
+    Raises
+    ------
+    ConfigError
+        if it is no YAML
+    """
+    try:
+        return read_yaml(text)
+    except ValueError as error:
+        raise ConfigError(f"{where}: the value is not readable YAML.") from error
+
+
+def read_yaml(text: str) -> Any:
+    """Read YAML.
+
+    Raises
+    ------
+    ValueError
+        if it is not readable, for whichever of the library's many reasons
+    """
+    try:
+        return yaml.safe_load(text)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+
+
+def _survey(root: yaml.Node | None) -> tuple[dict[Place, str], list[str]]:
+    """Map the place of every value to the line that it stands in; find the keys that are said twice."""
+    lines: dict[Place, str] = {}
+    problems: list[str] = []
+    seen: set[int] = set()
+
+    def walk(node: yaml.Node, place: Place) -> None:
+        # An alias stands for a block that was seen already: following them all could multiply without end.
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for key, mark, value in _items(node):
+            here, line = (*place, key), f"config line {mark.line + 1}"
+            if here in lines:
+                before = lines[here].removeprefix("config ")
+                problems.append(Complaint(here, f"said twice, before in {before}", "Keep one of them.").said(line))
+            lines[here] = line
+            walk(value, here)
+
+    if root is not None:
+        walk(root, ())
+    return lines, problems
+
+
+def _items(node: yaml.Node) -> Iterator[tuple[str, yaml.Mark, yaml.Node]]:
+    if isinstance(node, yaml.MappingNode):
+        yield from ((key.value, key.start_mark, value) for key, value in node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        yield from ((str(index), value.start_mark, value) for index, value in enumerate(node.value))

@@ -1,0 +1,74 @@
+"""Misfits: what a configuration asks of its dataset and the dataset does not have, found before a model is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgeval.complaints import Complaint, Location
+from kgeval.corruption import FromFile
+from kgeval.errors import DatasetError, InputError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.known import known_answers
+from kgeval.graph.queries import Queries
+from kgeval.runs.config import RunConfig
+from kgeval.runs.models import TrainingConfig
+
+
+def refuse_misfits(config: RunConfig, dataset: Dataset) -> None:
+    """Refuse splits that the dataset does not have, negatives that do not fit it, and a task that it is not made for.
+
+    Raises
+    ------
+    ConfigError
+        with all problems at once, each with its line
+    """
+    found = [
+        *_missing_splits(config, dataset),
+        *_strange_negatives(config, dataset),
+        *_unfit_for_task(config, dataset),
+        *_nothing_to_train_on(config, dataset),
+    ]
+    if found:
+        raise config.document.refusal(found)
+
+
+def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+    evaluation = config.evaluation
+    if config.task is not None:
+        return
+    wanted: dict[Location, str] = {("evaluation", "split"): evaluation.split}
+    if "filter" in evaluation.model_fields_set:
+        wanted |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
+    for location, split in wanted.items():
+        try:
+            dataset.split(split)
+        except DatasetError as error:
+            yield Complaint.of(location, error)
+
+
+def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+    evaluation = config.evaluation
+    if not isinstance(evaluation.corruption, FromFile) or evaluation.split not in dataset.splits:
+        return
+    for side in evaluation.sides:
+        queries = Queries.of(dataset.split(evaluation.split), side)
+        try:
+            evaluation.corruption.candidates(queries, known_answers(queries, []), dataset)
+        except DatasetError as error:
+            yield Complaint.of(("evaluation", "corruption", "path"), error)
+            return
+
+
+def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+    if config.task is None:
+        return
+    try:
+        config.task.parts(dataset)
+    except InputError as error:
+        yield Complaint.of(("task",), error)
+
+
+def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+    for name, job in config.jobs.items():
+        if isinstance(job, TrainingConfig) and "train" not in dataset.splits:
+            yield Complaint(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")

@@ -1,0 +1,81 @@
+"""The values of a configuration that are more than numbers and text: paths, options, metric names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+
+from kgeval.complaints import shown
+from kgeval.errors import InputError
+from kgeval.graph.text import first_line
+from kgeval.metrics.label_names import parse_label_metrics
+from kgeval.metrics.names import parse
+from kgeval.settings import listed
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Let what kgeval refuses be a problem of the value at hand, to be told with all others."""
+    try:
+        yield
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+def writable(path: str) -> str:
+    """Refuse what cannot be written down in a configuration or a manifest."""
+    if "\0" in path:
+        raise ValueError("a path has no null byte")
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the path {shown(path)} is not UTF-8 text. Give it another name") from error
+    return path
+
+
+def readable(path: str) -> str:
+    """Refuse a file that is not there, or damaged, before any work is done."""
+    with refusing():
+        first_line(Path(path))
+    return path
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, (bool, int, float, str)):
+        raise ValueError(f"expected a number, text, true or false, found {shown(value)}")  # noqa: TRY004
+    return value
+
+
+def _metric(name: str, block: ValidationInfo) -> str:
+    """Refuse what is no metric of the block's task, or of ranks without one."""
+    if "task" not in block.data:  # it is malformed, which is said already: whose metrics these are is not known
+        return name
+    task = block.data["task"]
+    with refusing():
+        parse(name) if task is None else parse_label_metrics([name], confidences=task.kind == "confidences")
+    return name
+
+
+PathText = Annotated[str, AfterValidator(writable)]
+
+ReadableFile = Annotated[PathText, AfterValidator(readable)]
+
+Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
+
+Metrics = Annotated[
+    tuple[Annotated[str, AfterValidator(_metric)], ...],
+    BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
+    Field(strict=False),
+]
+"""one metric name, or several"""
+
+
+def or_text(schema: dict[str, Any]) -> None:
+    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
+    block = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, block]

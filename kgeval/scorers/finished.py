@@ -1,0 +1,92 @@
+"""Finished scores: whatever a model returned, as float64 without rounding, or not at all."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.errors import ScoreError, reason
+
+EXACT = 2**53
+"""float64 holds every whole number up to this one, and beyond it only some"""
+
+
+def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
+    """Take scores as an array of numbers, in their own type; tensors lose their gradient and their device.
+
+    Raises
+    ------
+    ScoreError
+        if they are no numbers: text, complex numbers, objects, masked or nested in unequal lists
+
+    Examples
+    --------
+    >>> as_array([[True, False]], "the model")
+    array([[ True, False]])
+    >>> as_array("0.5", "the model")
+    Traceback (most recent call last):
+    kgeval.errors.ScoreError: the model gave str of dtype <U3; expected real numbers, as an array or a tensor.
+    """
+    try:
+        array = np.asarray(_from_torch(scores))
+    except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
+        kind = type(scores).__name__
+        raise ScoreError(f"{source} gave {kind}, which is no array of real numbers: {reason(error)}.") from error
+    if np.ma.is_masked(scores):
+        raise ScoreError(f"{source} gave masked scores; give NaN where there is none, and set nan: worst.")
+    if array.dtype.kind != "f" and not np.can_cast(array.dtype, np.float64):
+        raise ScoreError(
+            f"{source} gave {type(scores).__name__} of dtype {array.dtype}; expected real numbers, "
+            "as an array or a tensor."
+        )
+    return array
+
+
+def as_float64(scores: Any, source: str) -> Float64Array:
+    """Take scores as float64, each exactly as it was.
+
+    Raises
+    ------
+    ScoreError
+        if they are no numbers, or one would be rounded
+
+    Examples
+    --------
+    >>> as_float64([2**60, 1], "the model")
+    array([1.1529215e+18, 1.0000000e+00])
+    >>> as_float64([2**60 + 1, 1], "the model")
+    Traceback (most recent call last):
+    kgeval.errors.ScoreError: the model gave the score 1152921504606846977, which float64 cannot hold exactly. ...
+    """
+    array = as_array(scores, source)
+    with np.errstate(over="ignore"):  # a long double that overflows is found below
+        exact = array.astype(np.float64, copy=False)
+    if rounded := _rounded(array, exact):
+        raise ScoreError(
+            f"{source} gave the score {rounded[0]}, which float64 cannot hold exactly. Give floats, or smaller numbers."
+        )
+    return exact
+
+
+def _from_torch(scores: Any) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(scores, torch.Tensor):
+        return scores
+    plain = scores.detach().cpu()
+    # numpy has no bfloat16; float32 holds each value of the narrower types exactly.
+    return plain.float() if plain.is_floating_point() and plain.element_size() < 4 else plain
+
+
+def _rounded(array: np.ndarray[Any, Any], exact: Float64Array) -> list[Any]:
+    """List the scores that are others in float64; only long integers and long doubles can be."""
+    if array.dtype.kind in "iu":
+        large = (array > EXACT) | (array < -EXACT)
+        # Python compares whole numbers with floats exactly, numpy in float64.
+        pairs = zip(array[large].tolist(), exact[large].tolist(), strict=True)
+        return [score for score, held in pairs if score != held]
+    if np.can_cast(array.dtype, np.float64):
+        return []
+    return list(array[(array != exact) & ~np.isnan(array)])

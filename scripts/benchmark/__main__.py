@@ -1,0 +1,115 @@
+"""Time kgeval and its peers in one run, interleaved, and write a Markdown table and JSON."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from kgeval import Dataset, Uniform, evaluate
+from kgeval.graph.queries import Queries
+from scripts.benchmark.graph import everyday_graph, synthetic
+from scripts.benchmark.machine import describe, rates
+from scripts.benchmark.report import markdown
+from scripts.benchmark.tools import CASES, Case, Kgeval, PyKEEN, TorchKGE
+
+SAMPLE = 256
+"""test triples that the slow peers are timed on; their time is scaled to the whole split"""
+
+CHECKED = 32
+"""test triples on which everybody's ranks are compared, in float64, before anything is timed"""
+
+
+@click.command()
+@click.option("--repeat", default=3, show_default=True, help="How often each tool ranks; the table has medians.")
+@click.option("--only", multiple=True, help="Time only these models.")
+@click.option("--growth/--no-growth", default=True, help="Time growth too.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
+def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
+    """Run the benchmark."""
+    graph = everyday_graph()
+    queries = sum(len(Queries.of(graph.test, side)) for side in ("head", "tail"))
+    result: dict[str, Any] = {
+        "date": str(date.today()),
+        "machine": describe(),
+        "python": platform.python_version(),
+        "graph": {"name": graph.name, "test": len(graph.test), "queries": queries, "entities": len(graph.entities)},
+        "rates": rates(),
+        "sample": SAMPLE,
+        "models": [_compare(case, graph, repeat, queries) for case in CASES if not only or case.name in only],
+        "growth": _growth(repeat) if growth else [],
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "bench.json").write_text(json.dumps(result, indent=2) + "\n")
+    (out / "bench.md").write_text(markdown(result))
+    click.echo(markdown(result))
+
+
+def _compare(case: Case, graph: Dataset, repeat: int, queries: int) -> dict[str, Any]:
+    click.echo(f"{case.name} ...", err=True)
+    weights = case.weights(graph)
+    ours, peers = Kgeval(case, graph, weights), {"PyKEEN": PyKEEN(case, graph, weights)}
+    if case.family in TorchKGE.families:
+        peers["TorchKGE"] = TorchKGE(case, graph, weights)
+    rows = np.random.default_rng(0).permutation(len(graph.test))[:SAMPLE]
+    expected = ours.pessimistic(rows[:CHECKED])
+    for name, peer in peers.items():
+        different = int((peer.double().pessimistic(rows[:CHECKED]) != expected).sum())
+        if different:
+            raise SystemExit(f"{case.name}: {different} of {expected.size} ranks of {name} differ from kgeval's.")
+        peer.single().pessimistic(rows[:2])  # what it does once, it has done now
+    seconds: dict[str, list[float]] = {name: [] for name in ("kgeval", *peers)}
+    for _ in range(repeat):
+        seconds["kgeval"].append(_seconds(ours.table))
+        for name, peer in peers.items():
+            seconds[name].append(_seconds(lambda: peer.pessimistic(rows)) * len(graph.test) / SAMPLE)  # noqa: B023
+    product = 2 * queries * len(graph.entities) * case.dim / 1e9
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    work = ours.table().work
+    return {"name": case.name, "dim": case.dim, "gflop": product, "seconds": medians, "all": seconds, "work": work}
+
+
+def _growth(repeat: int) -> list[dict[str, Any]]:
+    """Time DistMult on larger and larger graphs, splits and dimensions; and 500 negatives a query beside all."""
+    sizes = {"train": 100_000, "valid": 5_000, "test": 5_000}
+    base = synthetic(15_000, sizes)
+    four_times = synthetic(15_000, {**sizes, "test": 20_000})
+    settings: list[tuple[str, Dataset, int, dict[str, Any]]] = [
+        ("15,000 entities, 5,000 triples, d = 256", base, 256, {}),
+        ("4 × the entities", synthetic(60_000, sizes), 256, {}),
+        ("16 × the entities", synthetic(240_000, sizes), 256, {}),
+        ("4 × the triples", four_times, 256, {}),
+        ("d = 64", base, 64, {}),
+        ("d = 1024", base, 1024, {}),
+        ("500 negatives a query", base, 256, {"corruption": Uniform(count=500)}),
+        ("500 negatives, 16 × the entities", synthetic(240_000, sizes), 256, {"corruption": Uniform(count=500)}),
+    ]
+    return [_grown(name, graph, dim, options, repeat) for name, graph, dim, options in settings]
+
+
+def _grown(name: str, graph: Dataset, dim: int, options: dict[str, Any], repeat: int) -> dict[str, Any]:
+    click.echo(f"{name} ...", err=True)
+    case = Case(name, "DistMult", {}, dim)
+    model = Kgeval(case, graph, case.weights(graph)).model
+    times = [_seconds(lambda: evaluate(model, graph, unseen="worst", **options)) for _ in range(repeat + 1)][1:]
+    queries = sum(len(Queries.of(graph.test, side)) for side in ("head", "tail"))
+    gflop = 2 * queries * (500 if options else len(graph.entities)) * dim / 1e9
+    return {"name": name, "queries": queries, "gflop": gflop, "seconds": statistics.median(times)}
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

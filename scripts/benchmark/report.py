@@ -1,0 +1,45 @@
+"""The report: the benchmark's Markdown tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Write the tables."""
+    graph, rates = result["graph"], result["rates"]
+    lines = [
+        f"{result['date']}, {result['machine']}, Python {result['python']}. {graph['name']}: {graph['test']:,} test "
+        f"triples, both sides, {graph['queries']:,} unique queries, all {graph['entities']:,} entities. Normal "
+        f"weights. Peers were timed on {result['sample']} triples and scaled; medians. Matrix products here: "
+        + ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in rates.items())
+        + ".",
+        "",
+        "| model | kgeval | PyKEEN | TorchKGE | × PyKEEN | × TorchKGE | float32 product alone | GFLOP/s | rescored |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(_row(model, rates["float32"]) for model in result["models"]),
+        "",
+    ]
+    if result["growth"]:
+        lines += ["| DistMult | queries | seconds | GFLOP/s |", "|---|---|---|---|"]
+        lines += [
+            f"| {row['name']} | {row['queries']:,} | {row['seconds']:.2f} | {row['gflop'] / row['seconds']:,.0f} |"
+            for row in result["growth"]
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(model: dict[str, Any], rate: float) -> str:
+    seconds = model["seconds"]
+    ours = seconds["kgeval"]
+    peers = [seconds.get(name) for name in ("PyKEEN", "TorchKGE")]
+    cells = [
+        model["name"],
+        f"{ours:.2f} s",
+        *("–" if peer is None else f"{peer:.0f} s" for peer in peers),
+        *("–" if peer is None else f"{peer / ours:.0f} ×" for peer in peers),
+        f"{model['gflop'] / rate:.2f} s" if not model["name"].startswith(("TransE L1", "RotatE")) else "–",
+        f"{model['gflop'] / ours:,.0f}",
+        f"{model['work'].get('rescored_share', 1):.2%}",
+    ]
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,180 @@
+"""Vocabularies, triples and datasets from values in memory: what is no label or id is refused, and never converted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from kgeval import Dataset, Triples, Vocabulary, evaluate, negatives
+from kgeval.corruption import Uniform
+from kgeval.errors import DatasetError, InputError
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1, 2], r"entity label 0 is 1 of type int: labels are text. Give str\(label\) of each"),
+        (["a", None], "entity label 1 is missing"),
+        (pd.Series(["a", float("nan")], dtype=object), "entity label 1 is nan of type float"),
+        (pa.array(["a", None]), "entity label 1 is missing"),
+        (pa.array([1, 2]), "entity labels are text, not int64"),
+        (np.array([0.5]), r"entity label 0 is .*0\.5.* of type float64"),
+        ([b"a"], "of type bytes: labels are text"),
+        ("abc", "expected entity labels as a list of text, not str"),
+        (5, "expected entity labels as a list of text, not int"),
+        (["a", "\ud800"], "is not Unicode text"),
+        (["a", "b", "a"], "two ids carry the entity label 'a'"),
+    ],
+)
+def test_labels_are_distinct_text(labels, message):
+    with pytest.raises(InputError, match=message):
+        Vocabulary(labels)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("a", "b"),
+        np.array(["a", "b"]),
+        pd.Series(["a", "b"]),
+        pd.Series(["a", "b"], dtype="string"),
+        (label for label in "ab"),
+        {"a": 0, "b": 1},
+        pa.chunked_array([["a"], ["b"]]),
+        pa.array(["a", "b"], pa.large_string()),
+        pa.array(["a", "b"]).dictionary_encode(),
+    ],
+    ids=lambda labels: type(labels).__name__,
+)
+def test_labels_may_come_in_any_list_of_text(labels):
+    assert list(Vocabulary(labels)) == ["a", "b"]
+
+
+def test_what_is_no_label_is_no_known_label():
+    with pytest.raises(InputError, match="entity label 0 is 1 of type int"):
+        Vocabulary(["a"]).id(1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(0, 0, 1), (1, 0)], "row 1 has another length than row 0"),
+        ([(0, 0), (1, 0)], r"not int64 of shape \(2, 2\)"),
+        ([0, 0, 1], r"not int64 of shape \(3,\)"),
+        ([[]], r"not float64 of shape \(1, 0\)"),
+        (np.empty((0, 2), np.int64), r"not int64 of shape \(0, 2\)"),
+        (np.zeros((2, 3)), "not float64 of shape"),
+        (np.zeros((2, 3), np.bool_), "not bool of shape"),
+        ([("a", "likes", "b")], "not <U5 of shape"),
+        ([(0, None, 1)], "not object of shape"),
+        (np.array([[0, 0, 2**63]], np.uint64), r"triple 0 is \(0, 0, 9223372036854775808\): ids .* end before 2\^63"),
+        ([(0, 0, 1), (0, 0, 2**63)], "not float64 of shape"),
+        ([(0, 0, 2**70)], "not object of shape"),
+        ([(0, 0, 1), (0, -1, 0)], r"triple 1 is \(0, -1, 0\): ids start at 0"),
+        (5, "not int"),
+        (None, "not NoneType"),
+        ([5, (0, 0, 1)], "row 1 has another length than row 0"),
+    ],
+)
+def test_triples_are_rows_of_three_ids(rows, message):
+    with pytest.raises(DatasetError, match=message):
+        Triples.of(rows)
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int32, np.uint8])
+def test_ids_of_any_integer_type_are_taken(dtype):
+    ids = Triples.of(np.array([[0, 1, 2]], dtype)).ids
+    assert (ids.dtype, ids.tolist()) == (np.dtype(np.int64), [[0, 1, 2]])
+
+
+@pytest.mark.parametrize("rows", [[], (), np.empty((0, 3)), iter([])], ids=lambda rows: type(rows).__name__)
+def test_there_may_be_no_triples(rows):
+    assert Triples.of(rows).ids.shape == (0, 3)
+
+
+def test_splits_may_be_plain_rows():
+    labels = {"entities": Vocabulary(["a", "b"]), "relations": Vocabulary(["likes"], "relation")}
+    assert Dataset.build("tiny", {"test": [(0, 0, 1)]}, **labels).test.ids.tolist() == [[0, 0, 1]]
+    with pytest.raises(DatasetError, match="integer ids of shape"):
+        Dataset.build("tiny", {"test": [("a", "likes", "b")]}, **labels)
+
+
+def test_plain_lists_are_no_vocabularies():
+    with pytest.raises(DatasetError, match="tiny: relation labels are a Vocabulary, not list"):
+        Dataset.build("tiny", {}, entities=Vocabulary(["a"]), relations=["likes"])
+
+
+def test_negatives_need_a_generator(nations):
+    with pytest.raises(InputError, match=r"such as .*, not 'uniform'"):
+        next(negatives(nations, "uniform"))
+
+
+def test_a_split_that_there_is_not_is_refused():
+    labels = {"entities": Vocabulary(["a"]), "relations": Vocabulary(["likes"], "relation")}
+    with pytest.raises(DatasetError, match=r"tiny: unknown split 'tset'. Did you mean 'test'\?"):
+        Dataset.build("tiny", {"tset": Triples.of([(0, 0, 0)])}, **labels)
+
+
+def test_the_row_of_an_unknown_id_is_the_row_that_was_given():
+    labels = {"entities": Vocabulary(["a"]), "relations": Vocabulary(["likes"], "relation")}
+    with pytest.raises(DatasetError, match="tiny, split test: triple 2 names entity id 1, but there are 1 of them"):
+        Dataset.build("tiny", {"test": Triples.of([(0, 0, 0), (0, 0, 0), (0, 0, 1)])}, **labels)
+
+
+def test_a_dataset_may_be_named(nations):
+    def score(h, r, t):
+        return (h * 5 + r * 3 + t * 11) % 7
+
+    assert evaluate(score, "nations").to_pandas().equals(evaluate(score, nations).to_pandas())
+    named, given = (next(negatives(data, Uniform(count=2))) for data in ("nations", nations))
+    assert named.equals(given)
+
+
+def test_a_dataset_may_be_a_folder(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.txt").write_text("a\tlikes\tb\nb\tlikes\tc\n")
+    for place in (tmp_path, str(tmp_path)):
+        assert len(evaluate(lambda h, r, t: t, place)) == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("nation", "Did you mean 'nations'"),
+        ("", "a dataset is a folder or a PyKEEN name, not ''"),
+        (None, "a dataset is a folder or a PyKEEN name, not None"),
+        (5, "a dataset is a folder or a PyKEEN name, not 5"),
+        ([(0, 0, 1)], r"a dataset is a folder or a PyKEEN name, not \[\(0, 0, 1\)\]"),
+    ],
+)
+def test_what_is_no_dataset_is_refused(given, message):
+    with pytest.raises(DatasetError, match=message):
+        evaluate(lambda h, r, t: t, given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sides": ("tale",)}, "unknown side 'tale'. Did you mean 'tail'"),
+        ({"filter": ("trian",)}, "unknown filter split 'trian'. Did you mean 'train'"),
+        ({"split": "tset"}, "unknown split 'tset'"),
+    ],
+)
+def test_negatives_of_nothing_known_are_refused(nations, options, message):
+    with pytest.raises(InputError, match=message):
+        next(negatives(nations, Uniform(count=2), **options))
+
+
+def test_one_side_and_one_filter_split_may_stand_alone(nations):
+    alone, listed = (
+        list(negatives(nations, Uniform(count=2), sides=sides, filter=splits))
+        for sides, splits in (("tail", "train"), (("tail",), ("train",)))
+    )
+    assert alone == listed
+    ranks, same = (
+        evaluate(lambda h, r, t: (h + t) % 5, nations, sides=sides, filter=splits).to_pandas()
+        for sides, splits in (("tail", "train"), (("tail",), ("train",)))
+    )
+    assert ranks.equals(same)

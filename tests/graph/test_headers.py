@@ -1,0 +1,141 @@
+"""Headers: columns are told apart by their names, in any order, and names that cannot be told apart are refused."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import date
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kgeval import CallableScorer, FromFile, Uniform, evaluate
+from kgeval.corruption.negatives import negatives
+from kgeval.errors import DatasetError
+from kgeval.graph.columns import read_triples
+from tests.conftest import random_dataset
+
+TRIPLE = ("head", "relation", "tail")
+ROWS = [("a", "likes", "b"), ("b", "knows", "c"), ("c", "likes", "c")]
+NAMES = [("head", "relation", "tail"), ("h", "r", "t"), ("Subject", "PREDICATE", "object"), ("head", "rel", "Tail")]
+
+
+def write(path, header, rows):
+    """Write rows of cells in the format of the path's ending."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table([list(column) for column in zip(*rows, strict=True)], names=list(header)), path)
+    else:
+        separator = "," if path.suffix == ".csv" else "\t"
+        path.write_text("".join(separator.join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
+    return path
+
+
+def read(path):
+    table = read_triples(path)
+    return list(zip(*(table[column].to_pylist() for column in TRIPLE), strict=True))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt", ".parquet"])
+@pytest.mark.parametrize("names", NAMES, ids=" ".join)
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_columns_may_stand_in_any_order(tmp_path, ending, names, order):
+    rows = [[row[column] for column in order] for row in ROWS]
+    assert read(write(tmp_path / f"triples{ending}", [names[column] for column in order], rows)) == ROWS
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet"])
+def test_further_columns_are_kept_under_their_names(tmp_path, ending):
+    rows = [("0.5", t, h, r) for h, r, t in ROWS]
+    path = write(tmp_path / f"triples{ending}", ["Weight", "tail", "head", "relation"], rows)
+    assert read(path) == ROWS
+    assert read_triples(path)["weight"].to_pylist() == ["0.5"] * 3
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet"])
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("head relation relation", "2 columns are the relation ('relation' and 'relation')"),
+        ("head subject relation tail", "2 columns are the head ('head' and 'subject')"),
+        ("head relation tail side Side", "2 columns are the side ('side' and 'Side')"),
+        ("head rel_type tail", "no column is the relation; found the columns 'head', 'rel_type', 'tail'"),
+        ("source relation tail", "no column is the head; found the columns 'source', 'relation', 'tail'"),
+        ("head tail", "no column is the relation; found the columns 'head', 'tail'"),
+    ],
+)
+def test_names_that_cannot_be_told_apart_are_refused(tmp_path, ending, header, message):
+    names = header.split()
+    path = write(tmp_path / f"triples{ending}", names, [["a"] * len(names)])
+    with pytest.raises(DatasetError) as caught:
+        read_triples(path)
+    assert f"{path}: {message}" in str(caught.value)
+
+
+def test_parquet_without_columns_is_refused(tmp_path):
+    pq.write_table(pa.table({}), tmp_path / "triples.parquet")
+    with pytest.raises(DatasetError, match="no column is the head or the relation or the tail; found no columns"):
+        read_triples(tmp_path / "triples.parquet")
+
+
+def test_parquet_columns_without_meaning_are_refused(tmp_path):
+    path = write(tmp_path / "triples.parquet", ["0", "1", "2"], ROWS)
+    with pytest.raises(DatasetError, match=r"no column is the head or the relation or the tail; found .*'0', '1', '2'"):
+        read_triples(path)
+
+
+@pytest.mark.parametrize(
+    "row", [("h", "likes", "t"), ("head", "likes", "b"), ("r", "r", "r"), ("h", "t", "t")], ids=str
+)
+def test_a_triple_that_looks_a_little_like_a_header_is_a_triple(tmp_path, row):
+    assert read(write(tmp_path / "triples.tsv", row, ROWS)) == [row, *ROWS]
+
+
+@pytest.mark.parametrize("before", ["\n", "\r\n\n", "\ufeff", "\ufeff\n"], ids=repr)
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_a_header_after_blank_lines_or_a_byte_order_mark_is_a_header(tmp_path, before, ending):
+    path = write(tmp_path / f"triples{ending}", ["tail", "head", "relation"], [(t, h, r) for h, r, t in ROWS])
+    path.write_bytes(before.encode() + path.read_bytes())
+    assert read(path) == ROWS
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_names_may_be_quoted(tmp_path, ending):
+    path = write(tmp_path / f"triples{ending}", ['"tail"', '"head"', '"relation"'], [(t, h, r) for h, r, t in ROWS])
+    assert read(path) == ROWS
+
+
+@pytest.mark.parametrize("ending", [".CSV", ".TSV", ".PARQUET"])
+def test_endings_may_be_in_capitals(tmp_path, ending):
+    path = write(tmp_path / f"triples{ending.lower()}", TRIPLE, ROWS)
+    assert read(path.rename(tmp_path / f"TRIPLES{ending}")) == ROWS
+
+
+def test_a_folder_that_is_called_like_a_column_is_no_column(tmp_path):
+    folder = tmp_path / "relation=likes"
+    folder.mkdir()
+    assert read(write(folder / "triples.parquet", TRIPLE, ROWS)) == ROWS
+
+
+@pytest.mark.parametrize("values", [[0.5], [True], [date(2020, 1, 1)]], ids=["float", "bool", "date"])
+def test_parquet_columns_that_would_be_spelled_somehow_are_refused(tmp_path, values):
+    pq.write_table(pa.table({"h": values, "r": ["likes"], "t": ["b"]}), tmp_path / "triples.parquet")
+    with pytest.raises(DatasetError, match=r"the column head holds .*, not text"):
+        read_triples(tmp_path / "triples.parquet")
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv", ".parquet"])
+def test_negatives_may_have_their_columns_in_any_order(tmp_path, ending):
+    data = random_dataset(5)
+    (table, *more) = [part.to_pylist() for part in negatives(data, Uniform(count=4))]
+    order = ("side", "tail", "relation", "head")
+    rows = [[row[name] for name in order] for row in [*table, *itertools.chain(*more)]]
+    path = write(tmp_path / f"negatives{ending}", ["SIDE", "object", "rel", "h"], rows)
+    scorer = CallableScorer(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, 30, 4)
+    drawn = evaluate(scorer, data, corruption=Uniform(count=4)).to_pandas()
+    assert drawn.equals(evaluate(scorer, data, corruption=FromFile(path=str(path))).to_pandas())
+
+
+def test_a_misspelt_side_is_not_taken_as_none(tmp_path):
+    path = write(tmp_path / "negatives.tsv", [*TRIPLE, "sied"], [("e0000", "r00", "e0001", "tail")])
+    with pytest.raises(DatasetError, match=r"negatives\.tsv: unknown column 'sied'. Did you mean 'side'\?"):
+        evaluate(lambda h, r, t: h, random_dataset(5), corruption=FromFile(path=str(path)))

@@ -1,0 +1,138 @@
+"""The arguments of ``evaluate`` and of the generators: refused by name, with the nearest valid value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import AllEntities, Evaluation, FromFile, Uniform, evaluate
+from kgeval.errors import InputError
+from tests.conftest import random_dataset
+
+
+def scores(heads, relations, tails):
+    return (heads * 7 + relations * 3 + tails * 5) % 11
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return random_dataset()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"split": "tst"}, "split: unknown value 'tst'. Did you mean 'test'?"),
+        ({"sides": ["tial"]}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
+        ({"sides": "tial"}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
+        ({"sides": ["tail", "tail"]}, "sides: a side is said twice in ['tail', 'tail']. Say each side once."),
+        ({"sides": []}, "sides: expected at least 1 of them, found []."),
+        ({"sides": None}, "sides: expected a list, found None."),
+        ({"sides": 5}, "sides: expected a list, found 5."),
+        ({"filter": "trian"}, "filter.0: unknown value 'trian'. Did you mean 'train'?"),
+        ({"filter": ["train", 3]}, "filter.1: unknown value 3. Choose one of 'test', 'train', 'valid'."),
+        ({"corruption": "uniform"}, "corruption: expected a block with the key 'kind', found 'uniform'. Choose"),
+        ({"corruption": {"kind": "unifrm"}}, "corruption: unknown kind 'unifrm'. Did you mean 'uniform'?"),
+        ({"corruption": {"kind": "uniform"}}, "corruption.count: missing."),
+        ({"unseen": "worts"}, "unseen: unknown value 'worts'. Did you mean 'worst'?"),
+        ({"nan": None}, "nan: unknown value None. Choose one of 'error', 'worst'."),
+        ({"batch_size": 0}, "batch_size: expected at least 1, found 0."),
+        ({"batch_size": 1.5}, "batch_size: expected a whole number, found 1.5."),
+        ({"threads": "2"}, "threads: expected a whole number, found '2'."),
+        ({"kernel": "compild"}, "kernel: unknown value 'compild'. Did you mean 'compiled'?"),
+    ],
+)
+def test_a_bad_argument_is_named(graph, arguments, message):
+    with pytest.raises(InputError) as refusal:
+        evaluate(scores, graph, **arguments)
+    first, line = str(refusal.value).splitlines()
+    assert first == "Evaluation:"
+    assert line.strip().startswith(message)
+
+
+def test_all_bad_arguments_are_named_at_once(graph):
+    with pytest.raises(InputError) as refusal:
+        evaluate(scores, graph, split="tst", sides="tial", threads=0)
+    assert [line.split(":")[0].strip() for line in str(refusal.value).splitlines()[1:]] == [
+        "split",
+        "sides.0",
+        "threads",
+    ]
+
+
+def test_an_unknown_setting_is_named():
+    with pytest.raises(InputError, match=r"spilt: unknown key 'spilt'. Did you mean 'split'\?"):
+        Evaluation(spilt="test")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Uniform(count=0), "count: expected at least 1, found 0."),
+        (Uniform, "count: missing."),
+        (lambda: Uniform(count=2.5), "count: expected a whole number, found 2.5."),
+        (lambda: Uniform(count=5, seed=-1), "seed: expected at least 0, found -1."),
+        (lambda: Uniform(count=5, sed=1), "sed: unknown key 'sed'. Did you mean 'seed'?"),
+        (lambda: Uniform(count=2**63), f"count: expected less than {2**63}, found {2**63}."),
+        (lambda: FromFile(path=5), "path: expected text, found 5."),
+        (lambda: AllEntities(count=5), "count: unknown key 'count'. Choose one of 'kind'."),
+    ],
+)
+def test_a_generator_refuses_bad_arguments(make, message):
+    with pytest.raises(InputError) as refusal:
+        make()
+    assert str(refusal.value).splitlines()[1].strip() == message
+
+
+@pytest.mark.parametrize("data", [None, 5])
+def test_what_is_no_dataset_is_refused(data):
+    with pytest.raises(InputError, match=rf"a dataset is a folder or a PyKEEN name, not {data}"):
+        evaluate(scores, data)
+
+
+@pytest.mark.parametrize(("bare", "listed"), [("tail", ("tail",)), ("head", ["head"])])
+def test_one_side_may_be_said_bare(graph, bare, listed):
+    assert evaluate(scores, graph, sides=bare).data.equals(evaluate(scores, graph, sides=listed).data)
+
+
+def test_one_filter_may_be_said_bare(graph):
+    bare, listed = (evaluate(scores, graph, filter=given) for given in ("train", ["train"]))
+    assert bare.data.equals(listed.data)
+
+
+# Threads
+
+
+def threads():
+    """How many threads each library would use now."""
+    import numba
+    import torch
+    from threadpoolctl import threadpool_info
+
+    pools = {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
+    return {"numba": numba.get_num_threads(), "torch": torch.get_num_threads(), **pools}
+
+
+def test_threads_bind_every_library_and_only_for_a_while(graph):
+    np.ones((2, 2)) @ np.ones((2, 2))
+    before, during = threads(), []
+
+    def watched(heads, relations, tails):
+        during.append(threads())
+        return scores(heads, relations, tails)
+
+    evaluate(watched, graph, threads=1)
+    assert len(before) >= 3
+    assert all(count == 1 for seen in during for count in seen.values())
+    assert before.items() <= threads().items()
+
+
+def test_threads_are_released_by_a_failure(graph):
+    before = threads()
+
+    def failing(heads, relations, tails):
+        raise RuntimeError("failed")
+
+    with pytest.raises(RuntimeError):
+        evaluate(failing, graph, threads=1)
+    assert before.items() <= threads().items()
