@@ -58,14 +58,13 @@ def _of_ranks(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tup
 def _of_labels(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tuple[tuple[str, ...], LabelSummary]:
     from kgeval.errors import ConfigError
     from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
-    from kgeval.runs.directory import LABELS
-    from kgeval.scoring.table import LabelTable
+    from kgeval.runs.directory import read_labels
 
     if given["ties"] is not None:
         raise ConfigError("--ties: a classification has no ranks that could tie.")
     if unfit := set(given["by"]) - {"relation"}:
         raise ConfigError(f"--by {min(unfit)}: a classification is grouped by relation only.")
-    table = LabelTable.from_parquet(run / LABELS)
+    table = read_labels(run)
     calibration: Any = given["calibration"] or "platt"
     names = metrics or CLASSIFICATION
     return table.notes, summarize_labels(table, names, calibration=calibration, by_relation=bool(given["by"]))

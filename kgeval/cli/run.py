@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Run experiments from configuration files.
 
-    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet; one with
-    several models gives a directory for each of them, and one table.
+    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (of a task,
+    labels.parquet); one with several models gives a directory for each of them, and one table.
     """
     from kgeval.cli.display import show_notes, watching
     from kgeval.errors import ConfigError
@@ -70,10 +70,9 @@ def _content(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _show(outcomes: list[Outcome]) -> None:
-    """Print one model's summary; of several, a row each, and how many triples each ranked where they differ."""
-    from kgeval.cli.display import show_labels, show_summary, show_table, show_undefined
+    """Print one model's summary; of several, a table with a row each."""
+    from kgeval.cli.display import show_labels, show_summary
     from kgeval.metrics.label_summary import LabelSummary
-    from kgeval.metrics.summary import Summary, number
     from kgeval.runs.runner import incomparable
 
     judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
@@ -81,11 +80,19 @@ def _show(outcomes: list[Outcome]) -> None:
         # Floors are counted on the triples of their model: only the same triples give the same floors.
         for part in [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]:
             show_labels(part)
-        return
+    elif len(outcomes) == 1:
+        show_summary(outcomes[0].summary)
+    else:
+        _compare(outcomes)
+
+
+def _compare(outcomes: list[Outcome]) -> None:
+    """Print a row for each model that ranked, and how many triples each ranked where they differ."""
+    from kgeval.cli.display import show_table, show_undefined
+    from kgeval.metrics.summary import Summary, number
+    from kgeval.runs.runner import incomparable
+
     summaries = [outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)]
-    if len(summaries) == 1:
-        show_summary(summaries[0])
-        return
     values = [summary.groups[0].values for summary in summaries]
     pooled = {name.base for name in values[0] if name.side == "both"}
     asked = [name for name in values[0] if name.side == "both" or name.base not in pooled]

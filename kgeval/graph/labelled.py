@@ -119,7 +119,8 @@ def read_confidences(path: Path, table: pa.Table) -> Float64Array | None:
         row = int(np.argmax(wrong))
         found = column[row].as_py()
         raise DatasetError(
-            f"{path}, row {row + 1}: the {named[0]} {found!r} is no number from 0 to 1. Scale the column, or leave it out."
+            f"{path}, row {row + 1}: the {named[0]} {found!r} is no number from 0 to 1. "
+            "Scale the column, or leave it out."
         )
     return labels
 

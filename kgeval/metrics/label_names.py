@@ -28,7 +28,7 @@ class LabelMetricName:
         return self.metric(data, k=self.k)
 
 
-def parse_label_metrics(names: Sequence[str], *, confidences: bool) -> list[LabelMetricName]:
+def parse_label_metrics(names: str | Sequence[str], *, confidences: bool) -> list[LabelMetricName]:
     """Read the names of metrics of truth values, or of confidences.
 
     Raises
@@ -40,9 +40,11 @@ def parse_label_metrics(names: Sequence[str], *, confidences: bool) -> list[Labe
     --------
     >>> [str(name) for name in parse_label_metrics(["micro.f1", "Macro.auc"], confidences=False)]
     ['f1', 'macro.roc_auc']
+    >>> [str(name) for name in parse_label_metrics("rmse", confidences=True)]
+    ['rmse']
     """
     parsed, problems = [], []
-    for text in names:
+    for text in [names] if isinstance(names, str) else names:
         try:
             parsed.append(_parse(text, confidences))
         except MetricError as error:

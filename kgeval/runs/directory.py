@@ -22,6 +22,7 @@ from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary
 from kgeval.paths import is_there, nearby
 from kgeval.ranking.table import RankTable
+from kgeval.scoring.table import LabelTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
 LABELS, CURVES = "labels.parquet", "curves.json"
@@ -114,6 +115,17 @@ def read_ranks(path: Path) -> RankTable:
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
 
 
+def read_labels(path: Path) -> LabelTable:
+    """Read the labelled triples of a run directory.
+
+    Raises
+    ------
+    InputError
+        if there are none
+    """
+    return LabelTable.from_parquet(path / LABELS)
+
+
 def holds_labels_alone(path: Path) -> bool:
     """Whether a run directory is that of a classification, which ranks nothing."""
     return is_there(path / LABELS) and not is_there(path / RANKS)
@@ -122,7 +134,7 @@ def holds_labels_alone(path: Path) -> bool:
 def describe_machine() -> dict[str, Any]:
     """Tell on what, and with which libraries, a run was made."""
     versions = {}
-    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "torch", "pykeen"):
+    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {

@@ -29,6 +29,7 @@ from kgeval.runs.misfits import refuse_misfits
 from kgeval.runs.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
+from kgeval.scoring.confidences import Confidences
 
 Watch = Callable[[str, int], AbstractContextManager[Progress]]
 """(what is done, how many tasks) -> a context in which the tasks that are done are reported"""
@@ -134,17 +135,17 @@ def _run_model(
 def _results(
     config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
 ) -> tuple[RankTable | Judgement, Summary | LabelSummary]:
-    ties, asked = config.ties or "realistic", config.task or config.evaluation
-    tasks = len(dataset.split("test" if config.task else config.evaluation.split)) * len(getattr(asked, "sides", ()))
-    with clock.time("judge" if config.task else "rank"), watch(name or "ranking", tasks) as progress:
-        if config.task is not None:
-            judgement = judge_labelled(
-                config.task, scorer, dataset, metrics=config.metrics, ties=ties, progress=progress
-            )
-            return judgement, judgement.summary
+    ties, metrics = config.ties or "realistic", config.metrics
+    if (task := config.task) is not None:
+        ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else 0
+        with clock.time("judge"), watch(name or "judging", ranks) as progress:
+            judgement = judge_labelled(task, scorer, dataset, metrics=metrics, ties=ties, progress=progress)
+        return judgement, judgement.summary
+    tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
+    with clock.time("rank"), watch(name or "ranking", tasks) as progress:
         table = config.evaluation(scorer, dataset, progress=progress)
     with clock.time("summarize"):
-        return table, summarize(table, config.metrics, ties=ties)
+        return table, summarize(table, metrics, ties=ties)
 
 
 def _dataset(config: DatasetConfig) -> Dataset:

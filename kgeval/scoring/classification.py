@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.layouts import as_dataset
 from kgeval.graph.triples import Side, Triples
 from kgeval.metrics.calibration import Calibration
 from kgeval.scorers.alignment import Aligned, align
@@ -22,6 +24,9 @@ from kgeval.settings import Settings
 SPLITS = ("valid", "test")
 """what is learned from, and what is judged"""
 
+Unseen = Literal["error", "drop"]
+"""what to do with triples that name something the model does not know"""
+
 
 class Classification(Settings):
     """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
@@ -32,7 +37,7 @@ class Classification(Settings):
     """which triples are false"""
     side: Side = "tail"
     """which answer a triple is scored as; it matters to models with inverse relations only"""
-    unseen: Literal["error", "drop"] = "error"
+    unseen: Unseen = "error"
     """triples with an entity or relation that the model does not know: refuse, or leave out"""
     calibration: Calibration = "platt"
     """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
@@ -56,18 +61,20 @@ class Classification(Settings):
                 raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
         return parts
 
-    def __call__(self, model: Any, dataset: Dataset) -> LabelTable:
+    def __call__(self, model: Any, dataset: Dataset | str | Path) -> LabelTable:
         """Score the true and false triples of validation and test; see :func:`classify`."""
-        return scored_table(self, align(model, dataset), dataset, self.parts(dataset), CLASSIFICATION_FLOORS)
+        dataset = as_dataset(dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset)
+        return scored_table(scorer, dataset, parts, CLASSIFICATION_FLOORS, side=self.side, unseen=self.unseen)
 
 
 def classify(
     model: Any,
-    dataset: Dataset,
+    dataset: Dataset | str | Path,
     *,
     negatives: NegativeFiles | MadeNegatives | None = None,
     side: Side = "tail",
-    unseen: Literal["error", "drop"] = "error",
+    unseen: Unseen = "error",
 ) -> LabelTable:
     """Score the true and false triples of the validation and the test split.
 
@@ -76,7 +83,7 @@ def classify(
     model
         whatever ``kgeval.evaluate`` takes
     dataset
-        the graph, with a validation split
+        the graph, with a validation split, or its folder or PyKEEN name
     negatives
         which triples are false: ``NegativeFiles``, or ``MadeNegatives`` (the default: one in place of every tail)
     side
@@ -93,9 +100,8 @@ def classify(
 
     Examples
     --------
-    >>> from kgeval import load_dataset
     >>> from kgeval.metrics.label_summary import summarize_labels
-    >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, load_dataset("nations"))
+    >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
     >>> table
     LabelTable(800 labelled triples)
     >>> summarize_labels(table, ["accuracy"])["accuracy"] > 0.4
@@ -105,23 +111,29 @@ def classify(
 
 
 def scored_table(
-    settings: Any, scorer: Aligned, dataset: Dataset, parts: dict[str, Labelled], floors: tuple[Floor, ...]
+    scorer: Aligned,
+    dataset: Dataset,
+    parts: dict[str, Labelled],
+    floors: tuple[Floor, ...],
+    *,
+    side: Side,
+    unseen: Unseen,
 ) -> LabelTable:
-    """Score labelled triples with a model and with floors; ``settings`` says ``side`` and ``unseen``."""
+    """Score labelled triples with a model and with floors."""
     notes = list(scorer.notes)
     for split, part in parts.items():
         notes += notes_on_negatives(dataset, split, part)
         keep = scorer.knows(part.rows.triples)
-        notes += _unseen(dataset, split, part.rows.triples, keep, settings.unseen)
+        notes += _unseen(dataset, split, part.rows.triples, keep, unseen)
         parts = {**parts, split: Labelled(part.rows[keep], part.given[keep], part.known[keep])}
     triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
-    scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=settings.side)}
+    scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
     scores |= {floor.name: floor.learn(dataset, parts)(triples) for floor in floors}
     thresholds = {floor.name: floor.threshold for floor in floors if floor.threshold is not None}
     return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds)
 
 
-def _unseen(dataset: Dataset, split: str, triples: Triples, known: Any, policy: str) -> list[str]:
+def _unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
     rows = np.flatnonzero(~known)
     if not len(rows):
         return []

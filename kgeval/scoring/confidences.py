@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,7 +13,9 @@ from pydantic import Field
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.headers import TRIPLE
 from kgeval.graph.labelled import LabelledTriples, LargestLabels, reverse
+from kgeval.graph.layouts import as_dataset
 from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Side, Triples
 from kgeval.metrics.confided import RankedFacts
@@ -23,7 +26,7 @@ from kgeval.ranking.engine import Progress
 from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.scoring.classification import SPLITS, scored_table
+from kgeval.scoring.classification import SPLITS, Unseen, scored_table
 from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
 from kgeval.scoring.labelled import Labelled, labelled
 from kgeval.scoring.negatives import NegativeFiles
@@ -60,7 +63,7 @@ class ConfidenceTables:
             return None
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
-        weights = self._largest.of(Triples(np.stack([table.column(name) for name in ("head", "relation", "tail")], 1)))
+        weights = self._largest.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
         ranks = Ranks(greater, tied, candidates, weights=weights)
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
@@ -72,7 +75,7 @@ class ConfidenceTables:
     def _largest(self) -> LargestLabels:
         """The confidence of each test fact: the largest that was stated."""
         test = self.labels.where(self.labels.column("given") & (self.labels.column("split") == "test"))
-        ids = np.stack([test.column(name) for name in ("head", "relation", "tail")], axis=1)
+        ids = np.stack([test.column(name) for name in TRIPLE], axis=1)
         return LabelledTriples(Triples(ids), test.column("label")).largest()
 
 
@@ -91,7 +94,7 @@ class Confidences(Settings):
     """the sides that are ranked; nDCG reads the tails alone"""
     side: Side = "tail"
     """which answer a fact is scored as; it matters to models with inverse relations only"""
-    unseen: Literal["error", "drop"] = "error"
+    unseen: Unseen = "error"
     """facts with an entity or relation that the model does not know: refuse, or leave out"""
     rank_floors: bool = True
     """whether the floor ranks too, which scores every entity for every query"""
@@ -107,7 +110,9 @@ class Confidences(Settings):
         confidences_of_train(dataset)
         return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
 
-    def __call__(self, model: Any, dataset: Dataset, *, progress: Progress | None = None) -> ConfidenceTables:
+    def __call__(
+        self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None
+    ) -> ConfidenceTables:
         """Score the facts of validation and test, and rank those of test among all entities.
 
         Raises
@@ -117,11 +122,10 @@ class Confidences(Settings):
         ScoreError
             if a score is not finite, with the triple
         """
-        parts = self.parts(dataset)
-        scorer = align(model, dataset)
-        labels = scored_table(self, scorer, dataset, parts, CONFIDENCE_FLOORS)
-        notes = (*labels.notes, *note_on_leakage(dataset))
-        labels = LabelTable(labels.data, notes)
+        dataset = as_dataset(dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset)
+        labels = scored_table(scorer, dataset, parts, CONFIDENCE_FLOORS, side=self.side, unseen=self.unseen)
+        labels = replace(labels, notes=(*labels.notes, *note_on_leakage(dataset)))
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
         ranks = {"score": ranking(model, dataset, progress=progress)}
         if self.rank_floors:

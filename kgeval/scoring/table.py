@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array
 from kgeval.atomic import replacing
-from kgeval.errors import TableError, did_you_mean
+from kgeval.errors import TableError, did_you_mean, reason
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.vocabulary import Vocabulary
+from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.scoring.labelled import Labelled
 
@@ -120,7 +120,7 @@ class LabelTable:
             if the file is missing, damaged, or holds no label table
         """
         try:
-            data = pq.read_table(path)
+            data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
             about = json.loads((data.schema.metadata or {})[b"kgeval_labels"])
             types = {name: SCHEMA.field(name).type for name in SCHEMA.names}
             data = data.cast(pa.schema([(name, types.get(name, pa.float64())) for name in data.column_names]))
@@ -129,8 +129,7 @@ class LabelTable:
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise TableError(f"{path}: not a readable label table ({reason}).") from error
+            raise TableError(f"{path}: not a readable label table ({reason(error)}).") from error
 
     @classmethod
     def build(
@@ -140,23 +139,16 @@ class LabelTable:
         ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
         sizes = [len(part.rows) for part in parts.values()]
         columns = {
-            "split": _dictionary(np.repeat(np.arange(len(parts)), sizes), list(parts)),
-            **{name: pa.array(np.ascontiguousarray(ids[:, i])) for i, name in enumerate(("head", "relation", "tail"))},
+            "split": pa.DictionaryArray.from_arrays(
+                np.repeat(np.arange(len(parts), dtype=np.int32), sizes), list(parts)
+            ),
+            **{name: pa.array(np.ascontiguousarray(ids[:, place])) for place, name in enumerate(TRIPLE)},
             "label": np.concatenate([part.rows.labels for part in parts.values()]),
             "given": np.concatenate([part.given for part in parts.values()]),
             "known": np.concatenate([part.known for part in parts.values()]),
             **scores,
-            "head_label": _labels(dataset.entities, ids[:, 0]),
-            "relation_label": _labels(dataset.relations, ids[:, 1]),
-            "tail_label": _labels(dataset.entities, ids[:, 2]),
+            "head_label": dataset.entities.column(ids[:, 0]),
+            "relation_label": dataset.relations.column(ids[:, 1]),
+            "tail_label": dataset.entities.column(ids[:, 2]),
         }
         return cls(pa.table(columns), **about)
-
-
-def _labels(vocabulary: Vocabulary, ids: IntArray) -> pa.DictionaryArray:
-    used, codes = np.unique(ids, return_inverse=True)
-    return _dictionary(codes, vocabulary.take(used))
-
-
-def _dictionary(codes: IntArray, values: Any) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), values)

@@ -66,6 +66,15 @@ def test_a_run_directory_holds_the_labels_and_runs_again(place, done, data):
     assert data("inspect", "out")["metrics"] == metrics["metrics"]
 
 
+def test_an_interrupted_run_is_described_by_its_labels(place, done, data):
+    done(*ARGUMENTS, *NEGATIVES, "--out", "out")
+    (place / "out" / "manifest.json").unlink()
+    described = data("inspect", "out")
+    assert described["complete"] is False
+    assert described["labelled triples"] == len(SPLITS["valid"]) + len(SPLITS["test"]) + 6
+    assert described["floors"] == ["relation majority", "tail frequency"]
+
+
 def test_metrics_come_from_the_stored_labels(done, data, refused):
     written = data(*ARGUMENTS, *NEGATIVES, "--out", "out")
     assert data("metrics", "out") == written
@@ -92,6 +101,7 @@ def test_a_weighted_dataset_has_its_confidences_predicted(place, data, done):
     assert set(content["metrics"]) == {"model", "same or reversed"}
     assert content["mapping"]["kind"] == "logistic"
     assert {group["key"]["facts"] for group in content["groups"]} == {"confidence ≥ 0.5", "with negatives"}
+    assert data("inspect", "weighted")["confidences"] == {split: len(rows) for split, rows in SPLITS.items()}
     done(*weighted, "--out", "out")
     assert data("metrics", "out", "-m", "mrr")["metrics"]["both"]["mrr"] > 0
 

@@ -14,7 +14,9 @@ from kgeval.corruption import Uniform
 from kgeval.errors import DatasetError, InputError, MetricError, TableError
 from kgeval.graph.dataset import Dataset
 from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
-from kgeval.scoring.classification import classify
+from kgeval.metrics.mapping import ConfidenceMapping
+from kgeval.scoring.classification import Classification, classify
+from kgeval.scoring.confidences import Confidences
 from kgeval.scoring.negatives import MadeNegatives, NegativeFiles
 from kgeval.scoring.table import LabelTable
 from tests.conftest import random_dataset
@@ -215,3 +217,29 @@ def test_both_splits_need_negatives_and_triples(files):
     )
     with pytest.raises(DatasetError, match="it has no valid triples"):
         classify(model, whole, negatives=files)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Classification(calibration="plat"), "calibration: unknown value 'plat'. Did you mean 'platt'?"),
+        (lambda: Classification(calibratoin="platt"), "calibratoin: unknown key 'calibratoin'. Did you mean"),
+        (lambda: Classification(negatives={"kind": "file"}), "negatives: unknown kind 'file'. Did you mean 'files'?"),
+        (lambda: Classification(negatives={"tset": "x"}), "negatives.tset: unknown key 'tset'. Did you mean 'test'?"),
+        (lambda: Confidences(high=0.0), "high: expected greater than 0, found 0.0."),
+        (lambda: Confidences(sides="tial"), "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
+        (lambda: ConfidenceMapping(kind="linear"), "kind: unknown value 'linear'. Did you mean 'bounded-linear'?"),
+        (lambda: MadeNegatives(sides=["tail", "tail"]), "sides: a side is said twice"),
+        (lambda: NegativeFiles(test=5), "test: expected text, found 5."),
+        (lambda: classify(model, DATA, unseen="worst"), "unseen: unknown value 'worst'. Choose one of"),
+    ],
+)
+def test_a_bad_argument_is_named(make, message):
+    with pytest.raises(InputError) as refusal:
+        make()
+    _, line = str(refusal.value).splitlines()
+    assert line.strip().startswith(message)
+
+
+def test_a_dataset_may_be_given_by_its_name():
+    assert classify(model, "nations").data.equals(classify(model, kgeval.load_dataset("nations")).data)
