@@ -60,3 +60,15 @@ def test_slices_are_the_parts_of_the_whole():
 
 def test_an_empty_split_has_no_queries():
     assert len(Queries.of(Triples.of([]), "tail")) == 0
+
+
+@pytest.mark.parametrize("apart", [1, 2**40])
+def test_known_answers_are_sorted_whatever_the_size_of_ids(apart):
+    rows = [(3, 1, 5), (3, 1, 2), (0, 0, 4), (3, 1, 5), (3, 0, 1)]
+    facts = Triples.of([(head * apart, relation, tail * apart) for head, relation, tail in rows])
+    queries = Queries.of(facts, "tail")
+    assert [known_answers(queries, [facts]).row(i).tolist() for i in range(3)] == [
+        [4 * apart],
+        [1 * apart],
+        [2 * apart, 5 * apart],
+    ]

@@ -1,12 +1,12 @@
 """The canonical score of one pair, compiled: the same operations in the same order as ``kgeval.scorers.similarity``.
 
-Eight scalars are the eight lanes. numba neither reorders them nor fuses their multiplications and additions, so the
-bits are the reference's.
+The terms are written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba
+neither reorders additions nor fuses them with multiplications, so the bits are the reference's.
 """
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from numba import njit
@@ -20,74 +20,75 @@ DOT, L1, L2, MODULUS = range(len(SIMILARITIES))
 
 
 @njit(cache=True)
-def _product(query, entity, k, _):  # type: ignore[no-untyped-def]
-    return query[k] * np.float64(entity[k])
-
-
-@njit(cache=True)
-def _difference(query, entity, k, _):  # type: ignore[no-untyped-def]
-    return abs(query[k] - np.float64(entity[k]))
-
-
-@njit(cache=True)
-def _square(query, entity, k, _):  # type: ignore[no-untyped-def]
-    difference = query[k] - np.float64(entity[k])
-    return difference * difference
-
-
-@njit(cache=True)
-def _modulus(query, entity, k, half):  # type: ignore[no-untyped-def]
-    real = query[k] - np.float64(entity[k])
-    imaginary = query[half + k] - np.float64(entity[half + k])
-    return np.sqrt(real * real + imaginary * imaginary)
-
-
-def _lanes(term: Any) -> Any:
-    """Compile the sum of a term over the dimensions."""
-
-    @njit(cache=True)
-    def total(query, entity, count):  # type: ignore[no-untyped-def]
-        s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        whole = count - count % LANES
-        for k in range(0, whole, LANES):
-            s0 += term(query, entity, k, count)
-            s1 += term(query, entity, k + 1, count)
-            s2 += term(query, entity, k + 2, count)
-            s3 += term(query, entity, k + 3, count)
-            s4 += term(query, entity, k + 4, count)
-            s5 += term(query, entity, k + 5, count)
-            s6 += term(query, entity, k + 6, count)
-            s7 += term(query, entity, k + 7, count)
-        rest = count - whole
-        s0 += term(query, entity, whole, count) if rest > 0 else 0.0
-        s1 += term(query, entity, whole + 1, count) if rest > 1 else 0.0
-        s2 += term(query, entity, whole + 2, count) if rest > 2 else 0.0
-        s3 += term(query, entity, whole + 3, count) if rest > 3 else 0.0
-        s4 += term(query, entity, whole + 4, count) if rest > 4 else 0.0
-        s5 += term(query, entity, whole + 5, count) if rest > 5 else 0.0
-        s6 += term(query, entity, whole + 6, count) if rest > 6 else 0.0
-        return ((((((s0 + s1) + s2) + s3) + s4) + s5) + s6) + s7
-
-    return total
-
-
-_dot, _l1, _squares, _moduli = _lanes(_product), _lanes(_difference), _lanes(_square), _lanes(_modulus)
-
-
-@njit(cache=True)
 def scores(similarity, query, entities, candidates, out):  # type: ignore[no-untyped-def]
     """Compare a query's vector (float64) with those of some entities (any precision)."""
-    # One loop for each similarity: a call that passes arrays costs as much as a sum.
-    dim = len(query)
+    # One loop for each similarity: a call that passes many arrays costs as much as a sum.
+    terms = np.empty(len(query) // 2 if similarity == MODULUS else len(query))
     if similarity == DOT:
         for place in range(len(candidates)):
-            out[place] = _dot(query, entities[candidates[place]], dim)
+            _products(query, entities[candidates[place]], terms)
+            out[place] = _ordered_sum(terms)
     elif similarity == L1:
         for place in range(len(candidates)):
-            out[place] = -_l1(query, entities[candidates[place]], dim)
+            _differences(query, entities[candidates[place]], terms)
+            out[place] = -_ordered_sum(terms)
     elif similarity == L2:
         for place in range(len(candidates)):
-            out[place] = -np.sqrt(_squares(query, entities[candidates[place]], dim))
+            _squares(query, entities[candidates[place]], terms)
+            out[place] = -np.sqrt(_ordered_sum(terms))
     else:
         for place in range(len(candidates)):
-            out[place] = -_moduli(query, entities[candidates[place]], dim // 2)
+            _moduli(query, entities[candidates[place]], terms)
+            out[place] = -_ordered_sum(terms)
+
+
+@njit(cache=True)
+def _products(query, entity, terms):  # type: ignore[no-untyped-def]
+    for k in range(len(terms)):
+        terms[k] = query[k] * np.float64(entity[k])
+
+
+@njit(cache=True)
+def _differences(query, entity, terms):  # type: ignore[no-untyped-def]
+    for k in range(len(terms)):
+        terms[k] = abs(query[k] - np.float64(entity[k]))
+
+
+@njit(cache=True)
+def _squares(query, entity, terms):  # type: ignore[no-untyped-def]
+    for k in range(len(terms)):
+        difference = query[k] - np.float64(entity[k])
+        terms[k] = difference * difference
+
+
+@njit(cache=True)
+def _moduli(query, entity, terms):  # type: ignore[no-untyped-def]
+    half = len(terms)
+    for k in range(half):
+        real = query[k] - np.float64(entity[k])
+        imaginary = query[half + k] - np.float64(entity[half + k])
+        terms[k] = np.sqrt(real * real + imaginary * imaginary)
+
+
+@njit(cache=True)
+def _ordered_sum(terms):  # type: ignore[no-untyped-def]
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    whole = len(terms) - len(terms) % LANES
+    for k in range(0, whole, LANES):
+        s0 += terms[k]
+        s1 += terms[k + 1]
+        s2 += terms[k + 2]
+        s3 += terms[k + 3]
+        s4 += terms[k + 4]
+        s5 += terms[k + 5]
+        s6 += terms[k + 6]
+        s7 += terms[k + 7]
+    rest = len(terms) - whole
+    s0 += terms[whole] if rest > 0 else 0.0
+    s1 += terms[whole + 1] if rest > 1 else 0.0
+    s2 += terms[whole + 2] if rest > 2 else 0.0
+    s3 += terms[whole + 3] if rest > 3 else 0.0
+    s4 += terms[whole + 4] if rest > 4 else 0.0
+    s5 += terms[whole + 5] if rest > 5 else 0.0
+    s6 += terms[whole + 6] if rest > 6 else 0.0
+    return ((((((s0 + s1) + s2) + s3) + s4) + s5) + s6) + s7
