@@ -137,11 +137,9 @@ class LabelTable:
     ) -> LabelTable:
         """Put the labelled triples of each split together with columns of scores, one value per triple, end to end."""
         ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
-        sizes = [len(part.rows) for part in parts.values()]
+        codes = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.rows) for part in parts.values()])
         columns = {
-            "split": pa.DictionaryArray.from_arrays(
-                np.repeat(np.arange(len(parts), dtype=np.int32), sizes), list(parts)
-            ),
+            "split": pa.DictionaryArray.from_arrays(codes, list(parts)),
             **{name: pa.array(np.ascontiguousarray(ids[:, place])) for place, name in enumerate(TRIPLE)},
             "label": np.concatenate([part.rows.labels for part in parts.values()]),
             "given": np.concatenate([part.given for part in parts.values()]),

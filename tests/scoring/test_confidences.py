@@ -279,3 +279,27 @@ def test_a_task_needs_the_dataset_that_it_is_for():
         Confidences()(tied_model, random_dataset())
     with pytest.raises(kgeval.KgevalError, match="Set kind: confidences"):
         classify(tied_model, DATA)
+
+
+@pytest.mark.parametrize(
+    ("confidences", "message"),
+    [({"tset": [0.5]}, "unknown split 'tset'. Did you mean 'test'"), ({"test": [0.5, 1.0]}, "2 labels for 1 triples")],
+)
+def test_confidences_of_nothing_are_refused(confidences, message):
+    said = {split: np.array(values) for split, values in confidences.items()}
+    vocabularies = {"entities": kgeval.Vocabulary(["a", "b"]), "relations": kgeval.Vocabulary(["r"], "relation")}
+    with pytest.raises(DatasetError, match=message):
+        Dataset.build("d", {"test": [(0, 0, 1)]}, confidences=said, **vocabularies)
+
+
+def test_confidences_belong_to_plain_rows_too():
+    vocabularies = {"entities": kgeval.Vocabulary(["a", "b"]), "relations": kgeval.Vocabulary(["r"], "relation")}
+    data = Dataset.build("d", {"test": [(0, 0, 1)]}, confidences={"test": np.array([0.5])}, **vocabularies)
+    assert data.confidences["test"].labels.tolist() == [0.5]
+
+
+def test_a_file_with_two_columns_of_confidences_is_refused(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.tsv").write_text("head\trelation\ttail\tw\tConfidence\na\tr\tb\t0.5\t0.6\n")
+    with pytest.raises(DatasetError, match=r"2 columns are the confidence \(confidence and w\)"):
+        kgeval.load_dataset(tmp_path)
