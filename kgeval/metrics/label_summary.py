@@ -82,7 +82,7 @@ class LabelSummary:
     """how many triples there were of which sort"""
     lines: tuple[Line, ...]
     details: dict[str, Any] = field(default_factory=dict)
-    """what the model's metrics rest on: thresholds, or the mapping of scores to confidences"""
+    """what the model's metrics rest on: calibration and thresholds, or the mapping of scores to confidences"""
     curves: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     """the model's curves, by name and column"""
 
@@ -193,7 +193,8 @@ def summarize_labels(
     )
     true = int(test.truths.sum())
     counts = {"judged": len(test), "true": true, "false": len(test) - true, "validation": len(valid)}
-    return LabelSummary("classification", counts, lines, _details(valid), _curves(judged[MODEL]))
+    details = {"calibration": calibration, **_details(valid)}
+    return LabelSummary("classification", counts, lines, details, _curves(judged[MODEL]))
 
 
 def lines_of(

@@ -80,6 +80,7 @@ def test_metrics_come_from_the_stored_labels(done, data, refused):
     assert data("metrics", "out") == written
     by = data("metrics", "out", "-m", "roc_auc", "--by", "relation", "--calibration", "none")
     assert {group["key"]["relation"] for group in by["groups"]} <= {"eats", "fears", "likes"}
+    assert (written["calibration"], by["calibration"]) == ("platt", "none")
     assert "--ties: a classification has no ranks" in refused("metrics", "out", "--ties", "optimistic")
     assert "--by tail: a classification is grouped by relation" in refused("metrics", "out", "--by", "tail")
     assert "Did you mean 'roc_auc'" in refused("metrics", "out", "-m", "roc-auc")
