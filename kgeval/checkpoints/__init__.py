@@ -26,13 +26,16 @@ def load_checkpoint(
     path
         a file or a folder
     dataset
-        the graph it will be evaluated on; given, it is checked at once that their vocabularies agree
+        the graph it will be evaluated on; given, it is checked at once that their vocabularies agree, and it tells the
+        labels that some frameworks keep nowhere
     format
         ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows
     nan
         ``"error"`` refuses parameters that are not finite; ``"worst"`` lets them through, for ``evaluate(nan="worst")``
     options
-        what the files do not hold, under the names of the model family: ``model="TransE"``, ``norm=1``
+        what the files do not hold, under the framework's own names: ``model="TransE"``, ``p_norm=1``; for the native
+        format under those of the model family: ``norm=1``. ``labels="FOLDER"`` names the folder of the labels, where
+        they do not lie beside the model. ``Checkpoint.origins`` tells where every option came from
 
     Raises
     ------
@@ -59,9 +62,10 @@ def read_checkpoint(
     if format != "auto" and format not in formats():
         raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, formats())}")
     reader = recognise(path) if format == "auto" else formats()[format]
-    given = Options(options)
+    given = Options(options, dataset)
     checkpoint = reader.read(path, given)
-    given.refuse_unused(path, ["model", *checkpoint.family.option_names()])
+    given.refuse_unused(path)
+    checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":
         checkpoint.refuse_nonfinite()
     if dataset is not None:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import FloatArray, IntArray
 from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
-from kgeval.scorers.similarity import Similarity
 
 ROWS = 2**16
 """rows of an array that are looked at together"""
 
 
 @dataclass(frozen=True, eq=False)
-class Checkpoint(VectorScorer):
+class Checkpoint:
     """A scorer that was read from files. It speaks its own ids; ``evaluate`` aligns them with a dataset by label."""
 
     model: Family | Reciprocal
@@ -36,6 +35,10 @@ class Checkpoint(VectorScorer):
     relations: Vocabulary | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
     """where the model's name and each option came from"""
+    name: str | None = None
+    """what the framework calls the model, where that is not the name of its family"""
+    sorted_labels: bool = False
+    """whether the framework gives ids to sorted labels and keeps none, so that the dataset must tell them"""
 
     def __post_init__(self) -> None:
         for labels, size in ((self.entities, self.num_entities), (self.relations, self.num_relations)):
@@ -50,11 +53,6 @@ class Checkpoint(VectorScorer):
         return self.model.family if isinstance(self.model, Reciprocal) else self.model
 
     @property
-    def similarity(self) -> Similarity:
-        """The similarity of the model."""
-        return self.model.similarity
-
-    @property
     def num_entities(self) -> int:
         """How many entities it knows."""
         return self.model.num_entities
@@ -64,28 +62,17 @@ class Checkpoint(VectorScorer):
         """How many relations it knows."""
         return self.model.num_relations
 
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the model's query vectors."""
-        return self.model.query_vectors(queries)
-
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the model's query offsets."""
-        return self.model.query_offsets(queries)
-
-    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the model's entity vectors."""
-        return self.model.entity_vectors(side, ids)
-
-    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return the model's entity biases."""
-        return self.model.entity_biases(side, ids)
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the model's scores."""
+        return self.model.scores(queries, candidates)
 
     def describe(self) -> dict[str, Any]:
         """Tell what it is: what ``kgeval inspect`` shows."""
         family = self.family
         return {
             "format": self.format,
-            "model": family.name,
+            "model": self.name or family.name,
+            "family": family.name,
             "formula": family.formula,
             "options": family.options,
             "origins": dict(self.origins),
@@ -96,6 +83,22 @@ class Checkpoint(VectorScorer):
             "labels": {"entities": self.entities is not None, "relations": self.relations is not None},
             "files": [str(path) for path in self.files],
         }
+
+    def labelled(self, dataset: Dataset) -> Checkpoint:
+        """Take the labels that the framework keeps nowhere from the dataset that they are sorted labels of.
+
+        Raises
+        ------
+        CheckpointError
+            if the dataset has another number of them
+        """
+        if not self.sorted_labels:
+            return self
+        return replace(
+            self,
+            entities=self.entities or sorted_labels(dataset, dataset.entities, self.num_entities),
+            relations=self.relations or sorted_labels(dataset, dataset.relations, self.num_relations),
+        )
 
     def refuse_nonfinite(self) -> None:
         """Refuse arrays that hold NaN or infinity, which no score survives.
@@ -134,9 +137,12 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
 class Options:
     """What the user said about a checkpoint; every option must be used by the reader."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, Any], dataset: Dataset | None = None) -> None:
         self._given = dict(given)
+        self.dataset = dataset
+        """the graph that the model will be evaluated on, if it is known"""
         self.origins: dict[str, str] = {}
+        self._asked: list[str] = []
 
     def resolve(self, name: str, stored: Any, where: str) -> Any:
         """Take an option from the user or from the file, which must not contradict each other.
@@ -148,6 +154,7 @@ class Options:
         CheckpointError
             if they differ
         """
+        self._asked.append(name)
         if name not in self._given:
             if stored is not None:
                 self.origins[name] = where
@@ -160,7 +167,25 @@ class Options:
         self.origins[name] = "option"
         return value if stored is None else stored
 
-    def refuse_unused(self, path: Path, known: list[str]) -> None:
+    def require(self, name: str, stored: Any, where: str, choices: Sequence[Any]) -> Any:
+        """Take an option as :meth:`resolve` does, which must be one of some values.
+
+        Raises
+        ------
+        CheckpointError
+            if neither the user nor the file says it, or if it is none of them
+        """
+        value = self.resolve(name, stored, where)
+        spelt = [str(choice).lower() if isinstance(choice, bool) else choice for choice in choices]
+        asked = " or ".join(f"{name}={choice}" for choice in spelt)
+        if value is None:
+            raise CheckpointError(f"{where} does not say {name}, which the scores depend on: give the option {asked}.")
+        for choice in choices:
+            if str(value).lower() == str(choice).lower():
+                return choice
+        raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
+
+    def refuse_unused(self, path: Path) -> None:
         """Refuse options that the reader did not ask for.
 
         Raises
@@ -170,5 +195,5 @@ class Options:
         """
         for name in self._given:
             raise CheckpointError(
-                f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, known)}".strip()
+                f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._asked)}".strip()
             )

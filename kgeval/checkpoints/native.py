@@ -9,8 +9,9 @@ entity_labels       uint8, a JSON list of the entity labels in UTF-8 (may be mis
 relation_labels     likewise
 ==================  ====================================================================================================
 
-Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object)
-and ``reciprocal`` ("true" or "false").
+Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
+``reciprocal`` ("true" or "false"), ``sorted_labels`` (likewise: whether ids without labels are the places of the sorted
+labels of the dataset) and, if it is another than the family's, ``name`` (what its framework calls the model).
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def save_checkpoint(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
+    told = {"sorted_labels": "false"}
     if isinstance(model, Checkpoint):
+        told = {"sorted_labels": json.dumps(model.sorted_labels), **({"name": model.name} if model.name else {})}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
         if labels is not None and len(labels) != size:
@@ -93,6 +96,7 @@ def save_checkpoint(
         "model": family.name,
         "options": json.dumps(family.options),
         "reciprocal": json.dumps(isinstance(model, Reciprocal)),
+        **told,
     }
     with replacing(path) as partial:
         try:

@@ -8,8 +8,12 @@ from functools import cache
 from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.pickled import read_any
 from kgeval.discovery import instances
 from kgeval.errors import CheckpointError
+
+PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
+"""the endings of files that ``torch.save`` or ``pickle`` wrote"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ def recognise(path: Path) -> Reader:
     fitting = [reader for reader in formats().values() if reader.recognises(path)]
     if len(fitting) == 1:
         return fitting[0]
+    if not fitting and path.is_file() and path.suffix in PICKLED:
+        read_any(path)  # what is damaged or refused is no unknown format
     known = "; ".join(f"{reader.name}: {reader.summary}" for reader in formats().values())
     if fitting:
         names = " and ".join(reader.name for reader in fitting)

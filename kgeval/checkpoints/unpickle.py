@@ -1,4 +1,4 @@
-"""Read what ``torch.save`` wrote without executing any of it.
+"""The one unpickler for all files: what frameworks pickled, read without executing any of it.
 
 A pickle is a program: it names classes and functions, and calls them. Here every name is either one of a few harmless
 constructors (tensors, ordered dictionaries, sets), or, if it belongs to a library that such files are known to mention,
@@ -10,19 +10,17 @@ from __future__ import annotations
 import io
 import pickle
 import pickletools
-import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kgeval.errors import CheckpointError
 
-LIBRARIES = ("torch", "pykeen", "numpy", "class_resolver", "collections", "functools", "pathlib")
+LIBRARIES = ("torch", "__torch__", "pykeen", "kge", "numpy", "class_resolver", "collections", "functools", "pathlib")
 """top-level packages whose names become stand-ins"""
 
 STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
@@ -43,7 +41,7 @@ DTYPES = {
 }
 
 # Opcodes that a torch.save never writes, and that could ask for memory or code out of proportion to the file.
-FORBIDDEN = {"BYTEARRAY8", "NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
+FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
 
 
 class Inert:
@@ -52,16 +50,20 @@ class Inert:
     origin: ClassVar[str] = ""
     """module and name of the class"""
 
-    def __new__(cls, *_: Any, **__: Any) -> Inert:
-        """Make an empty object, whatever the arguments."""
-        return object.__new__(cls)
+    args: tuple[Any, ...]
+    state: dict[str, Any]
 
-    def __init__(self, *args: Any, **_: Any) -> None:
-        self.args = args
-        self.state: dict[str, Any] = {}
+    def __new__(cls, *args: Any, **__: Any) -> Inert:
+        """Make an object that remembers its arguments, whether or not it will be initialised."""
+        made = object.__new__(cls)
+        made.args, made.state = args, {}
+        return made
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Do nothing with the arguments."""
 
     def __setstate__(self, state: Any) -> None:
-        self.state = state if isinstance(state, dict) else {}
+        self.state = state if isinstance(state, dict) else {"state": state}
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Ignore the items of unknown mappings."""
@@ -76,13 +78,45 @@ class Inert:
 
 
 @dataclass(frozen=True)
-class _StorageType:
+class StorageType:
+    """The type of the numbers of a tensor."""
+
     name: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As numpy calls it."""
+        return np.dtype(DTYPES[self.name])
 
 
 @dataclass(frozen=True)
-class _Storage:
+class Storage:
+    """The numbers that tensors are views of."""
+
     numbers: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a pickle says about numbers that are kept outside of it."""
+
+    storage_type: StorageType
+    key: str
+    count: int
+
+    @classmethod
+    def of(cls, pid: Any) -> Reference:
+        """Take a persistent id.
+
+        Raises
+        ------
+        CheckpointError
+            if it refers to anything but the numbers of a tensor
+        """
+        kind, storage_type, key, _, count, *view = pid
+        if kind != "storage" or not isinstance(storage_type, StorageType) or any(part is not None for part in view):
+            raise CheckpointError(f"the pickle refers to an unknown kind of data ({kind!r}).")
+        return cls(storage_type, str(key), count)
 
 
 class _Constructor:
@@ -103,39 +137,51 @@ class _Constructor:
         raise CheckpointError("the pickle tries to change a function. It was refused.")
 
 
+class _NumpyType:
+    """Stands for a numpy dtype, of which only those of text are needed."""
+
+    def __init__(self, name: Any = "", *_: Any) -> None:
+        self.name = str(name)
+
+    def __setstate__(self, state: Any) -> None:
+        """Ignore the byte order, which is little endian in every file that is read."""
+
+
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, storage: Callable[[str], bytes]) -> None:
-        super().__init__(file)
-        self._storage = cache(storage)
+    def __init__(self, program: bytes, numbers: Callable[[Reference], bytes]) -> None:
+        super().__init__(io.BytesIO(program))
+        self._numbers = cache(numbers)
         self._made: dict[str, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         """Give what stands for a name; nothing is imported."""
         full = f"{module}.{name}"
+        if full == "numpy.dtype":
+            return self._made.setdefault(full, type("NumpyType", (_NumpyType,), {}))
         if full in _CONSTRUCTORS:
             return self._made.setdefault(full, _Constructor(_CONSTRUCTORS[full]))
         if module == "torch" and name in DTYPES:
-            return _StorageType(name)
+            return StorageType(name)
         if module.partition(".")[0] in LIBRARIES or full in STAND_INS:
             return self._made.setdefault(full, type("Inert", (Inert,), {"origin": full}))
         raise CheckpointError(
             f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed."
         )
 
-    def persistent_load(self, pid: Any) -> _Storage:
+    def persistent_load(self, pid: Any) -> Storage:
         """Give the numbers of a tensor's storage."""
-        kind, storage_type, key, _, count = pid
-        if kind != "storage" or not isinstance(storage_type, _StorageType):
-            raise CheckpointError(f"the pickle refers to an unknown kind of data ({kind!r}).")
-        data: np.ndarray[Any, Any] = np.frombuffer(self._storage(str(key)), DTYPES[storage_type.name])
-        if len(data) < count:
-            raise CheckpointError(f"storage {key} holds {len(data)} numbers where {count} are announced: cut short?")
-        return _Storage(data)
+        asked = Reference.of(pid)
+        data: np.ndarray[Any, Any] = np.frombuffer(self._numbers(asked), asked.storage_type.dtype)
+        if len(data) < asked.count:
+            raise CheckpointError(
+                f"storage {asked.key} holds {len(data)} numbers where {asked.count} are announced: cut short?"
+            )
+        return Storage(data)
 
 
-def _tensor(storage: _Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
+def _tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
     """Make a strided view of a storage, refusing what lies outside of it."""
-    if not isinstance(storage, _Storage):
+    if not isinstance(storage, Storage):
         raise CheckpointError("a tensor is made of something that is no storage.")
     data = storage.numbers
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
@@ -146,43 +192,56 @@ def _tensor(storage: _Storage, offset: int, size: tuple[int, ...], stride: tuple
     return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
 
 
+def _text(kind: Any, content: Any) -> str:
+    """Make the text that numpy pickled as a scalar of its own."""
+    if not isinstance(kind, _NumpyType) or not kind.name.startswith("U") or not isinstance(content, bytes):
+        raise CheckpointError("the pickle holds a numpy scalar that is no text.")
+    return content.decode("utf-32-le").rstrip("\0")
+
+
+def _bytes(text: Any, encoding: Any) -> bytes:
+    """Make the bytes that older pickles spell as text."""
+    if not isinstance(text, str) or encoding != "latin1":
+        raise CheckpointError("the pickle encodes something that stands for no bytes.")
+    return text.encode("latin1")
+
+
+def _stream(content: Any) -> Any:
+    """Read what ``torch`` pickled as the bytes of a whole older file."""
+    from kgeval.checkpoints.pickled import read_stream
+
+    if not isinstance(content, bytes):
+        raise CheckpointError("the pickle holds a tensor that is made of no bytes.")
+    return read_stream(content)
+
+
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     # Called without arguments, it is filled item by item: copying collections over and over would take memory.
     "collections.OrderedDict": lambda: OrderedDict([]),
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
+    "_codecs.encode": _bytes,
+    "numpy.core.multiarray.scalar": _text,
+    "numpy._core.multiarray.scalar": _text,
+    "torch.storage._load_from_bytes": _stream,
 }
 
 
-def read_torch(path: Path) -> Any:
-    """Read the object in a ``torch.save`` file: tensors as arrays, instances of classes as :class:`Inert`.
+def unpickle(program: bytes, numbers: Callable[[Reference], bytes]) -> Any:
+    """Read one pickle: tensors as arrays, instances of classes as :class:`Inert`.
+
+    Parameters
+    ----------
+    program
+        the pickle
+    numbers
+        gives the bytes of the numbers that the pickle refers to
 
     Raises
     ------
     CheckpointError
-        if the file is damaged or cut short, or if its pickle asks for a name that no model needs
+        if it asks for a name or an instruction that no model needs; damage raises whatever it raises
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _read(archive)
-    except CheckpointError as error:
-        raise CheckpointError(f"{path}: {error}") from error
-    except zipfile.BadZipFile as error:
-        raise CheckpointError(f"{path}: not a PyTorch file (a zip archive), or cut short ({error}).") from error
-    except Exception as error:  # a damaged pickle can fail in any way; nothing of it has run
-        raise CheckpointError(f"{path}: damaged ({type(error).__name__}: {error}).") from error
-
-
-def _read(archive: zipfile.ZipFile) -> Any:
-    names = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
-    if len(names) != 1:
-        raise CheckpointError("not a PyTorch file: the archive holds no data.pkl.")
-    prefix = names[0].removesuffix("data.pkl")
-    if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
-        raise CheckpointError("not a PyTorch file: its archive is compressed.")
-    if f"{prefix}byteorder" in archive.namelist() and archive.read(f"{prefix}byteorder") != b"little":
-        raise CheckpointError("written on a big-endian machine, which is not supported.")
-    program = archive.read(names[0])
     for opcode, argument, _ in pickletools.genops(program):
         if opcode.name in FORBIDDEN:
             raise CheckpointError(
@@ -190,4 +249,4 @@ def _read(archive: zipfile.ZipFile) -> Any:
             )
         if "PUT" in opcode.name and int(argument or 0) > len(program):
             raise CheckpointError("damaged: the pickle numbers its parts beyond its own length.")
-    return _Unpickler(io.BytesIO(program), lambda key: archive.read(f"{prefix}data/{key}")).load()
+    return _Unpickler(program, numbers).load()

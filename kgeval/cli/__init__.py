@@ -11,6 +11,7 @@ from kgeval.errors import KgevalError
 
 COMMANDS = {
     "classify": "Classify triples, or predict confidences, beside floors without a model.",
+    "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",

@@ -18,10 +18,11 @@ from kgeval.graph.triples import Side
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
-from kgeval.ranking.plan import Plan, slices
+from kgeval.ranking.plan import Plan
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.finished import as_float64
 from kgeval.scorers.similarity import LANES
+from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]
 

@@ -24,9 +24,12 @@ from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, Undefined
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.table import SCHEMA, RankTable
-from kgeval.ranking.threads import bound_threads
-from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.alignment import Aligned, AlignedVectors, align
 from kgeval.settings import Settings, listed
+from kgeval.threads import bound_threads
+
+TORCH_PAYS = 10**12
+"""floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 
@@ -75,10 +78,10 @@ class Evaluation(Settings):
     def __call__(self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None) -> RankTable:
         """Rank every triple of the split; see :func:`evaluate`."""
         dataset = as_dataset(dataset)
-        if self.kernel == "bfloat16":
-            import torch  # noqa: F401  # before its threads are bound
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
+        if self.kernel == "bfloat16" or (self.kernel == "auto" and self._multiplies_much(scorer, len(triples))):
+            import torch  # noqa: F401  # before its threads are bound
         known = scorer.knows(triples)
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
         engine = Engine(
@@ -93,6 +96,13 @@ class Evaluation(Settings):
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
         return RankTable(data, self.split, tuple(dict.fromkeys(notes)), engine.kernel.work(), filter=self.filter)
+
+    def _multiplies_much(self, scorer: Aligned, triples: int) -> bool:
+        """Whether products in bfloat16 would save more time than the import of torch takes."""
+        if not isinstance(scorer, AlignedVectors) or scorer.similarity not in {"dot", "l2"}:
+            return False
+        dim = scorer.entity_vectors("tail", np.flatnonzero(scorer.entity_rows >= 0)[:1]).shape[1]
+        return bool(2 * len(self.sides) * triples * scorer.num_entities * dim > TORCH_PAYS)
 
     def _rank_side(self, engine: Engine, scorer: Aligned, dataset: Dataset, known: BoolArray, side: Side) -> RankTable:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""

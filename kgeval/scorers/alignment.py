@@ -30,6 +30,8 @@ class Aligned:
     relation_rows: IntArray
     """int64[relation of the dataset], likewise"""
     notes: tuple[str, ...] = ()
+    source: Any = None
+    """what was aligned: the scorer, perhaps with labels of its own"""
 
     @property
     def num_entities(self) -> int:
@@ -103,16 +105,57 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
     CheckpointError
         if the model has no labels and another number of ids, or if no label agrees
     """
-    scorer = _as_scorer(model, dataset)
-    labels = (scorer.entities, scorer.relations) if isinstance(scorer, Labelled) else (None, None)
+    source = _as_scorer(model, dataset)
+    labels = _labels(source, dataset)
+    scorer = source.model if isinstance(source, Labelled) else source
     entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
     # A score table is asked in the dataset's ids from the start, and speaks only of the relations that it was asked.
     num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
     relations = _match(dataset, dataset.relations, labels[1], num_relations)
     notes = (*entities.notes, *relations.notes)
+    if isinstance(source, Labelled) and labels == (None, None) and not notes:
+        notes = (f"the model has no labels; its ids were taken as those of dataset {dataset.name}.",)
     if isinstance(scorer, VectorScorer):
-        return AlignedVectors(scorer, entities.rows, relations.rows, notes)
-    return Aligned(scorer, entities.rows, relations.rows, notes)
+        return AlignedVectors(scorer, entities.rows, relations.rows, notes, source)
+    return Aligned(scorer, entities.rows, relations.rows, notes, source)
+
+
+def _labels(scorer: Scorer, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
+    """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
+    if not isinstance(scorer, Labelled):
+        return None, None
+    if not scorer.sorted_labels:
+        return scorer.entities, scorer.relations
+    model = scorer.model
+    entities = scorer.entities or sorted_labels(dataset, dataset.entities, model.num_entities)
+    return entities, scorer.relations or sorted_labels(dataset, dataset.relations, model.num_relations)
+
+
+def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
+    """Sort the labels that occur in any split.
+
+    Parameters
+    ----------
+    dataset
+        the graph
+    labels
+        its entities or its relations
+    size
+        how many ids the model has
+
+    Raises
+    ------
+    CheckpointError
+        if the model has another number of ids
+    """
+    columns = [1] if labels.kind == "relation" else [0, 2]
+    used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
+    if len(used) != size:
+        raise CheckpointError(
+            f"the model has {size} {labels.kind} ids, given to sorted labels, and dataset {dataset.name} has "
+            f"{len(used)} in its triples: they cannot be matched. Is it the right dataset?"
+        )
+    return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +196,7 @@ def _in_train(dataset: Dataset, labels: Vocabulary) -> int:
 
 def _as_scorer(model: Any, dataset: Dataset) -> Scorer:
     if isinstance(model, Aligned):
-        return model.scorer
+        return model.source  # type: ignore[no-any-return]
     if isinstance(model, Scorer):
         return model
     if is_pykeen_model(model):

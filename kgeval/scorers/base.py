@@ -47,10 +47,17 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class Labelled(Protocol):
-    """A scorer that knows the labels of its own ids."""
+    """A scorer that knows the labels of its own ids, or how its framework gives ids to labels."""
 
     entities: Vocabulary | None
     relations: Vocabulary | None
+    sorted_labels: bool
+    """whether ids without labels are places among the sorted labels of the dataset"""
+
+    @property
+    def model(self) -> Scorer | VectorScorer:
+        """The scorer itself, in those ids."""
+        ...
 
 
 class VectorScorer(ABC):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar, get_type_hints
@@ -13,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.discovery import subclasses
 from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.base import VectorScorer
 
@@ -20,10 +22,11 @@ Self = TypeVar("Self", bound="Family")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Family(VectorScorer):
+class Family(ABC):
     """A model family: its fields are the stored arrays, and the options of its formula.
 
-    Arrays keep the precision they are stored in; formulas compute in float64.
+    Arrays keep the precision they are stored in; formulas compute in float64. It is a scorer; most are a
+    :class:`VectorFamily`.
     """
 
     name: ClassVar[str]
@@ -56,11 +59,15 @@ class Family(VectorScorer):
         """How many relations it knows."""
         return len(self.relation)
 
-    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the stored vectors of entities; float[id, dim]."""
-        return self.entity[ids]
+    @abstractmethod
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the scores of candidates (int64[candidate] or int64[query, candidate]), each of its pair alone."""
 
-    def refuse_heads(self) -> None:
+    def tails(self) -> VectorScorer | None:
+        """Return the family as a vector scorer of tails, where a tail's vector is the same for every relation."""
+        return None
+
+    def refuse_heads(self) -> None:  # noqa: B027 - most families have nothing to refuse
         """Refuse parameters that answer head queries by another formula than tail queries; most families have none.
 
         Raises
@@ -138,6 +145,22 @@ class Family(VectorScorer):
             raise CheckpointError(f"{cls.name}: {name}={value!r}: {error.errors()[0]['msg']}.") from error
 
 
+class VectorFamily(Family, VectorScorer):
+    """A family whose score is a similarity of a query's vector and an entity's vector."""
+
+    def tails(self) -> VectorScorer:
+        """Return the family itself."""
+        return self
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the stored vectors of entities; float[id, dim]."""
+        return self.entity[ids]
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
+        return VectorScorer.scores(self, queries, candidates)
+
+
 @cache
 def families() -> dict[str, type[Family]]:
     """All model families, by name."""
@@ -163,8 +186,8 @@ def family(name: str) -> type[Family]:
     raise CheckpointError(f"unknown model {name!r}. {did_you_mean(name, families())}")
 
 
-def rows64(array: FloatArray, ids: IntArray) -> Float64Array:
-    """Take rows of a stored array into float64, in which every stored value is exact."""
+def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
+    """Take rows (or one row) of a stored array into float64, in which every stored value is exact."""
     return np.asarray(array[ids], np.float64)
 
 

@@ -13,7 +13,7 @@ from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class Reciprocal(VectorScorer):
+class Reciprocal:
     """A family whose relation rows are R relations, then their R inverses: (?, r, t) is scored as (t, r + R, ?).
 
     Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
@@ -21,14 +21,15 @@ class Reciprocal(VectorScorer):
 
     family: Family
 
+    @classmethod
+    def of(cls, family: Family) -> Reciprocal:
+        """Ask a family for tails only: as a vector scorer, wherever its tails are plain vectors."""
+        tails = family.tails()
+        return Reciprocal(family) if tails is None else ReciprocalVectors(family, tails)
+
     def __post_init__(self) -> None:
         rows = self.family.num_relations
         self.family.require(rows % 2 == 0, "a reciprocal model has two rows per relation, so an even number")
-
-    @property
-    def similarity(self) -> Similarity:
-        """The similarity of the family."""
-        return self.family.similarity
 
     @property
     def num_entities(self) -> int:
@@ -40,23 +41,45 @@ class Reciprocal(VectorScorer):
         """How many relations it knows, inverses not counted."""
         return self.family.num_relations // 2
 
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the family's vectors of the tail queries."""
-        return self.family.query_vectors(self._as_tail_queries(queries))
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the family's scores of the tail queries."""
+        return self.family.scores(self.as_tail_queries(queries), candidates)
 
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the family's offsets of the tail queries."""
-        return self.family.query_offsets(self._as_tail_queries(queries))
-
-    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the family's tail vectors, for both sides."""
-        return self.family.entity_vectors("tail", ids)
-
-    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return the family's tail biases, for both sides."""
-        return self.family.entity_biases("tail", ids)
-
-    def _as_tail_queries(self, queries: Queries) -> Queries:
+    def as_tail_queries(self, queries: Queries) -> Queries:
+        """Ask head queries as tail queries of the inverse relation."""
         if queries.side == "tail":
             return queries
         return replace(queries, side="tail", relations=queries.relations + self.num_relations)
+
+
+@dataclass(frozen=True, eq=False)
+class ReciprocalVectors(Reciprocal, VectorScorer):
+    """A reciprocal model whose tails are plain vectors, the same for every relation."""
+
+    vectors: VectorScorer
+    """the family as a vector scorer of tails"""
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity of the family."""
+        return self.vectors.similarity
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the family's vectors of the tail queries."""
+        return self.vectors.query_vectors(self.as_tail_queries(queries))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the family's offsets of the tail queries."""
+        return self.vectors.query_offsets(self.as_tail_queries(queries))
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the family's tail vectors, for both sides."""
+        return self.vectors.entity_vectors("tail", ids)
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return the family's tail biases, for both sides."""
+        return self.vectors.entity_biases("tail", ids)
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the canonical scores of the tail queries."""
+        return self.vectors.scores(self.as_tail_queries(queries), candidates)

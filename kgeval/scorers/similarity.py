@@ -35,7 +35,7 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
     return _CANONICAL[similarity](queries, entities)
 
 
-def _ordered_sum(term: Callable[[slice], Float64Array], count: int) -> Float64Array:
+def ordered_sum(term: Callable[[slice], Float64Array], count: int) -> Float64Array:
     """Sum the terms of all dimensions: in eight lanes, then the lanes from the first to the last."""
     lanes = term(slice(0, LANES))
     lanes = np.concatenate([lanes, np.zeros((*lanes.shape[:-1], LANES - lanes.shape[-1]))], axis=-1)
@@ -49,15 +49,15 @@ def _ordered_sum(term: Callable[[slice], Float64Array], count: int) -> Float64Ar
 
 
 def _dot(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return _ordered_sum(lambda k: queries[..., k] * entities[..., k], queries.shape[-1])
+    return ordered_sum(lambda k: queries[..., k] * entities[..., k], queries.shape[-1])
 
 
 def _l1(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return -_ordered_sum(lambda k: np.abs(queries[..., k] - entities[..., k]), queries.shape[-1])
+    return -ordered_sum(lambda k: np.abs(queries[..., k] - entities[..., k]), queries.shape[-1])
 
 
 def _l2(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return -np.sqrt(_ordered_sum(lambda k: _square(queries[..., k] - entities[..., k]), queries.shape[-1]))
+    return -np.sqrt(ordered_sum(lambda k: _square(queries[..., k] - entities[..., k]), queries.shape[-1]))
 
 
 def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
@@ -67,7 +67,7 @@ def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
     def moduli(k: slice) -> Float64Array:
         return np.asarray(np.sqrt(_square(q_re[..., k] - e_re[..., k]) + _square(q_im[..., k] - e_im[..., k])))
 
-    return -_ordered_sum(moduli, half)
+    return -ordered_sum(moduli, half)
 
 
 def _square(values: Float64Array) -> Float64Array:

@@ -18,15 +18,60 @@ from kgeval.graph.vocabulary import Vocabulary
 ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 RELATIONS = ["eats", "fears", "likes"]
 
-OPTIONS = {"ComplEx": {}, "DistMult": {}, "RotatE": {"norm": 1}, "TransE": {"norm": 2}, "TuckER": {}}
+OPTIONS = {
+    "BigGraph": {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False},
+    "BoxE": {"norm": 2, "tanh": True},
+    "CP": {},
+    "ClampedDistMult": {"low": -0.5, "high": 0.5},
+    "ComplEx": {},
+    "ConvE": {"height": 2},
+    "DistMult": {},
+    "FarTransE": {},
+    "HolE": {},
+    "Keci": {"p": 1},
+    "MuRE": {},
+    "PairRE": {"norm": 1},
+    "QuatE": {},
+    "RESCAL": {},
+    "RotatE": {"norm": 1},
+    "SimplE": {},
+    "TransD": {"norm": 1, "length": "unit"},
+    "TransE": {"norm": 2},
+    "TransH": {"norm": 2, "length": "free"},
+    "TransR": {"norm": 2, "length": "ball"},
+    "TuckER": {},
+    "pRotatE": {},
+}
+
+WIDTHS = {"BoxE": 8, "CP": 2, "PairRE": 8, "RESCAL": 16, "TransD": 3, "TransR": 3, "TuckER": 3}
+"""of relations, where it is not that of entities, 4"""
+
+ROWS = {
+    "entity": {"entity", "entity_transfer", "head_bias", "tail_bias"},
+    "relation": {"relation", "diagonal", "normal", "projection", "relation_transfer"},
+}
+"""the arrays that have a row for each"""
 
 
 def arrays_of(model, *, relations=3, dtype=np.float32):
     """Random arrays of a family's shapes; RotatE's relations are rotations."""
     rng = np.random.default_rng(0)
-    shapes = {"entity": (len(ENTITIES), 4), "relation": (relations, 4)}
-    if model == "TuckER":
-        shapes = {**shapes, "relation": (relations, 3), "core": (4, 3, 4), "head_scale": (4,), "product_shift": (4,)}
+    further = {
+        "ConvE": {
+            "kernel": (3, 2, 2),
+            "kernel_bias": (3,),
+            "dense": (9, 4),
+            "dense_bias": (4,),
+            "tail_bias": (len(ENTITIES),),
+        },
+        "Keci": {"coefficients": (3,)},
+        "MuRE": {"diagonal": (relations, 4), "head_bias": (len(ENTITIES),), "tail_bias": (len(ENTITIES),)},
+        "TransD": {"entity_transfer": (len(ENTITIES), 4), "relation_transfer": (relations, 3)},
+        "TransH": {"normal": (relations, 4)},
+        "TransR": {"projection": (relations, 12)},
+        "TuckER": {"core": (4, 3, 4), "head_scale": (4,), "product_shift": (4,)},
+    }
+    shapes = {"entity": (len(ENTITIES), 4), "relation": (relations, WIDTHS.get(model, 4)), **further.get(model, {})}
     arrays = {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
     if model == "RotatE":
         phases = arrays["relation"][:, :2]

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.unpickle import read_torch
+from kgeval.checkpoints.pickled import read_torch
 from kgeval.errors import CheckpointError
 
 PREFIX = "archive"

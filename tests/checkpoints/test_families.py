@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -13,15 +15,30 @@ from tests.checkpoints.conftest import ENTITIES, OPTIONS, arrays_of
 
 EVERYONE = np.arange(len(ENTITIES))
 
+BIGGRAPH = {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False}
+
 CASES = {
-    "ComplEx": ("ComplEx", {}),
-    "DistMult": ("DistMult", {}),
+    **{name: (name, OPTIONS[name]) for name in OPTIONS if name not in {"RotatE", "BigGraph"}},
     "RotatE-1": ("RotatE", {"norm": 1}),
     "RotatE-2": ("RotatE", {"norm": 2}),
     "RotatE-phases": ("RotatE", {"norm": 1}),
     "TransE-1": ("TransE", {"norm": 1}),
-    "TransE-2": ("TransE", {"norm": 2}),
-    "TuckER": ("TuckER", {}),
+    "Keci-across": ("Keci", {"p": 2}),
+    **{f"Keci-{p}": ("Keci", {"p": p}) for p in (0, 2, 3)},
+    "BoxE-plain": ("BoxE", {"norm": 1, "tanh": False}),
+    "PairRE-2": ("PairRE", {"norm": 2}),
+    "TransD-free": ("TransD", {"norm": 2, "length": "free"}),
+    "TransR-1": ("TransR", {"norm": 1, "length": "ball"}),
+    "TransH-unit": ("TransH", {"norm": 1, "length": "unit"}),
+    **{
+        f"BigGraph-{operator}-{comparator}-{operand}{'-bias' if bias else ''}": (
+            "BigGraph",
+            {"operator": operator, "comparator": comparator, "operand": operand, "bias": bias},
+        )
+        for operator in ("none", "diagonal", "translation", "complex_diagonal", "linear", "affine")
+        for comparator in ("dot", "cos", "l2", "squared_l2")
+        for operand, bias in (("head", False), ("tail", True))
+    },
 }
 
 
@@ -29,6 +46,16 @@ def case(name, *, relations=3):
     """A model in float64."""
     model, options = CASES[name]
     arrays = arrays_of(model, relations=relations, dtype=np.float64)
+    if name == "Keci-across":
+        rng = np.random.default_rng(2)
+        shapes = {"entity": (len(ENTITIES), 5), "relation": (relations, 5), "coefficients": (4,)}
+        arrays = {key: rng.normal(size=shape) for key, shape in shapes.items()}
+    if model == "BoxE":
+        lows = arrays["relation"].reshape(-1, 2, 2, 2)
+        lows[:, :, 1] = lows[:, :, 0] + np.abs(lows[:, :, 1])  # boxes have widths that are no less than zero
+    if model == "BigGraph":
+        width = {"linear": 16, "affine": 20}.get(options["operator"], 4)
+        arrays["relation"] = np.random.default_rng(1).normal(size=(relations, width))
     if "phases" in name:
         arrays["relation"] = np.arctan2(arrays["relation"][:, 2:], arrays["relation"][:, :2])
     return family(model).build(arrays, options)
@@ -38,21 +65,160 @@ def complexes(vector):
     return vector[: len(vector) // 2] + 1j * vector[len(vector) // 2 :]
 
 
+def operated(model, vector, parameters):
+    """PyTorch-BigGraph's operators, as its paper lists them."""
+    width = len(vector)
+    if model.operator == "diagonal":
+        return np.diag(parameters) @ vector
+    if model.operator == "translation":
+        return vector + parameters
+    if model.operator == "complex_diagonal":
+        product = complexes(vector) * complexes(parameters)
+        return np.concatenate([product.real, product.imag])
+    if model.operator in {"linear", "affine"}:
+        matrix = parameters[: width**2].reshape(width, width)
+        return matrix @ vector + (parameters[width**2 :] if model.operator == "affine" else 0)
+    return vector
+
+
+def biggraph(model, h, r, t):
+    h, t = (operated(model, h, r), t) if model.operand == "head" else (h, operated(model, t, r))
+    bias = 0
+    if model.bias:
+        bias, h, t = h[0] + t[0], h[1:], t[1:]
+    compared = {
+        "dot": h @ t,
+        "cos": h @ t / np.linalg.norm(h) / np.linalg.norm(t),
+        "l2": -np.linalg.norm(h - t),
+        "squared_l2": -(np.linalg.norm(h - t) ** 2),
+    }
+    return compared[model.comparator] + bias
+
+
+def translated(model, project, r):
+    """TransH, TransR and TransD: a distance between projections."""
+
+    def shortened(vector):
+        if model.length == "unit":
+            return vector / np.linalg.norm(vector)
+        return vector / max(np.linalg.norm(vector, model.norm), 1) if model.length == "ball" else vector
+
+    return -np.linalg.norm(shortened(project("head")) + r - shortened(project("tail")), model.norm)
+
+
+def conve(model, head, relation, tail):
+    """With PyTorch's own convolution."""
+    import torch
+
+    image = np.concatenate([model.entity[head].reshape(2, 2), model.relation[relation].reshape(2, 2)])
+    kernel = torch.from_numpy(model.kernel)[:, None]
+    convolved = torch.nn.functional.conv2d(
+        torch.from_numpy(image)[None, None], kernel, torch.from_numpy(model.kernel_bias)
+    )
+    hidden = np.maximum(np.maximum(convolved.numpy().ravel(), 0) @ model.dense + model.dense_bias, 0)
+    return hidden @ model.entity[tail] + model.tail_bias[tail]
+
+
+def keci(model, h, r, t, _):
+    """The product of multivectors, basis by basis; parts in two different directions meet ones."""
+    c, p = model.coefficients, model.p
+    head, relation = (np.concatenate([x[:1], c * x[1:]]) for x in (h, r))
+    total = head[0] * relation[0] * t[0]
+    count = len(c) + 1
+    for i in range(1, count):
+        total += head[0] * relation[i] * t[i] + head[i] * relation[0] * t[i]
+        total += head[i] * relation[i] * t[0] * (1 if i <= p else -1)
+    mixed = p >= 2 and len(c) - p >= 2
+    for i, k in itertools.combinations(range(1, count), 2):
+        if mixed or (i <= p) == (k <= p):
+            total += head[i] * relation[k] - head[k] * relation[i]
+    return total
+
+
+def boxe(model, h, r, t, _):
+    """The distances of its paper, one dimension after the other."""
+    mapped = np.tanh if model.tanh else float
+    scores = []
+    for place, bump, lows, highs in ((h[:2], t[2:], r[:2], r[2:4]), (t[:2], h[2:], r[4:6], r[6:])):
+        terms = []
+        for k in (0, 1):
+            point, width, centre = mapped(place[k] + bump[k]), highs[k] - lows[k], (lows[k] + highs[k]) / 2
+            kappa = width / 2 * (width + 1 - 1 / (width + 1))
+            inside = lows[k] <= point <= highs[k]
+            terms.append(abs(point - centre) / (width + 1) if inside else abs(point - centre) * (width + 1) - kappa)
+        scores.append(-np.linalg.norm(terms, model.norm))
+    return sum(scores)
+
+
+def quaternion(vector, k):
+    """The matrix of the multiplication by a quaternion from the left."""
+    a, b, c, d = vector.reshape(4, -1)[:, k]
+    return np.array([[a, -b, -c, -d], [b, a, -d, c], [c, d, a, -b], [d, -c, b, a]])
+
+
 def by_definition(model, head, relation, tail):
     """The score of one triple, the way its paper writes it."""
     h, r, t = model.entity[head], model.relation[relation], model.entity[tail]
-    if model.name == "DistMult":
-        return sum(h * r * t)
-    if model.name == "TransE":
-        return -np.linalg.norm(h + r - t, model.norm)
-    if model.name == "ComplEx":
-        return sum(complexes(h) * complexes(r) * complexes(t).conj()).real
-    if model.name == "RotatE":
-        rotation = np.exp(1j * r) if len(r) == 2 else complexes(r)
-        return -np.linalg.norm(complexes(h) * rotation - complexes(t), model.norm)
-    normalised = model.head_scale * h
-    product = np.einsum("i,ijk,j->k", normalised, model.core, r) + model.product_shift
+    return DEFINITIONS[model.name](model, h, r, t, (head, relation, tail))
+
+
+def tucker(model, h, r, t, _):
+    product = np.einsum("i,ijk,j->k", model.head_scale * h, model.core, r) + model.product_shift
     return sum(product * t)
+
+
+def mure(model, h, r, t, ids):
+    distance = np.linalg.norm(model.diagonal[ids[1]] * h + r - t)
+    return -(distance**2) + model.head_bias[ids[0]] + model.tail_bias[ids[2]]
+
+
+def transd(model, h, r, t, ids):
+    matrices = {
+        side: np.outer(model.relation_transfer[ids[1]], model.entity_transfer[entity]) + np.eye(3, 4)
+        for side, entity in (("head", ids[0]), ("tail", ids[2]))
+    }
+    return translated(model, lambda side: matrices[side] @ (h if side == "head" else t), r)
+
+
+def transh(model, h, r, t, ids):
+    normal = model.normal[ids[1]]
+    return translated(model, lambda side: (np.eye(4) - np.outer(normal, normal)) @ (h if side == "head" else t), r)
+
+
+def transr(model, h, r, t, ids):
+    matrix = model.projection[ids[1]].reshape(4, 3)
+    return translated(model, lambda side: (h if side == "head" else t) @ matrix, r)
+
+
+def rotate(model, h, r, t, _):
+    rotation = np.exp(1j * r) if len(r) == 2 else complexes(r)
+    return -np.linalg.norm(complexes(h) * rotation - complexes(t), model.norm)
+
+
+DEFINITIONS = {
+    "BigGraph": lambda model, h, r, t, _: biggraph(model, h, r, t),
+    "BoxE": boxe,
+    "CP": lambda _, h, r, t, __: sum(h[:2] * r * t[2:]),
+    "ClampedDistMult": lambda model, h, r, t, _: min(max(sum(h * r * t), model.low), model.high),
+    "ComplEx": lambda _, h, r, t, __: sum(complexes(h) * complexes(r) * complexes(t).conj()).real,
+    "ConvE": lambda model, _, __, ___, ids: conve(model, *ids),
+    "DistMult": lambda _, h, r, t, __: sum(h * r * t),
+    "FarTransE": lambda _, h, r, t, __: np.linalg.norm(h + r - t) ** 2,
+    "HolE": lambda _, h, r, t, __: np.fft.ifft(np.fft.fft(h).conj() * np.fft.fft(t)).real @ r,
+    "Keci": keci,
+    "MuRE": mure,
+    "PairRE": lambda model, h, r, t, _: -np.linalg.norm(h * r[:4] - t * r[4:], model.norm),
+    "QuatE": lambda _, h, r, t, __: sum((quaternion(h, 0) @ r.reshape(4, -1)[:, 0]) * t.reshape(4, -1)[:, 0]),
+    "RESCAL": lambda _, h, r, t, __: h @ r.reshape(4, 4) @ t,
+    "RotatE": rotate,
+    "SimplE": lambda _, h, r, t, __: (sum(h[:2] * r[:2] * t[2:]) + sum(t[:2] * r[2:] * h[2:])) / 2,
+    "TransD": transd,
+    "TransE": lambda model, h, r, t, _: -np.linalg.norm(h + r - t, model.norm),
+    "TransH": transh,
+    "TransR": transr,
+    "TuckER": tucker,
+    "pRotatE": lambda _, h, r, t, __: -sum(abs(np.sin(h + r - t))),
+}
 
 
 def all_scores(model, side, relations=3):
@@ -83,19 +249,19 @@ def test_head_scores_are_those_of_the_definition(name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_reciprocal_model_asks_for_heads_as_tails_of_the_inverse(name):
     model = case(name, relations=6)
-    for (anchor, relation), scores in all_scores(Reciprocal(model), "head").items():
+    for (anchor, relation), scores in all_scores(Reciprocal.of(model), "head").items():
         expected = [by_definition(model, anchor, relation + 3, other) for other in EVERYONE]
         assert scores == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_a_reciprocal_model_has_half_as_many_relations():
-    assert Reciprocal(case("DistMult", relations=6)).num_relations == 3
+    assert Reciprocal.of(case("DistMult", relations=6)).num_relations == 3
 
 
 def test_a_head_query_of_a_reciprocal_model_knows_no_forward_relation():
     model = case("DistMult", relations=6)
     model.relation[:3] = np.nan
-    assert not any(np.isnan(scores).any() for scores in all_scores(Reciprocal(model), "head").values())
+    assert not any(np.isnan(scores).any() for scores in all_scores(Reciprocal.of(model), "head").values())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -110,4 +276,17 @@ def test_stored_precision_is_exact_in_the_scores(name):
 
 
 def test_every_family_is_tested_here():
-    assert families().keys() == OPTIONS.keys() == {model for model, _ in CASES.values()}
+    assert families().keys() == OPTIONS.keys() == {model for model, _ in CASES.values()} == DEFINITIONS.keys()
+
+
+@pytest.mark.parametrize("side", ["head", "tail"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_score_is_a_function_of_its_pair_alone(name, side):
+    """Alone, in company, in another order: to the last bit."""
+    model = case(name)
+    together = all_scores(model, side)
+    for (anchor, relation), scores in together.items():
+        row = (anchor, relation, 0) if side == "tail" else (0, relation, anchor)
+        query = Queries.of(Triples.of([row]), side)
+        assert np.array_equal(model.scores(query, EVERYONE[::-1])[0], scores[::-1])
+        assert model.scores(query, np.array([[3]]))[0, 0] == scores[3]

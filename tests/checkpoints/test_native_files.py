@@ -11,6 +11,7 @@ from tests.checkpoints.conftest import (
     ENTITIES,
     OPTIONS,
     RELATIONS,
+    ROWS,
     arrays_of,
     same_tables,
     write_arrays,
@@ -55,7 +56,8 @@ def test_labels_decide_which_row_is_which(tmp_path, graph, model, ending):
     plain = write_arrays(tmp_path / f"plain{ending}", arrays)
     rng = np.random.default_rng(1)
     rows, relation_rows = rng.permutation(len(ENTITIES)), rng.permutation(len(RELATIONS))
-    shuffled = {**arrays, "entity": arrays["entity"][rows], "relation": arrays["relation"][relation_rows]}
+    orders = {**dict.fromkeys(ROWS["entity"], rows), **dict.fromkeys(ROWS["relation"], relation_rows)}
+    shuffled = {name: array[orders.get(name, slice(None))] for name, array in arrays.items()}
     folder = tmp_path / "shuffled"
     folder.mkdir()
     write_arrays(folder / f"m{ending}", shuffled)
@@ -135,8 +137,8 @@ def test_the_format_may_be_named(tmp_path, ending):
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (None, {}, r"does not say which model it is: give the option model, one of ComplEx, DistMult"),
-        ("DistMul", {}, r"unknown model 'DistMul'. Did you mean 'DistMult'\?"),
+        (None, {}, r"does not say which model it is: give the option model, one of BigGraph, BoxE, ClampedDistMult"),
+        ("DistMul", {}, r"unknown model 'DistMul'. Did you mean 'DistMult' or 'ClampedDistMult'\?"),
         ("", {}, r"unknown model ''"),
         ("TransE", {}, r"TransE needs the option 'norm' \(norm=1 or norm=2\)"),
         ("RotatE", {}, r"RotatE needs the option 'norm' \(norm=1 or norm=2\)"),

@@ -11,7 +11,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from kgeval.checkpoints.unpickle import Inert, read_torch
+from kgeval.checkpoints.pickled import read_torch
+from kgeval.checkpoints.unpickle import Inert
 from kgeval.errors import CheckpointError
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import (
@@ -272,3 +273,61 @@ def test_a_pickle_that_was_made_by_python_itself_does_not_run(file, target):
 
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         refuse(archive(file, pickletools.optimize(pickle.dumps(Payload(), protocol))))
+
+
+# Streams (torch.save before version 1.6), and tensors that are pickled as streams
+
+
+def stream(*programs):
+    """What torch wrote before version 1.6, of these pickles."""
+    return b"".join(programs)
+
+
+BEGINNING = [program(value(0x1950A86A20F9469CFC6C)), program(value(1001)), program(value({"little_endian": True}))]
+
+
+def test_a_stream_is_read(tmp_path):
+    path = tmp_path / "m.pt"
+    numbers = np.arange(6, dtype=np.float32)
+    whole = tensor(storage("7", 6), (2, 3), (3, 1))
+    rest = (6).to_bytes(8, "little") + numbers.tobytes()
+    path.write_bytes(stream(*BEGINNING, program(mapping(a=whole)), program(value(["7"]))) + rest)
+    assert read_torch(path)["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_stream_that_announces_too_much_asks_for_no_memory(tmp_path):
+    path = tmp_path / "m.pt"
+    whole = tensor(storage("7", 2**40), (2**40,), (1,))
+    path.write_bytes(stream(*BEGINNING, program(whole), program(value(["7"]))) + (2**40).to_bytes(8, "little"))
+    with at_most(10), pytest.raises(CheckpointError):
+        read_torch(path)
+
+
+def test_streams_in_streams_are_no_crash(tmp_path):
+    """Each holds the next as the bytes of a tensor."""
+    content = b""
+    for _ in range(60):
+        nested = called(named("torch.storage", "_load_from_bytes"), value(content))
+        content = stream(*BEGINNING, program(nested), program(value([])))
+        if len(content) > 200_000:
+            break
+    path = tmp_path / "m.pt"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError):
+        read_torch(path)
+
+
+@pytest.mark.parametrize("module", ["numpy.core.multiarray", "numpy._core.multiarray"])
+def test_a_scalar_of_numpy_is_text_or_refused(file, module):
+    text = called(named("numpy", "dtype"), value("U3"), value(False), value(True))
+    assert (
+        read_torch(archive(file, program(called(named(module, "scalar"), text, value("abc".encode("utf-32-le"))))))
+        == "abc"
+    )
+    number = called(named("numpy", "dtype"), value("f8"))
+    refuse(archive(file, program(called(named(module, "scalar"), number, value(bytes(8))))), "no text")
+
+
+def test_the_state_of_a_dtype_leaves_no_trace(file):
+    program_ = program(named("numpy", "dtype"), mapping(name=value("U9")), b"b")
+    refuse(archive(file, program_))

@@ -104,7 +104,7 @@ def test_every_problem_is_told_at_once(refused):
         ),
         (["evaluate", "model", "--dataset", "uml"], "no PyKEEN dataset is called 'uml'. Did you mean 'umls'?"),
         (["evaluate", "model", "--dataset", "graph/"], "does not say which model it is: give the option model"),
-        ([*EVALUATE, "--option", "model=TransEE"], "unknown model 'TransEE'. Did you mean 'TransE'?"),
+        ([*EVALUATE, "--option", "model=TransEE"], "unknown model 'TransEE'. Did you mean 'TransE' or 'TransR'?"),
         ([*EVALUATE, "--option", "nrm=1"], "unknown option 'nrm' for this checkpoint. Did you mean 'norm'?"),
         ([*EVALUATE, "--option", "norm=3"], "norm=3: Input should be 1 or 2"),
         ([*EVALUATE, "--option", "norm"], "--option 'norm': expected KEY=VALUE"),

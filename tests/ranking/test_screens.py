@@ -86,7 +86,7 @@ def test_no_statistic_leaves_its_limits(dim, similarity, precision):
     asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, np.zeros(90))
     scores = canonical(similarity, queries[:, None], entities) + asked.offsets[:, None]
     made = ScreenedKernel(precision, block=40).screen(asked, offered, scores.ravel())
-    statistics = np.array(made.statistics(slice(0, 40)))
+    statistics = np.array(made.statistics(slice(0, 40), made.buffer(40)))
     for column, candidate in enumerate(made.order):
         limits = made.limits(scores[:, candidate], np.arange(40))
         assert (statistics[:, column] <= limits.upper[:, 0]).all()

@@ -22,7 +22,7 @@ DATA = random_dataset(3)
 
 def vectors(name="RotatE", relations=4, **options):
     rng = np.random.default_rng(0)
-    width = {"RotatE": 8}.get(name, 16)
+    width = {"RotatE": 8, "PairRE": 32}.get(name, 16)
     relation = rng.normal(size=(relations, width))
     if name == "RotatE":
         relation = rng.uniform(-3, 3, size=(relations, width))
@@ -36,6 +36,7 @@ SCORERS = {
     "TransE 2": lambda: vectors("TransE", norm=2),
     "DistMult": lambda: vectors("DistMult"),
     "ComplEx": lambda: vectors("ComplEx"),
+    "PairRE": lambda: vectors("PairRE", norm=2),
     "reciprocal": lambda: Reciprocal(vectors("ComplEx", relations=8)),
     "callable": lambda: lambda h, r, t: np.float32(0.1) * ((h * 7 + r * 3 + t) % 11),
 }

@@ -37,6 +37,10 @@ class Stored:
     model: str | None
     options: dict[str, Any]
     reciprocal: bool | None
+    name: str | None = None
+    """what a framework called the model"""
+    sorted_labels: bool = False
+    """whether the labels that are missing are those of the dataset, sorted"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -70,12 +74,14 @@ def read(path: Path, options: Options) -> Checkpoint:
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     return Checkpoint(
-        model=Reciprocal(built) if reciprocal else built,
+        model=Reciprocal.of(built) if reciprocal else built,
         format="native",
         files=(file, *label_files),
         entities=labels.get("entity"),
         relations=labels.get("relation"),
         origins=options.origins,
+        name=stored.name,
+        sorted_labels=stored.sorted_labels,
     )
 
 
@@ -116,13 +122,14 @@ def _read_safetensors(file: Path) -> Stored:
             tensors = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
+        sorted_labels = _json(metadata.get("sorted_labels", "false"), bool)
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
     except Exception as error:  # its header and metadata can say anything
         raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
-    return Stored(tensors, labels, metadata.get("model"), options, reciprocal)
+    return Stored(tensors, labels, metadata.get("model"), options, reciprocal, metadata.get("name"), sorted_labels)
 
 
 def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:

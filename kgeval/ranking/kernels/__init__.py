@@ -41,7 +41,7 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
 def fast_bfloat16() -> bool:
     """Whether products in bfloat16 are exact enough and clearly faster here; tried out once per process.
 
-    Torch is not imported for this: where it is not in use, its import costs more than it saves.
+    Torch is not imported for this: where there is little to multiply, its import costs more than it saves.
     """
     if "torch" not in sys.modules:
         return False

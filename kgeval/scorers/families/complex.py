@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
-from kgeval.scorers.family import Family, rows64
+from kgeval.scorers.family import VectorFamily, rows64
 from kgeval.scorers.halves import multiply
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class ComplEx(Family):
+class ComplEx(VectorFamily):
     """score(h, r, t) = Re Σ_k h_k r_k conj(t_k), complex vectors stored as halves [re | im].
 
     Trouillon et al.: Complex Embeddings for Simple Link Prediction, ICML 2016.

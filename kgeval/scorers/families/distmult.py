@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
-from kgeval.scorers.family import Family, rows64
+from kgeval.scorers.family import VectorFamily, rows64
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class DistMult(Family):
+class DistMult(VectorFamily):
     """score(h, r, t) = Σ_k h_k r_k t_k.
 
     Yang et al.: Embedding Entities and Relations for Learning and Inference in Knowledge Bases, ICLR 2015.

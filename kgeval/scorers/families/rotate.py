@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.errors import CheckpointError
 from kgeval.graph.queries import Queries
-from kgeval.scorers.family import Family, rows64
+from kgeval.scorers.family import VectorFamily, rows64
 from kgeval.scorers.halves import multiply
 from kgeval.scorers.similarity import Similarity
 
@@ -20,7 +20,7 @@ UNIT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class RotatE(Family):
+class RotatE(VectorFamily):
     """score(h, r, t) = −‖h∘r − t‖_p of complex vectors, |r_k| = 1.
 
     ``norm=1`` sums the moduli, as the original code does; ``norm=2`` is the Euclidean norm, as PyKEEN's. Entities are

@@ -7,12 +7,12 @@ from typing import ClassVar, Literal
 
 from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
-from kgeval.scorers.family import Family, rows64
+from kgeval.scorers.family import VectorFamily, rows64
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class TransE(Family):
+class TransE(VectorFamily):
     """score(h, r, t) = −‖h + r − t‖_p.
 
     Bordes et al.: Translating Embeddings for Modeling Multi-relational Data, NeurIPS 2013.

@@ -9,12 +9,13 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.graph.queries import Queries
-from kgeval.scorers.family import Family, rows64
+from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.ordered import times, weighted_sum
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class TuckER(Family):
+class TuckER(VectorFamily):
     """score(h, r, t) = B₁(B₀(h) ×₁ W ×₂ r) · t, B(x) = scale∘x + shift: the trained batch normalisation.
 
     Balažević, Allen and Hospedales: TuckER: Tensor Factorization for Knowledge Graph Completion, EMNLP 2019.
@@ -68,8 +69,8 @@ class TuckER(Family):
         for relation in np.unique(queries.relations):
             mine = queries.relations == relation
             weights = np.asarray(self.relation[relation], np.float64)
-            matrix = _weighted_sum(weights, np.moveaxis(np.asarray(self.core, np.float64), 1, 0))
-            mixed[mine] = _weighted_sum(vectors[mine].T[..., None], (matrix.T if transpose else matrix)[:, None, :])
+            matrix = weighted_sum(weights, np.moveaxis(np.asarray(self.core, np.float64), 1, 0))
+            mixed[mine] = times(vectors[mine], matrix.T if transpose else matrix)
         return mixed
 
     def _scale(self, name: str) -> Float64Array:
@@ -79,11 +80,3 @@ class TuckER(Family):
     def _shift(self, name: str) -> Float64Array:
         value = getattr(self, name)
         return np.zeros(self.entity.shape[1]) if value is None else np.asarray(value, np.float64)
-
-
-def _weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
-    """Σ_k weights[k] terms[k], from the first to the last: a matrix product would depend on the batch."""
-    total: Float64Array = weights[0] * terms[0]
-    for weight, term in zip(weights[1:], terms[1:], strict=True):
-        total = total + weight * term
-    return total

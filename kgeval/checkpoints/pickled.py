@@ -1,0 +1,202 @@
+"""Files of pickles: the archives of ``torch.save``, its older streams, plain pickles; and which words are in one."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import pickletools
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.checkpoints.unpickle import DTYPES, Inert, Reference, StorageType, unpickle
+from kgeval.errors import CheckpointError
+
+MAGIC = 0x1950A86A20F9469CFC6C
+"""the number that a stream of ``torch.save`` (before version 1.6) begins with"""
+
+BEGINNING = b"\x80\x02\x8a\n" + MAGIC.to_bytes(10, "little") + b"."
+"""its pickle"""
+
+PICKLES = 5
+"""in a stream: magic number, version, machine, the object itself, and the order of its numbers"""
+
+
+def read_torch(path: Path) -> Any:
+    """Read the object in a ``torch.save`` file, of today or of before version 1.6: tensors as arrays, objects inert.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged or cut short, or if its pickle asks for a name that no model needs
+    """
+    return _guarded(path, lambda: _read_archive(path) if _is_zip(path) else _read_older(path))
+
+
+def read_pickle(path: Path) -> Any:
+    """Read the object in a plain pickle.
+
+    Raises
+    ------
+    CheckpointError
+        as :func:`read_torch` does
+    """
+    return _guarded(path, lambda: unpickle(path.read_bytes(), _no_numbers))
+
+
+def read_any(path: Path) -> Any:
+    """Read the object in a file that is a ``torch.save`` or a plain pickle.
+
+    Raises
+    ------
+    CheckpointError
+        as :func:`read_torch` does
+    """
+    with path.open("rb") as file:
+        beginning = file.read(len(BEGINNING))
+    return read_torch(path) if beginning[:2] == b"PK" or _is_stream(beginning) else read_pickle(path)
+
+
+def words(path: Path) -> frozenset[str]:
+    """Collect the words and names in the pickles of a file, by which its framework is known; nothing is executed.
+
+    Whatever is no such file, or damaged, has the words that could be read.
+    """
+    try:
+        info = path.stat()
+    except OSError:
+        return frozenset()
+    return _words(path, info.st_size, info.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _words(path: Path, size: int, _: int) -> frozenset[str]:
+    found: set[str] = set()
+    try:
+        if _is_zip(path):
+            with zipfile.ZipFile(path) as archive:
+                name = _program_name(archive)
+                if archive.getinfo(name).file_size <= size:
+                    found.update(_spoken(io.BytesIO(archive.read(name))))
+        else:
+            with path.open("rb") as file:
+                if file.read(1) == b"\x80":
+                    file.seek(0)
+                    found.update(_spoken(file))
+    except Exception:  # noqa: S110 - a damaged file has fewer words, and its reader will say what is wrong
+        pass
+    return frozenset(found)
+
+
+def _spoken(file: Any) -> Iterator[str]:
+    """Yield the texts and names of a pickle, or of the pickles of a stream."""
+    spoken = [argument for _, argument, _ in pickletools.genops(file)]
+    pickles = PICKLES - 2 if spoken[1:2] == [MAGIC] else 0
+    for _ in range(pickles):
+        spoken += [argument for _, argument, _ in pickletools.genops(file)]
+    yield from (argument for argument in spoken if isinstance(argument, str))
+
+
+def _guarded(path: Path, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    except zipfile.BadZipFile as error:
+        raise CheckpointError(f"{path}: not a PyTorch file (a zip archive), or cut short ({error}).") from error
+    except Exception as error:  # a damaged pickle can fail in any way; nothing of it has run
+        raise CheckpointError(f"{path}: damaged ({type(error).__name__}: {error}).") from error
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _is_stream(content: bytes) -> bool:
+    return content[: len(BEGINNING)] == BEGINNING
+
+
+def _read_older(path: Path) -> Any:
+    content = path.read_bytes()
+    if not _is_stream(content):
+        raise CheckpointError("not a PyTorch file (a zip archive), or cut short (it is another kind of file).")
+    return read_stream(content)
+
+
+def read_stream(content: bytes) -> Any:
+    """Read what ``torch.save`` wrote before version 1.6: five pickles, then the numbers of each storage.
+
+    Raises
+    ------
+    CheckpointError
+        if it is no such stream, or one of a big-endian machine; damage raises whatever it raises
+    """
+    if not _is_stream(content):
+        raise CheckpointError("not a stream that torch.save wrote.")
+    file = io.BytesIO(content)
+    programs = []
+    for _ in range(PICKLES):
+        start = file.tell()
+        for _ in pickletools.genops(file):
+            pass
+        programs.append(content[start : file.tell()])
+    machine = unpickle(programs[2], _no_numbers)
+    if not machine.get("little_endian"):
+        raise CheckpointError("written on a big-endian machine, which is not supported.")
+    kinds = _storages(programs[3])
+    parts: dict[str, bytes] = {}
+    for key in unpickle(programs[4], _no_numbers):
+        count = int.from_bytes(file.read(8), "little")
+        parts[key] = file.read(min(count * kinds[key].itemsize, len(content)))
+    return unpickle(programs[3], lambda asked: parts[asked.key])
+
+
+class _Survey(pickle.Unpickler):
+    """Finds out which numbers a pickle refers to, and makes nothing of them."""
+
+    def __init__(self, program: bytes) -> None:
+        super().__init__(io.BytesIO(program))
+        self.kinds: dict[str, np.dtype[Any]] = {}
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Give a storage type its name; everything else is inert."""
+        return StorageType(name) if module == "torch" and name in DTYPES else type("Inert", (Inert,), {})
+
+    def persistent_load(self, pid: Any) -> None:
+        """Remember the type of the numbers."""
+        asked = Reference.of(pid)
+        self.kinds[asked.key] = asked.storage_type.dtype
+
+
+def _storages(program: bytes) -> dict[str, np.dtype[Any]]:
+    survey = _Survey(program)
+    survey.load()
+    return survey.kinds
+
+
+def _read_archive(path: Path) -> Any:
+    with zipfile.ZipFile(path) as archive:
+        program_name = _program_name(archive)
+        prefix = program_name.removesuffix("data.pkl")
+        read = (info for info in archive.infolist() if info.filename.startswith((program_name, f"{prefix}data/")))
+        if any(info.compress_type != zipfile.ZIP_STORED for info in read):
+            raise CheckpointError("not a PyTorch file: its archive is compressed.")
+        if f"{prefix}byteorder" in archive.namelist() and archive.read(f"{prefix}byteorder") != b"little":
+            raise CheckpointError("written on a big-endian machine, which is not supported.")
+        return unpickle(archive.read(program_name), lambda asked: archive.read(f"{prefix}data/{asked.key}"))
+
+
+def _program_name(archive: zipfile.ZipFile) -> str:
+    names = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
+    if len(names) != 1:
+        raise CheckpointError("not a PyTorch file: the archive holds no data.pkl.")
+    return names[0]
+
+
+def _no_numbers(asked: Reference) -> bytes:
+    raise CheckpointError(f"the pickle refers to numbers ({asked.key}) that are not in the file.")

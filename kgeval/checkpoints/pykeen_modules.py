@@ -1,0 +1,133 @@
+"""PyKEEN's modules as they lie in a pickle or a state dictionary: a tree of classes, attributes and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.unpickle import Inert
+from kgeval.errors import CheckpointError
+from kgeval.scorers.ordered import unit
+
+PARTS = ("_modules", "_parameters", "_buffers")
+
+
+class NoFormula(CheckpointError):
+    """The file is a sound PyKEEN model, but kgeval cannot compute its scores from the file alone."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the tree: its class, attributes, arrays and children."""
+
+    class_name: str
+    state: dict[str, Any]
+
+    @classmethod
+    def of(cls, pickled: Any, what: str) -> Module:
+        """Take a pickled module.
+
+        Raises
+        ------
+        CheckpointError
+            if it is something else
+        """
+        if isinstance(pickled, Module):
+            return pickled
+        if not isinstance(pickled, Inert) or "_modules" not in pickled.state:
+            raise CheckpointError(f"{what} is no PyTorch module.")
+        return cls(pickled.class_name, pickled.state)
+
+    @classmethod
+    def from_state_dict(cls, tensors: Mapping[str, Any]) -> Module:
+        """Grow a tree from names such as ``entity_representations.0._embeddings.weight``; its classes have no names."""
+        root = cls("", _bare())
+        for name, tensor in tensors.items():
+            *path, last = str(name).split(".")
+            module = root
+            for step in path:
+                module = module.state["_modules"].setdefault(step, cls("", _bare()))
+            module.state["_parameters"][last] = tensor
+        return root
+
+    def child(self, *names: str) -> Module | None:
+        """Return the first child that there is under one of some names (dots lead further down)."""
+        for name in names:
+            first, _, rest = name.partition(".")
+            pickled = self.state["_modules"].get(first)
+            if pickled is not None:
+                module = Module.of(pickled, name)
+                return module.child(rest) if rest else module
+        return None
+
+    def array(self, name: str) -> FloatArray | None:
+        """Return a parameter or buffer."""
+        value = self.state["_parameters"].get(name)
+        value = self.state["_buffers"].get(name) if value is None else value
+        return value if isinstance(value, np.ndarray) else None
+
+
+def _bare() -> dict[str, Any]:
+    """Make the state of a module that a state dictionary tells only the arrays of; eps is PyTorch's default."""
+    return {**{part: {} for part in PARTS}, "eps": 1e-5}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a model family is made of."""
+
+    model: Module
+    interaction: Module
+    """the model itself in layouts that had no interaction module"""
+    inverse: bool
+    """whether relations 2r and 2r + 1 are a relation and its inverse"""
+
+    def entity(self, index: int = 0) -> FloatArray:
+        """Return an entity representation; PyKEEN stores complex vectors as re, im, re, im and so on."""
+        names = ("entity_embeddings", "tail_entity_embeddings")
+        return self._table("entity", index, names)
+
+    def relation(self, index: int = 0) -> FloatArray:
+        """Return a relation representation, inverse relations last."""
+        names = ("relation_embeddings", "inverse_relation_embeddings")
+        table = self._table("relation", index, names)
+        return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table
+
+    def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
+        """Return stored vectors as the model computes with them: normalised where it does that on every use."""
+        module = self.model.child(f"{kind}_representations.{index}", *old[index : index + 1])
+        table = module and module.child("_embeddings")
+        if module is None or table is None or (weight := table.array("weight")) is None:
+            raise NoFormula(f"its {kind} representation is no plain embedding.")
+        if table.state.get("max_norm") is not None:
+            raise NoFormula(f"its {kind} vectors pass a max_norm when they are used.")
+        normalizer = module.state.get("normalizer")
+        return weight if normalizer is None else _normalised(weight, normalizer, kind, module.state.get("shape"))
+
+
+def _normalised(weight: FloatArray, normalizer: Any, kind: str, shape: Any) -> Float64Array:
+    """Do what the normaliser does, if it is one of PyKEEN's defaults: unit vectors, or unit quaternions."""
+    function, settings = _function(normalizer)
+    vectors = np.asarray(weight, np.float64)
+    if function == "pykeen.nn.quaternion.normalize" and not settings and vectors.shape[-1] % 4 == 0:
+        return unit(vectors.reshape(len(vectors), -1, 4)).reshape(vectors.shape)
+    usual = all(settings.get(name, default) == default for name, default in (("p", 2), ("dim", -1)))
+    flat = shape is None or len(shape) == 1
+    if function == "torch.nn.functional.normalize" and usual and settings.keys() <= {"p", "dim"} and flat:
+        return unit(vectors)
+    raise NoFormula(f"its {kind} vectors pass a normalizer when they are used.")
+
+
+def _function(normalizer: Any) -> tuple[str, dict[str, Any]]:
+    """Tell a function's name and its fixed arguments, from itself or from a ``functools.partial`` of it."""
+    settings: Any = {}
+    if isinstance(normalizer, Inert) and normalizer.origin == "functools.partial":
+        state = normalizer.state.get("state")
+        settings = state[2] if isinstance(state, tuple) and len(state) == 4 and not state[1] else None
+        normalizer = normalizer.args[0] if normalizer.args else None
+    known = isinstance(normalizer, type) and issubclass(normalizer, Inert) and isinstance(settings, dict)
+    return (normalizer.origin, settings) if known else ("", {})

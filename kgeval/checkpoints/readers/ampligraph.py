@@ -1,0 +1,134 @@
+"""AmpliGraph 2's models: a TensorFlow SavedModel and a pickle of the labels, read without TensorFlow.
+
+AmpliGraph compares scores in thousandths; here they are compared as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.bundle import keras_settings, read_bundle
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.pickled import read_pickle
+from kgeval.checkpoints.reader import Reader
+from kgeval.errors import CheckpointError
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.rotate import RotatE
+from kgeval.scorers.families.transe import TransE
+from kgeval.scorers.family import Family
+
+KERAS = "keras_metadata.pb"
+VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a model family is made of."""
+
+    entity: FloatArray
+    relation: FloatArray
+    settings: dict[str, Any]
+
+    @property
+    def k(self) -> int:
+        """How many dimensions the model has, complex ones where it is complex."""
+        k = self.settings.get("k")
+        if not isinstance(k, int) or k <= 0:
+            raise CheckpointError(f"{KERAS}: k is {k!r}; expected a positive number.")
+        return k
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``.
+
+    Raises
+    ------
+    CheckpointError
+        if a file is missing or damaged, or if kgeval has no family for the model
+    """
+    folder = _folder(path)
+    if folder is None:
+        raise CheckpointError(f"{str(path)!r}: holds no model that AmpliGraph 2 saved.")
+    settings, tensors = keras_settings(folder / KERAS), read_bundle(folder / "variables")
+    name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
+    try:
+        entity, relation = (tensors[VARIABLE.format(number)] for number in (0, 1))
+    except KeyError as error:
+        raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
+    family = MODELS[name](Parts(entity, relation, settings))
+    pickles = sorted(folder.glob("*_metadata.ampkl"))
+    entities, relations = _labels(pickles[0]) if pickles else (None, None)
+    return Checkpoint(
+        family,
+        "ampligraph",
+        (folder / KERAS, *sorted((folder / "variables").iterdir()), *pickles[:1]),
+        entities,
+        relations,
+        options.origins,
+        name=name,
+    )
+
+
+def _rotate(parts: Parts) -> Family:
+    """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
+    size = parts.settings.get("max_rel_size")
+    if not isinstance(size, int) or size <= 0:
+        raise CheckpointError(f"{KERAS}: max_rel_size is {size!r}, so that phases have no unit.")
+    extent = np.sqrt(6 / (2 * parts.k * size))
+    return RotatE(parts.entity, np.asarray(parts.relation[:, : parts.k], np.float64) / (extent / np.pi), 1)
+
+
+MODELS: dict[str, Callable[[Parts], Family]] = {
+    "TransE": lambda parts: TransE(parts.entity, parts.relation, 1),
+    "DistMult": lambda parts: DistMult(parts.entity, parts.relation),
+    "ComplEx": lambda parts: ComplEx(parts.entity, parts.relation),
+    # In the frequency domain: 2/k times ComplEx.
+    "HolE": lambda parts: ComplEx(parts.entity, np.asarray(parts.relation, np.float64) * (2 / parts.k)),
+    "RotatE": _rotate,
+}
+
+
+def _labels(file: Path) -> tuple[Vocabulary | None, Vocabulary | None]:
+    """Read the labels, where AmpliGraph kept them in the pickle itself and not in a database."""
+    content = read_pickle(file)
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
+    found = [_vocabulary(content.get(f"{kind}_dict"), kind, file) for kind in ("entities", "relations")]
+    return found[0], found[1]
+
+
+def _vocabulary(labels: Any, kind: str, file: Path) -> Vocabulary | None:
+    if not isinstance(labels, dict):
+        return None
+    try:
+        ordered = [labels[row] for row in range(len(labels))]
+    except KeyError as error:
+        raise CheckpointError(f"{file}: its {kind} are not numbered from 0 to {len(labels) - 1}.") from error
+    if not all(isinstance(label, str) for label in ordered):
+        raise CheckpointError(f"{file}: its {kind} are not all text.")
+    return Vocabulary(ordered, "entity" if kind == "entities" else "relation")
+
+
+def _folder(path: Path) -> Path | None:
+    """Find the SavedModel: the folder itself, or the only one in it that is one."""
+    if not path.is_dir():
+        return None
+    inside = [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]
+    models = [folder for folder in inside if (folder / KERAS).is_file() and (folder / "variables").is_dir()]
+    return models[0] if len(models) == 1 else None
+
+
+READER = Reader(
+    name="ampligraph",
+    summary="a folder that AmpliGraph 2 saved (saved_model.pb, keras_metadata.pb, variables, *_metadata.ampkl)",
+    recognises=lambda path: _folder(path) is not None,
+    read=read,
+)

@@ -1,0 +1,159 @@
+"""Models of dice-embeddings: ``model.pt``, ``configuration.json``, and the ids of the labels as pickles or CSV files.
+
+Where the relations have inverses (``<r>_inverse``), heads are asked for with them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.pickled import read_pickle, words
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.tensors import Tensors
+from kgeval.errors import CheckpointError
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.keci import Keci
+from kgeval.scorers.families.transe import TransE
+from kgeval.scorers.family import Family
+from kgeval.scorers.reciprocal import Reciprocal
+
+MODEL, CONFIG = "model.pt", "configuration.json"
+INVERSE = "_inverse"
+ENTITY, RELATION = "entity_embeddings.weight", "relation_embeddings.weight"
+
+EPSILON = 1e-6
+"""what PyTorch's pairwise distance adds to every difference"""
+
+Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model, its name and its algebra from ``configuration.json``.
+
+    Raises
+    ------
+    CheckpointError
+        if a file is missing or damaged, or if kgeval has no family for the model
+    """
+    folder = path if path.is_dir() else path.parent
+    file, config = folder / MODEL, _config(folder)
+    tensors = Tensors.read(file)
+    name = options.require("model", config.get("model"), CONFIG, list(MODELS))
+    if str(config.get("normalization")) not in {"None", "none"}:
+        raise CheckpointError(f"{folder / CONFIG}: kgeval does not read models with normalization layers.")
+    entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
+    entity_file, entities = _ids(folder, "entity", len(entity))
+    relation_file, relations = _ids(folder, "relation", len(relation))
+    forward = [label for label in relations if label + INVERSE in relations]
+    inverse = bool(forward) and 2 * len(forward) == len(relations)
+    places = {label: row for row, label in enumerate(relations)}
+    if inverse:
+        relation = relation[[places[label + end] for end in ("", INVERSE) for label in forward]]
+    options.resolve("reciprocal", inverse, relation_file.name)
+    family = MODELS[name]((entity, relation, tensors, config))
+    return Checkpoint(
+        Reciprocal.of(family) if inverse else family,
+        "dicee",
+        (file, folder / CONFIG, entity_file, relation_file),
+        Vocabulary(entities),
+        Vocabulary(forward if inverse else relations, "relation"),
+        options.origins,
+    )
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    try:
+        config = json.loads((folder / CONFIG).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{folder / CONFIG}: cannot be read ({error}).") from error
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{folder / CONFIG}: no configuration of dice-embeddings.")
+    return config
+
+
+def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
+    """Read the labels in the order of their ids."""
+    for ending, reading in ((".p", _pickled), (".csv", _tabled)):
+        file = folder / f"{kind}_to_idx{ending}"
+        if file.is_file():
+            ids = reading(file)
+            if sorted(ids.values()) != list(range(count)):
+                raise CheckpointError(f"{file}: its {len(ids)} ids are not 0 to {count - 1}, each once.")
+            return file, sorted(ids, key=ids.__getitem__)
+    raise CheckpointError(f"{folder}: {kind}_to_idx.p or {kind}_to_idx.csv is missing.")
+
+
+def _pickled(file: Path) -> dict[str, int]:
+    ids = read_pickle(file)
+    if not isinstance(ids, dict) or not all(isinstance(row, int) for row in ids.values()):
+        raise CheckpointError(f"{file}: holds no ids of labels.")
+    return {str(label): row for label, row in ids.items()}
+
+
+def _tabled(file: Path) -> dict[str, int]:
+    """Read a table of two columns below a header: numbers, and labels in either order."""
+    try:
+        table = pa_csv.read_csv(file)
+        columns = [[str(cell) for cell in table.column(index).to_pylist()] for index in (0, 1)]
+        labels, rows = columns if all(map(str.isdecimal, columns[1])) else columns[::-1]
+        return {label: int(row) for label, row in zip(labels, rows, strict=True)}
+    except (pa.ArrowException, ValueError, IndexError, OSError) as error:
+        raise CheckpointError(f"{file}: no table of ids and labels ({error}).") from error
+
+
+def _keci(parts: Parts) -> Family:
+    entity, relation, tensors, config = parts
+    p, q = (int(config.get(name) or 0) for name in ("p", "q"))
+    found = [tensors.find(f"{name}_coefficients.weight", 2) for name in ("p", "q")]
+    stored = [array[0] for array in found if array is not None]
+    coefficients = np.concatenate([np.empty(0, np.float32), *stored])
+    if p + q == 0:
+        return DistMult(entity, relation)
+    return Keci(_blocks(entity, p, q), _blocks(relation, p, q), coefficients=coefficients, p=p)
+
+
+def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
+    """Bring [x_0 | x_1 x_2 … of each dimension in turn] into blocks, first those of p, then those of q."""
+    width, rest = divmod(array.shape[1], 1 + p + q)
+    if rest:
+        raise CheckpointError(f"{array.shape[1]} columns are no multivectors of Cl_({p},{q}).")
+    head, squares, others = np.split(array, [width, width * (1 + p)], axis=1)
+    blocks = [part[:, index::count] for part, count in ((squares, p), (others, q)) for index in range(count)]
+    return np.concatenate([head, *blocks], axis=1)
+
+
+def _transe(parts: Parts) -> Family:
+    return TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2)
+
+
+MODELS: dict[str, Callable[[Parts], Family]] = {
+    "ComplEx": lambda parts: ComplEx(parts[0], parts[1]),
+    "DistMult": lambda parts: DistMult(parts[0], parts[1]),
+    "Keci": _keci,
+    "TransE": _transe,
+}
+
+
+def _recognises(path: Path) -> bool:
+    folder = path if path.is_dir() else path.parent
+    inside = path.is_dir() or path.name == MODEL
+    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= words(folder / MODEL)
+
+
+READER = Reader(
+    name="dicee",
+    summary="a folder of dice-embeddings (model.pt, configuration.json, entity_to_idx and relation_to_idx)",
+    recognises=_recognises,
+    read=read,
+)

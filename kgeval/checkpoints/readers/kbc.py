@@ -1,0 +1,65 @@
+"""Models of facebookresearch/kbc: a ``state_dict`` of CP or ComplEx, trained with reciprocal relations (r + R).
+
+The scripts save nothing; a ``state_dict`` is what their users save. The labels are in ``ent_id`` and ``rel_id``;
+without them, ids are those of the sorted labels of all splits, as kbc gives them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.pickled import words
+from kgeval.checkpoints.places import folder_of, holds, labels, one_of
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.tensors import Tensors, side_by_side
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.cp import CP
+from kgeval.scorers.reciprocal import Reciprocal
+
+NAMES = {
+    "CP": {"lhs.weight", "rel.weight", "rhs.weight"},
+    "ComplEx": {"embeddings.0.weight", "embeddings.1.weight"},
+}
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged, or if a tensor is missing
+    """
+    file = one_of(path, [_fits], "state_dict of a kbc model")
+    tensors = Tensors.read(file)
+    name = "CP" if "lhs.weight" in tensors else "ComplEx"
+    options.resolve("model", name, file.name)
+    if name == "CP":
+        entity = side_by_side(file, tensors.matrix("lhs.weight"), tensors.matrix("rhs.weight"))
+        model = Reciprocal.of(CP(entity, tensors.matrix("rel.weight")))
+    else:
+        model = Reciprocal.of(ComplEx(tensors.matrix("embeddings.0.weight"), tensors.matrix("embeddings.1.weight")))
+    found = labels(folder_of(path), options)
+    return Checkpoint(
+        model,
+        "kbc",
+        (file, *found.files),
+        found.entities,
+        found.relations,
+        options.origins,
+        sorted_labels=True,
+    )
+
+
+def _fits(file: Path) -> bool:
+    found = words(file) if file.suffix in {".pt", ".pth", ".pkl", ".model"} else frozenset()
+    return any(names <= found for names in NAMES.values())
+
+
+READER = Reader(
+    name="kbc",
+    summary="a state_dict of a CP or ComplEx of facebookresearch/kbc (.pt), ent_id and rel_id beside it",
+    recognises=lambda path: holds(path, _fits),
+    read=read,
+)

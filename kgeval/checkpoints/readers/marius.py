@@ -1,0 +1,102 @@
+"""Marius's models: raw node embeddings, and the relations in a TorchScript archive, of which nothing is executed.
+
+With inverse edges, heads are asked for with the inverse relations. Marius ranks and trains its TransE so that larger
+distances are more plausible, and so it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.pickled import read_torch
+from kgeval.checkpoints.places import labels
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.tensors import Tensors
+from kgeval.checkpoints.unpickle import Inert
+from kgeval.errors import CheckpointError
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.fartranse import FarTransE
+from kgeval.scorers.family import Family
+from kgeval.scorers.reciprocal import Reciprocal
+
+CONFIG, NODES, MODEL = "full_config.yaml", "embeddings.bin", "model.pt"
+
+DECODERS: dict[str, Callable[[Any, Any], Family]] = {
+    "DISTMULT": DistMult,
+    "COMPLEX": ComplEx,
+    "TRANSE": FarTransE,
+}
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model directory; the decoder is in its configuration.
+
+    Raises
+    ------
+    CheckpointError
+        if a file is missing or damaged, or if kgeval has no family for the decoder
+    """
+    folder = path if path.is_dir() else path.parent
+    config = folder / CONFIG
+    try:
+        decoder = yaml.safe_load(config.read_text("utf-8"))["model"]["decoder"]
+        stored, inverse = str(decoder["type"]), bool((decoder.get("options") or {}).get("inverse_edges"))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError, RecursionError) as error:
+        raise CheckpointError(f"{config}: no configuration of Marius ({type(error).__name__}: {error}).") from error
+    name = options.require("model", stored, CONFIG, list(DECODERS))
+    options.resolve("reciprocal", inverse, CONFIG)
+    relations = _relations(folder / MODEL, inverse=inverse)
+    family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
+    found = labels(folder, options)
+    return Checkpoint(
+        Reciprocal.of(family) if inverse else family,
+        "marius",
+        (config, folder / NODES, folder / MODEL, *found.files),
+        found.entities,
+        found.relations,
+        options.origins,
+        name=name,
+    )
+
+
+def _relations(file: Path, *, inverse: bool) -> FloatArray:
+    """Read the relations, then their inverses."""
+    archive = read_torch(file)
+    if not isinstance(archive, Inert):
+        raise CheckpointError(f"{file}: holds no model of Marius.")
+    tensors = Tensors(file, archive.state)
+    names = ["relation_embeddings", *(["inverse_relation_embeddings"] if inverse else [])]
+    return np.concatenate([tensors.matrix(name) for name in names])
+
+
+def _nodes(file: Path, width: int) -> FloatArray:
+    """Map the nodes from disk: float32 rows without a header."""
+    try:
+        size = file.stat().st_size
+        if size == 0 or size % (4 * width):
+            raise CheckpointError(f"{file}: {size} bytes are no rows of {width} numbers (float32). Cut short?")
+        return np.memmap(file, "<f4", "r", shape=(size // (4 * width), width))
+    except OSError as error:
+        raise CheckpointError(f"{file}: cannot be read ({error.strerror or error}).") from error
+
+
+def _recognises(path: Path) -> bool:
+    folder = path if path.is_dir() else path.parent
+    inside = path.is_dir() or path.name in {CONFIG, NODES, MODEL}
+    return inside and all((folder / name).is_file() for name in (CONFIG, NODES, MODEL))
+
+
+READER = Reader(
+    name="marius",
+    summary="a model directory of Marius (full_config.yaml, embeddings.bin, model.pt)",
+    recognises=_recognises,
+    read=read,
+)

@@ -1,0 +1,279 @@
+"""PyTorch-BigGraph's models: HDF5 files of the version that ``checkpoint_version.txt`` names, and their configuration.
+
+With dynamic relations every relation has an operator for heads and one for tails, and each side's queries use their
+own; without, one operator for tails. What a row passes before it is compared (a maximal norm, a global embedding) is
+applied here. Needs h5py: the extra ``kgeval[pbg]``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.errors import CheckpointError
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.families.biggraph import BigGraph
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.rescal import RESCAL
+from kgeval.scorers.family import Family
+from kgeval.scorers.ordered import lengths
+from kgeval.scorers.reciprocal import Reciprocal
+
+VERSION, CONFIG = "checkpoint_version.txt", "config.json"
+
+PARAMETERS = {
+    "none": (),
+    "diagonal": ("diagonal",),
+    "translation": ("translation",),
+    "complex_diagonal": ("real", "imag"),
+    "linear": ("linear_transformation",),
+    "affine": ("linear_transformation", "translation"),
+}
+"""the tensors of each operator; those of dynamic relations are in the plural, but for real and imag"""
+
+BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "linear": RESCAL}
+"""the families that a static operator and a dot product come to"""
+
+SLACK = 1e-7
+"""what PyTorch adds to a norm before it divides by it"""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A checkpoint folder, its configuration and its version."""
+
+    folder: Path
+    config: dict[str, Any]
+    version: int
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether relations are rows of one operator."""
+        return bool(self.config.get("dynamic_relations"))
+
+    @property
+    def kind(self) -> str:
+        """The only type of entities."""
+        return str(next(iter(self.config["entities"])))
+
+    @property
+    def parts(self) -> int:
+        """How many files the entities are partitioned into."""
+        return int(self.config["entities"][self.kind].get("num_partitions", 1))
+
+    @property
+    def operator(self) -> str:
+        """The only operator."""
+        return str(self.config["relations"][0]["operator"])
+
+    def file(self, stem: str) -> Path:
+        """Name an HDF5 file of this version."""
+        return self.folder / f"{stem}.v{self.version}.h5"
+
+    @property
+    def embeddings(self) -> list[Path]:
+        """The files of the entities' embeddings."""
+        return [self.file(f"embeddings_{self.kind}_{part}") for part in range(self.parts)]
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model; its labels lie in the ``entity_path`` of its configuration, or in the folder of option ``labels``.
+
+    Raises
+    ------
+    CheckpointError
+        if h5py or a file is missing, if a file is damaged, or if entities are of several types
+    """
+    folder = _folder(path)
+    if folder is None:
+        raise CheckpointError(f"{str(path)!r}: holds no checkpoint of PyTorch-BigGraph.")
+    model = _model(folder)
+    relation = _relation(model)
+    for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
+        options.resolve(name, value, CONFIG)
+    options.resolve("dynamic_relations", model.dynamic, CONFIG)
+    family = _family(model, _entities(model), relation)
+    entities, relations, files = _labels(model, options)
+    return Checkpoint(
+        Reciprocal.of(family) if model.dynamic else family,
+        "pbg",
+        (folder / CONFIG, folder / VERSION, model.file("model"), *model.embeddings, *files),
+        entities,
+        relations,
+        options.origins,
+        name=f"{model.operator}, {model.config['comparator']}",
+    )
+
+
+def _model(folder: Path) -> Model:
+    try:
+        config = json.loads((folder / CONFIG).read_text("utf-8"))
+        model = Model(folder, config, int((folder / VERSION).read_text("utf-8")))
+        operators = {relation["operator"] for relation in config["relations"]}
+        kinds = {relation[side] for relation in config["relations"] for side in ("lhs", "rhs")}
+        known = model.operator in PARAMETERS and "comparator" in config
+    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{folder / CONFIG}: cannot be read ({type(error).__name__}: {error}).") from error
+    if len(operators) != 1 or len(kinds) != 1 or len(config["entities"]) != 1 or not known:
+        raise CheckpointError(
+            f"{folder / CONFIG}: kgeval reads models with one type of entities and one of the operators "
+            f"{', '.join(PARAMETERS)}; found types {sorted(config['entities'])}, operators {sorted(operators)}."
+        )
+    return model
+
+
+def _family(model: Model, entity: FloatArray, relation: FloatArray) -> Family:
+    """Take a family that scores vectors where a static operator and a dot product come to one."""
+    if not model.dynamic and model.config["comparator"] == "dot" and not model.config.get("bias"):
+        if model.operator == "complex_diagonal":
+            # A real dot product of h and r∘t, as Re Σ h conj(r) conj(t).
+            real, imaginary = np.split(relation, 2, axis=1)
+            return ComplEx(entity, np.concatenate([real, -imaginary], axis=1))
+        if model.operator in BILINEAR:
+            return BILINEAR[model.operator](entity, relation)
+    options = {
+        "operator": model.operator,
+        "comparator": model.config["comparator"],
+        "operand": "head" if model.dynamic else "tail",
+        "bias": bool(model.config.get("bias")),
+    }
+    return BigGraph.build({"entity": entity, "relation": relation}, options)
+
+
+def _relation(model: Model) -> FloatArray:
+    """Lay the operators' parameters out, one row a relation; of dynamic relations those of heads, then of tails."""
+    names = PARAMETERS[model.operator]
+    if not names:
+        count = len(_names(model, None)) if model.dynamic else len(model.config["relations"])
+        return np.zeros((2 * count if model.dynamic else count, 1), np.float32)
+    with _opened(model.file("model")) as file:
+        if not model.dynamic:
+            rows = [_row(file, f"{index}/operator/rhs", names) for index in range(len(model.config["relations"]))]
+            return np.stack(rows)
+        plural = [name if name in {"real", "imag"} else f"{name}s" for name in names]
+        return np.concatenate(
+            [
+                np.concatenate([_table(file, f"0/operator/{side}/{name}") for name in plural], axis=1)
+                for side in ("lhs", "rhs")
+            ]
+        )
+
+
+def _row(file: Any, place: str, names: tuple[str, ...]) -> FloatArray:
+    return np.concatenate([_array(file, f"model/relations/{place}/{name}").ravel() for name in names])
+
+
+def _table(file: Any, place: str) -> FloatArray:
+    array = _array(file, f"model/relations/{place}")
+    return array.reshape(len(array), -1)
+
+
+def _entities(model: Model) -> FloatArray:
+    """Read the entities, as they are when they meet the operator."""
+    parts = []
+    for path in model.embeddings:
+        with _opened(path) as file:
+            parts.append(_array(file, "embeddings"))
+    entity: FloatArray = np.concatenate(parts)
+    most = model.config.get("max_norm")
+    if most is not None:
+        norms = lengths(np.asarray(entity, np.float64))
+        entity = np.where(norms > most, entity * (most / (norms + SLACK)), entity)
+    if model.config.get("global_emb") and not model.dynamic:
+        with _opened(model.file("model")) as file:
+            entity = np.asarray(entity, np.float64) + _array(file, f"model/entities/{model.kind}/global_embedding")
+    return entity
+
+
+def _opened(path: Path) -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise CheckpointError(
+            f"{path}: HDF5 files are read with h5py, which is not installed: pip install 'kgeval[pbg]'."
+        ) from error
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise CheckpointError(f"{path}: missing, or not a readable HDF5 file ({error}).") from error
+
+
+def _array(file: Any, name: str) -> FloatArray:
+    """Read a dataset that is as large as its file can hold."""
+    try:
+        found = file[name]
+        if found.dtype.kind != "f" or found.nbytes > Path(file.filename).stat().st_size:
+            raise CheckpointError(f"{file.filename}: {name!r} announces {found.dtype} {found.shape}.")
+        array: FloatArray = found[()]
+    except (KeyError, OSError, ValueError, AttributeError, RuntimeError) as error:
+        raise CheckpointError(f"{file.filename}: {name!r} is missing or damaged ({error}).") from error
+    return array
+
+
+def _labels(model: Model, options: Options) -> tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]:
+    named = options.resolve("labels", None, "")
+    place = Path(str(named)) if named is not None else _entity_path(model)
+    files = [place / f"entity_names_{model.kind}_{part}.json" for part in range(model.parts)]
+    if not all(file.is_file() for file in files):
+        if named is not None:
+            raise CheckpointError(f"labels={str(named)!r} is no folder with {files[0].name} in it.")
+        return None, _vocabulary([] if model.dynamic else _names(model, None), "relation"), ()
+    entities = [label for file in files for label in _json_list(file)]
+    rest = [place / "dynamic_rel_names.json"] if model.dynamic else []
+    return _vocabulary(entities, "entity"), _vocabulary(_names(model, place), "relation"), (*files, *rest)
+
+
+def _vocabulary(labels: list[str], kind: str) -> Vocabulary | None:
+    return Vocabulary(labels, kind) if labels else None
+
+
+def _names(model: Model, place: Path | None) -> list[str]:
+    if model.dynamic:
+        return _json_list((place or _entity_path(model)) / "dynamic_rel_names.json")
+    return [str(relation["name"]) for relation in model.config["relations"]]
+
+
+def _json_list(file: Path) -> list[str]:
+    try:
+        names = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{file}: cannot be read ({error}).") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CheckpointError(f"{file}: no list of names.")
+    return names
+
+
+def _entity_path(model: Model) -> Path:
+    """Find the folder of the names: from where the checkpoint folder is what the configuration calls it."""
+    entity_path, checkpoint_path = (Path(str(model.config.get(name))) for name in ("entity_path", "checkpoint_path"))
+    depth = len(checkpoint_path.parts)
+    above = model.folder.resolve()
+    if above.parts[-depth:] == checkpoint_path.parts:
+        return above.parents[depth - 1] / entity_path
+    return above.parent / entity_path.name
+
+
+def _folder(path: Path) -> Path | None:
+    """Find the checkpoint folder: the path itself, or the only folder in it that is one."""
+    if not path.is_dir():
+        return None
+    inside = [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]
+    models = [folder for folder in inside if (folder / VERSION).is_file() and (folder / CONFIG).is_file()]
+    return models[0] if len(models) == 1 else None
+
+
+READER = Reader(
+    name="pbg",
+    summary="a checkpoint folder of PyTorch-BigGraph (checkpoint_version.txt, config.json, *.h5); needs kgeval[pbg]",
+    recognises=lambda path: _folder(path) is not None,
+    read=read,
+)

@@ -1,0 +1,102 @@
+"""Models of the RotatE code, and of OGB's examples that grew out of it: ``config.json`` and ``checkpoint``.
+
+The configuration names the model. γ is the same for every candidate and no matter to a rank; the range of the
+embeddings, in whose units phases are stored, is in the checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.pickled import read_torch, words
+from kgeval.checkpoints.places import folder_of, labels
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.tensors import Tensors
+from kgeval.errors import CheckpointError
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.protate import PRotatE
+from kgeval.scorers.families.rotate import RotatE
+from kgeval.scorers.families.transe import TransE
+from kgeval.scorers.family import Family
+
+FILE = "checkpoint"
+
+PI = 3.14159265358979323846
+PROTATE_PI = 3.14159262358979323846
+"""π as the code has it for pRotatE, wrong in the eighth digit"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model, its name from ``config.json`` beside it or from the option ``model``.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged, or if nothing says which model it is
+    """
+    file = path / FILE if path.is_dir() else path
+    content = read_torch(file)
+    if not isinstance(content, dict) or "model_state_dict" not in content:
+        raise CheckpointError(f"{file}: holds no model_state_dict. Give the checkpoint that the RotatE code wrote.")
+    tensors = Tensors(file, content["model_state_dict"])
+    config = folder_of(file) / "config.json"
+    name = options.require("model", _named(config), config.name if config.is_file() else file.name, list(MODELS))
+    family = MODELS[name](tensors.matrix("entity_embedding"), tensors.matrix("relation_embedding"), tensors)
+    found = labels(folder_of(file), options)
+    files = (file, *([config] if config.is_file() else []), *found.files)
+    return Checkpoint(family, "rotate", files, found.entities, found.relations, options.origins)
+
+
+def _named(config: Path) -> str | None:
+    if not config.is_file():
+        return None
+    try:
+        name = json.loads(config.read_text("utf-8")).get("model")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{config}: cannot be read ({error}).") from error
+    return None if name is None else str(name)
+
+
+def phases(array: FloatArray, tensors: Tensors, pi: float = PI) -> Float64Array:
+    """Bring stored phases to radians.
+
+    Raises
+    ------
+    CheckpointError
+        if the range of the embeddings is missing
+    """
+    extent = tensors.number("embedding_range")
+    if not extent:
+        raise CheckpointError(f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit.")
+    return np.asarray(array, np.float64) / (extent / pi)
+
+
+MODELS: dict[str, Callable[[Any, Any, Tensors], Family]] = {
+    "TransE": lambda entity, relation, _: TransE(entity, relation, 1),
+    "DistMult": lambda entity, relation, _: DistMult(entity, relation),
+    "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
+    "RotatE": lambda entity, relation, tensors: RotatE(entity, phases(relation, tensors), 1),
+    "pRotatE": lambda entity, relation, tensors: PRotatE(
+        phases(entity, tensors, PROTATE_PI), phases(relation, tensors, PROTATE_PI)
+    ),
+}
+
+
+def _fits(file: Path) -> bool:
+    return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= words(file)
+
+
+READER = Reader(
+    name="rotate",
+    summary="a folder of the RotatE code or an OGB example (checkpoint, config.json), or its checkpoint",
+    recognises=lambda path: _fits(path / FILE if path.is_dir() else path),
+    read=read,
+)

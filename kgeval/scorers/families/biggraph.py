@@ -1,0 +1,107 @@
+"""PyTorch-BigGraph's models: an operator on one entity, and a comparator (Lerer et al., 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Side
+from kgeval.scorers.block import BlockFamily, UnderRelation
+from kgeval.scorers.family import rows64
+from kgeval.scorers.halves import multiply
+from kgeval.scorers.ordered import times, unit
+from kgeval.scorers.similarity import Similarity
+from kgeval.scorers.squares import squared_lengths, squares_of_candidates, squares_of_queries
+
+Operator = Literal["none", "diagonal", "translation", "complex_diagonal", "linear", "affine"]
+
+
+@dataclass(frozen=True, eq=False)
+class BigGraph(BlockFamily):
+    """score(h, r, t) = c(g_r(h), t), or c(h, g_r(t)): one entity passes the relation's operator g, then both compare.
+
+    A relation's row holds its operator: the diagonal, the translation, [re | im] of a complex diagonal, a matrix row by
+    row, or (affine) a matrix and then a translation. With a bias, column 0 of both entities, after the operator, is
+    taken out and added to the score.
+    Lerer et al.: PyTorch-BigGraph: A Large-scale Graph Embedding System, SysML 2019.
+    """
+
+    name: ClassVar[str] = "BigGraph"
+    formula: ClassVar[str] = "c(g_r(h), t) or c(h, g_r(t))"
+
+    operator: Operator
+    """g"""
+    comparator: Literal["dot", "cos", "l2", "squared_l2"]
+    """c; distances are negative"""
+    operand: Literal["head", "tail"]
+    """the side that passes the operator"""
+    bias: bool
+    """whether column 0 is a bias"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.entity.shape[1]
+        wanted = {"linear": width * width, "affine": width * width + width, "none": self.relation.shape[1]}
+        fits = self.relation.shape[1] == wanted.get(self.operator, width)
+        self.require(fits, f"relation must hold one {self.operator} operator a row")
+        self.require(self.operator != "complex_diagonal" or width % 2 == 0, "complex vectors need an even width")
+
+    @property
+    def similarity(self) -> Similarity:
+        """What the comparator comes to: squares and cosines are dot products."""
+        return "l2" if self.comparator == "l2" else "dot"
+
+    def tails(self) -> UnderRelation | None:
+        """Tails are plain vectors where the heads pass the operator."""
+        return self.under(0) if self.operand == "head" else None
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """The anchor, after the operator if it is the operand."""
+        vectors = self._compared(self._anchors(queries))
+        return squares_of_queries(vectors) if self.comparator == "squared_l2" else vectors
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """The anchor's bias, and what completes the square."""
+        anchors = self._anchors(queries)
+        bias = anchors[:, 0] if self.bias else np.zeros(len(queries))
+        return bias - squared_lengths(self._compared(anchors)) if self.comparator == "squared_l2" else bias
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+        """The candidates, after the operator if they are the operand."""
+        vectors = self._compared(self._rows(side, ids, relation))
+        return squares_of_candidates(vectors) if self.comparator == "squared_l2" else vectors
+
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """The candidates' biases."""
+        return self._rows(side, ids, relation)[:, 0] if self.bias else np.zeros(len(ids))
+
+    def _anchors(self, queries: Queries) -> Float64Array:
+        side: Side = "head" if queries.side == "tail" else "tail"
+        anchors = np.empty((len(queries), self.entity.shape[1]))
+        for relation in np.unique(queries.relations):
+            mine = queries.relations == relation
+            anchors[mine] = self._rows(side, queries.anchors[mine], int(relation))
+        return anchors
+
+    def _compared(self, rows: Float64Array) -> Float64Array:
+        vectors = rows[:, 1:] if self.bias else rows
+        return unit(vectors) if self.comparator == "cos" else vectors
+
+    def _rows(self, side: Side, ids: IntArray, relation: int) -> Float64Array:
+        """Entities on one side, after the operator where that side passes it."""
+        entities = rows64(self.entity, ids)
+        if side != self.operand or self.operator == "none":
+            return entities
+        parameters, width = rows64(self.relation, relation), entities.shape[1]
+        if self.operator == "diagonal":
+            return entities * parameters
+        if self.operator == "translation":
+            return entities + parameters
+        if self.operator == "complex_diagonal":
+            return multiply(entities, np.broadcast_to(parameters, entities.shape))
+        mixed = times(entities, parameters[: width * width].reshape(width, width).T)
+        return mixed + parameters[width * width :] if self.operator == "affine" else mixed

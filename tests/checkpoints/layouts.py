@@ -1,0 +1,382 @@
+"""Small checkpoints in every framework's layout, written by hand: each function fills a folder, and tells a formula."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import sys
+import types
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+ENTITIES = ["Fox", "ant", "gnu", "bee", "eel", "cat", "dog"]
+RELATIONS = ["likes", "eats", "fears"]
+SIZES = (len(ENTITIES), len(RELATIONS))
+
+
+def table(rows, columns, seed=0):
+    return np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
+
+
+def tensors(**arrays):
+    return {name.replace("__", "."): torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+
+
+def complexes(vector):
+    real, imaginary = np.split(vector.astype(float), 2)
+    return real + 1j * imaginary
+
+
+def trilinear(h, r, t):
+    return (complexes(h) * complexes(r) * complexes(t).conj()).sum().real
+
+
+def labelled(folder, entities, relations, line, *, first=""):
+    """Write label files, their ids in an order of their own."""
+    for name, labels in ((entities, ENTITIES), (relations, RELATIONS)):
+        lines = [line.format(id=index, label=label) + "\n" for index, label in enumerate(labels)]
+        count = f"{len(labels)}\n" if first == "count" else ""
+        (folder / name).write_text(count + "".join(reversed(lines)), encoding="utf-8")
+
+
+# Each returns (score(h, r, t, side) over ids, ids of labels or None for sorted ones, options)
+
+
+def torchkge_transe(folder):
+    state = tensors(ent_emb__weight=table(7, 4), rel_emb__weight=table(3, 4, 1))
+    (folder / "m.pkl").write_bytes(pickle.dumps(state))
+    e, r = table(7, 4).astype(float), table(3, 4, 1)
+    options = {"model": "TransE", "dissimilarity_type": "L1"}
+    return lambda h, k, t, _: -abs(e[h] + r[k] - e[t]).sum(), "sorted", options
+
+
+def torchkge_transr(folder):
+    state = tensors(ent_emb__weight=table(7, 4), rel_emb__weight=table(3, 2, 1), proj_mat__weight=table(3, 8, 2))
+    torch.save(state, folder / "m.pt", _use_new_zipfile_serialization=False)
+    e, r, p = table(7, 4), table(3, 2, 1), table(3, 8, 2).reshape(3, 2, 4).astype(float)
+    return lambda h, k, t, _: -np.linalg.norm(p[k] @ e[h] + r[k] - p[k] @ e[t]), "sorted", {}
+
+
+def torchkge_analogy(folder):
+    parts = {
+        f"{part}_{kind}_emb__weight": table(n, 2, i)
+        for i, part in enumerate(("sc", "re", "im"))
+        for kind, n in (("ent", 7), ("rel", 3))
+    }
+    torch.save(tensors(**parts), folder / "m.pt")
+    (se, re, ie), (sr, rr, ir) = ([table(n, 2, i).astype(float) for i in range(3)] for n in (7, 3))
+
+    def score(h, k, t, _):
+        form = (re[h] + 1j * ie[h]) * (rr[k] + 1j * ir[k]) * (re[t] - 1j * ie[t])
+        return (se[h] * sr[k] * se[t]).sum() + form.sum().real
+
+    return score, "sorted", {}
+
+
+def saved_by_libkge(file, settings, state, **further):
+    """A configuration is an object of LibKGE's own class."""
+    module = types.ModuleType("kge.config")
+    module.Config = type("Config", (), {"__module__": "kge.config"})
+    config = module.Config()
+    config.options = settings
+    sys.modules.update({"kge": types.ModuleType("kge"), "kge.config": module})
+    try:
+        torch.save({"model": (state, None), "config": config, **further}, file)
+    finally:
+        del sys.modules["kge"], sys.modules["kge.config"]
+
+
+def libkge_package(folder):
+    """A reciprocal DistMult with its labels inside."""
+    settings = {
+        "model": "reciprocal_relations_model",
+        "reciprocal_relations_model": {"base_model": {"type": "distmult"}},
+        "distmult": {},
+    }
+    state = {
+        "_base_model._entity_embedder._embeddings.weight": torch.from_numpy(table(7, 4)),
+        "_base_model._relation_embedder._embeddings.weight": torch.from_numpy(table(6, 4, 1)),
+    }
+    meta = {"entity_ids": ENTITIES, "relation_ids": RELATIONS}
+    saved_by_libkge(folder / "model_best.pt", settings, state, type="package", dataset={"meta": meta})
+    e, r = table(7, 4).astype(float), table(6, 4, 1)
+    return lambda h, k, t, side: (e[h] * r[k + 3 * (side == "head")] * e[t]).sum(), "given", {}
+
+
+def libkge_transh(folder):
+    """Labels of the dataset, the older names of tensors, normal vectors of any length."""
+    state = tensors(
+        _entity_embedder__embeddings__weight=table(7, 4), _relation_embedder__embeddings__weight=table(3, 8, 1)
+    )
+    settings = {"model": "transh", "transh": {"l_norm": 2.0}}
+    saved_by_libkge(folder / "checkpoint_00007.pt", settings, state)
+    labelled(folder, "entity_ids.del", "relation_ids.del", "{id}\t{label}")
+    e, (r, w) = table(7, 4).astype(float), np.split(table(3, 8, 1).astype(float), 2, axis=1)
+
+    def score(h, k, t, _):
+        normal = w[k] / np.linalg.norm(w[k])
+        head, tail = (e[x] - (e[x] @ normal) * normal for x in (h, t))
+        return -np.linalg.norm(head + r[k] - tail)
+
+    return score, "given", {}
+
+
+def openke_json(folder):
+    """A normalised TransE in JSON."""
+    content = {"ent_embeddings.weight": table(7, 4).tolist(), "rel_embeddings.weight": table(3, 4, 1).tolist()}
+    (folder / "transe.json").write_text(json.dumps(content), encoding="utf-8")
+    labelled(folder, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
+    e, r = (
+        x / np.linalg.norm(x, axis=1, keepdims=True) for x in (table(7, 4).astype(float), table(3, 4, 1).astype(float))
+    )
+    options = {"model": "TransE", "p_norm": 2, "norm_flag": True}
+    return lambda h, k, t, _: -np.linalg.norm(e[h] + r[k] - e[t]), "given", options
+
+
+def openke_transr(folder):
+    """A trainer's save, whose names have a prefix; normalised after the projection."""
+    state = tensors(
+        model__ent_embeddings__weight=table(7, 4),
+        model__rel_embeddings__weight=table(3, 2, 1),
+        model__transfer_matrix__weight=table(3, 8, 2),
+    )
+    torch.save(state, folder / "transr-9.ckpt")
+    labelled(folder, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
+    e, r, p = table(7, 4).astype(float), table(3, 2, 1).astype(float), table(3, 8, 2).reshape(3, 4, 2).astype(float)
+
+    def score(h, k, t, _):
+        head, relation, tail = (x / np.linalg.norm(x) for x in (e[h] @ p[k], r[k], e[t] @ p[k]))
+        return -abs(head + relation - tail).sum()
+
+    return score, "given", {"p_norm": 1, "norm_flag": True}
+
+
+def rotate_code(folder):
+    state = tensors(
+        entity_embedding=table(7, 4),
+        relation_embedding=table(3, 2, 1),
+        gamma=np.float32([6]),
+        embedding_range=np.float32([0.5]),
+    )
+    torch.save({"step": 1, "model_state_dict": state}, folder / "checkpoint")
+    (folder / "config.json").write_text('{"model": "RotatE"}', encoding="utf-8")
+    labelled(folder, "entities.dict", "relations.dict", "{id}\t{label}")
+    e, r = table(7, 4), table(3, 2, 1).astype(float)
+
+    def score(h, k, t, _):
+        return 6 - abs(complexes(e[h]) * np.exp(1j * r[k] / (0.5 / np.pi)) - complexes(e[t])).sum()
+
+    return score, "given", {}
+
+
+def dglke_simple(folder):
+    """Labels in the other order of columns, as some published files have them."""
+    np.save(folder / "d_SimplE_entity.npy", table(7, 4))
+    np.save(folder / "d_SimplE_relation.npy", table(3, 4, 1))
+    config = {"model_name": "SimplE", "dataset": "d", "hidden_dim": 4, "gamma": 12.0}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    labelled(folder, "entities.tsv", "relations.tsv", "{label}\t{id}")
+    e, r = table(7, 4).astype(float), table(3, 4, 1)
+
+    def score(h, k, t, _):
+        return ((e[h][:2] * r[k][:2] * e[t][2:]).sum() + (e[t][:2] * r[k][2:] * e[h][2:]).sum()) / 2
+
+    return score, "given", {}
+
+
+def kbc_cp(folder):
+    torch.save(
+        tensors(lhs__weight=table(7, 4), rel__weight=table(6, 4, 1), rhs__weight=table(7, 4, 2)), folder / "m.pt"
+    )
+    labelled(folder, "ent_id", "rel_id", "{label}\t{id}")
+    a, r, b = table(7, 4).astype(float), table(6, 4, 1), table(7, 4, 2)
+
+    def score(h, k, t, side):
+        return (a[h] * r[k] * b[t]).sum() if side == "tail" else (a[t] * r[k + 3] * b[h]).sum()
+
+    return score, "given", {}
+
+
+def tucker_code(folder):
+    """Its rows are those of the sorted names: eats, eats_reverse, fears, fears_reverse, likes, likes_reverse."""
+    statistics = {
+        f"{name}__{part}": np.abs(table(1, 4, 5 + i)[0])
+        for name in ("bn0", "bn1")
+        for i, part in enumerate(("weight", "bias", "running_mean", "running_var"))
+    }
+    state = tensors(E__weight=table(7, 4), R__weight=table(6, 3, 1), W=table(3, 16, 2).reshape(3, 4, 4), **statistics)
+    torch.save(state, folder / "model.pt")
+    e, r, core = table(7, 4).astype(float), table(6, 3, 1).astype(float), table(3, 16, 2).reshape(3, 4, 4)
+    weight, bias, mean, variance = (np.abs(table(1, 4, 5 + i)[0]).astype(float) for i in range(4))
+
+    def norm(x):
+        return weight * (x - mean) / np.sqrt(variance + 1e-5) + bias
+
+    def score(h, k, t, side):
+        anchor, other, row = (h, t, 2 * k) if side == "tail" else (t, h, 2 * k + 1)
+        return norm(norm(e[anchor]) @ np.einsum("k,kij->ij", r[row], core)) @ e[other]
+
+    return score, "sorted", {}
+
+
+def conve_distmult(folder):
+    """Two tokens come first, labels are lower-cased, a relation's inverse has a name and a row of its own."""
+    torch.save(tensors(emb_e__weight=table(9, 4), emb_rel__weight=table(8, 4, 1)), folder / "d_distmult_0.2.model")
+    for name, labels in (
+        ("vocab_e1", ENTITIES),
+        ("vocab_rel", [r for label in RELATIONS for r in (label, f"{label}_reverse")]),
+    ):
+        tokens = ["OOV", "", *(label.lower() for label in labels)]
+        forward = {token: index for index, token in enumerate(tokens)}
+        (folder / name).write_bytes(pickle.dumps([forward, dict(enumerate(tokens)), {}, {}], 2))
+    e, r = table(9, 4).astype(float), table(8, 4, 1)
+    return lambda h, k, t, side: (e[h + 2] * r[2 + 2 * k + (side == "head")] * e[t + 2]).sum(), "given", {}
+
+
+def dicee_keci(folder):
+    """In Cl_{1,2}, with inverse relations; multivectors of two dimensions, the parts of each dimension in turn."""
+    state = tensors(
+        entity_embeddings__weight=table(7, 8),
+        relation_embeddings__weight=table(6, 8, 1),
+        p_coefficients__weight=np.float32([[0.5]]),
+        q_coefficients__weight=np.float32([[2.0, -1.5]]),
+    )
+    torch.save(state, folder / "model.pt")
+    config = {"model": "Keci", "p": 1, "q": 2, "normalization": "None"}
+    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
+    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
+    for kind, labels in (("entity", ENTITIES), ("relation", names)):
+        (folder / f"{kind}_to_idx.p").write_bytes(pickle.dumps({label: row for row, label in enumerate(labels)}))
+    e, r = table(7, 8).astype(float), table(6, 8, 1).astype(float)
+
+    def parts(x):
+        return x[:2], x[2:4, None], x[4:].reshape(2, 2)
+
+    def score(h, k, t, side):
+        anchor, other = (h, t) if side == "tail" else (t, h)
+        (h0, hp, hq), (r0, rp, rq), (t0, tp, tq) = map(parts, (e[anchor], r[2 * k + (side == "head")], e[other]))
+        hp, rp, hq, rq = 0.5 * hp, 0.5 * rp, hq * [2.0, -1.5], rq * [2.0, -1.5]
+        total = (h0 * r0 + (hp * rp).sum(1) - (hq * rq).sum(1)) @ t0
+        total += ((h0 * rp.T + r0 * hp.T).T * tp).sum() + ((h0 * rq.T + r0 * hq.T).T * tq).sum()
+        return total + (hq[:, 0] * rq[:, 1] - hq[:, 1] * rq[:, 0]).sum()
+
+    return score, "given", {}
+
+
+def marius_distmult(folder):
+    """Without inverse edges."""
+    table(7, 4).tofile(folder / "embeddings.bin")
+    module = torch.nn.Module()
+    module.relation_embeddings = torch.nn.Parameter(torch.from_numpy(table(3, 4, 1)))
+    torch.jit.save(torch.jit.script(module), folder / "model.pt")
+    config = "model: {decoder: {type: DISTMULT, options: {inverse_edges: false}}}\n"
+    (folder / "full_config.yaml").write_text(config, encoding="utf-8")
+    labelled(folder, "node_mapping.txt", "relation_mapping.txt", "{label},{id}")
+    e, r = table(7, 4).astype(float), table(3, 4, 1)
+    return lambda h, k, t, _: (e[h] * r[k] * e[t]).sum(), "given", {}
+
+
+def pbg_static(folder):
+    """Two partitions, a translation, Euclidean distances, a maximal norm."""
+    h5py = pytest.importorskip("h5py")
+    (folder / "model").mkdir()
+    (folder / "names").mkdir()
+    for part, rows in enumerate((slice(0, 4), slice(4, 7))):
+        with h5py.File(folder / f"model/embeddings_all_{part}.v3.h5", "w") as file:
+            file["embeddings"] = table(7, 4)[rows]
+        (folder / f"names/entity_names_all_{part}.json").write_text(json.dumps(ENTITIES[rows]), encoding="utf-8")
+    with h5py.File(folder / "model/model.v3.h5", "w") as file:
+        for index in range(3):
+            file[f"model/relations/{index}/operator/rhs/translation"] = table(3, 4, 1)[index]
+    relations = [{"name": name, "lhs": "all", "rhs": "all", "operator": "translation"} for name in RELATIONS]
+    config = {
+        "entities": {"all": {"num_partitions": 2}},
+        "relations": relations,
+        "comparator": "l2",
+        "max_norm": 1.5,
+        "entity_path": "names",
+        "checkpoint_path": "model",
+        "dynamic_relations": False,
+    }
+    (folder / "model/config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "model/checkpoint_version.txt").write_text("3", encoding="utf-8")
+    e, r = table(7, 4).astype(float), table(3, 4, 1)
+    norms = np.linalg.norm(e, axis=1, keepdims=True)
+    e = np.where(norms > 1.5, e * 1.5 / (norms + 1e-7), e)
+    return lambda h, k, t, _: -np.linalg.norm(e[h] - (e[t] + r[k])), "given", {}
+
+
+def number(value):
+    """A protocol buffer's integer."""
+    encoded = b""
+    while value > 127:
+        encoded, value = encoded + bytes([value & 127 | 128]), value >> 7
+    return encoded + bytes([value])
+
+
+def message(*fields):
+    """A protocol buffer: (number, integer or bytes)."""
+    return b"".join(
+        number(key << 3) + number(value)
+        if isinstance(value, int)
+        else number(key << 3 | 2) + number(len(value)) + value
+        for key, value in fields
+    )
+
+
+def ampligraph_rotate(folder):
+    """A tensor bundle of one block, and the scoring type in Keras's metadata."""
+    (folder / "model/variables").mkdir(parents=True)
+    e, r = table(7, 4), table(3, 4, 1)
+    (folder / "model/variables/variables.data-00000-of-00001").write_bytes(e.tobytes() + r.tobytes())
+    entries, offset = [(b"", message((1, 1)))], 0
+    for index, array in enumerate((e, r)):
+        shape = b"".join(message((2, message((1, length)))) for length in array.shape)
+        value = (
+            message((1, 1), (2, shape), (4, offset), (5, array.nbytes))
+            if offset
+            else message((1, 1), (2, shape), (5, array.nbytes))
+        )
+        entries.append((f"variables/{index}/.ATTRIBUTES/VARIABLE_VALUE".encode(), value))
+        offset += array.nbytes
+
+    def block(pairs):
+        return b"".join(number(0) + number(len(k)) + number(len(v)) + k + v for k, v in pairs) + struct.pack(
+            "<II", 0, 1
+        )
+
+    data = block(entries)
+    index = block([(b"z", number(0) + number(len(data)))])
+    body = data + bytes(5) + index + bytes(5)
+    footer = (number(0) + number(0) + number(len(data) + 5) + number(len(index))).ljust(40, b"\0")
+    magic = struct.pack("<Q", 0xDB4775248B80FB57)
+    (folder / "model/variables/variables.index").write_bytes(body + footer + magic)
+    settings = {"config": {"scoring_type": "RotatE", "k": 2, "max_rel_size": 3}}
+    (folder / "model/keras_metadata.pb").write_bytes(message((1, message((5, json.dumps(settings).encode())))))
+    content = {"entities_dict": dict(enumerate(ENTITIES)), "relations_dict": dict(enumerate(RELATIONS))}
+    (folder / "model/model_metadata.ampkl").write_bytes(pickle.dumps(content))
+    phases = r[:, :2].astype(float) / (np.sqrt(6 / (2 * 2 * 3)) / np.pi)
+    return lambda h, k, t, _: -abs(complexes(e[h]) * np.exp(1j * phases[k]) - complexes(e[t])).sum(), "given", {}
+
+
+LAYOUTS = {
+    "ampligraph": [ampligraph_rotate],
+    "conve": [conve_distmult],
+    "dicee": [dicee_keci],
+    "dgl-ke": [dglke_simple],
+    "kbc": [kbc_cp],
+    "libkge": [libkge_package, libkge_transh],
+    "marius": [marius_distmult],
+    "openke": [openke_json, openke_transr],
+    "pbg": [pbg_static],
+    "rotate": [rotate_code],
+    "torchkge": [torchkge_transe, torchkge_transr, torchkge_analogy],
+    "tucker": [tucker_code],
+}
+"""format: the functions that write it"""
+
+WRITERS = [(name, writer) for name, writers in LAYOUTS.items() for writer in writers]

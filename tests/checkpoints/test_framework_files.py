@@ -1,0 +1,167 @@
+"""Every framework's layout, written by hand: scores by the framework's own formula, and one clear error for damage."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgeval import Dataset, Triples, Vocabulary, load_checkpoint
+from kgeval.checkpoints.reader import formats
+from kgeval.errors import CheckpointError, KgevalError
+from kgeval.graph.queries import Queries
+from kgeval.scorers.alignment import align
+from tests.checkpoints.layouts import (
+    ENTITIES,
+    RELATIONS,
+    WRITERS,
+    openke_transr,
+    pbg_static,
+    rotate_code,
+    torchkge_transe,
+)
+
+NAMES = [f"{name}-{writer.__name__}" for name, writer in WRITERS]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A graph that numbers its labels in yet another order."""
+    entities, relations = ENTITIES[::-1], RELATIONS[1:] + RELATIONS[:1]
+    rows = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
+    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
+    return Dataset.build("other", splits, entities=Vocabulary(entities), relations=Vocabulary(relations, "relation"))
+
+
+@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
+def test_scores_follow_the_frameworks_formula(tmp_path, graph, name, writer):
+    score, ids, options = writer(tmp_path)
+    scorer = align(load_checkpoint(tmp_path, dataset=graph, **options), graph)
+    order = sorted if ids == "sorted" else list
+    entities = [order(ENTITIES).index(label) for label in graph.entities]
+    relations = [order(RELATIONS).index(label) for label in graph.relations]
+    everyone = np.arange(7)
+    for side in ("head", "tail"):
+        rows = [(a, r, 0) if side == "tail" else (0, r, a) for a in range(7) for r in range(3)]
+        queries = Queries.of(Triples.of(rows), side)
+        found = scorer.scores(queries, everyone)
+        for anchor, relation, row in zip(queries.anchors, queries.relations, found, strict=True):
+            k, fixed = relations[relation], entities[anchor]
+            pairs = [(fixed, e) if side == "tail" else (e, fixed) for e in entities]
+            expected = np.array([score(h, k, t, side) for h, t in pairs])
+            # γ and other constants of a model are no matter to a rank.
+            constant = expected[0] - row[0]
+            assert row + constant == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
+def test_only_its_reader_recognises_it(tmp_path, name, writer):
+    writer(tmp_path)
+    assert [known for known, reader in formats().items() if reader.recognises(tmp_path)] == [name]
+
+
+@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
+def test_what_the_files_do_not_say_is_asked_for(tmp_path, graph, name, writer):
+    _, _, options = writer(tmp_path)
+    for missing in options:
+        given_ = {key: value for key, value in options.items() if key != missing}
+        with pytest.raises(CheckpointError, match=f"does not say .*: give the option {missing}="):
+            load_checkpoint(tmp_path, dataset=graph, **given_)
+
+
+def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph):
+    rotate_code(tmp_path)
+    (tmp_path / "entities.dict").unlink()
+    aligned = align(load_checkpoint(tmp_path, dataset=graph), graph)
+    assert aligned.notes == ("the model has no labels; its ids were taken as those of dataset other.",)
+
+
+def test_labels_may_lie_in_another_folder(tmp_path, graph):
+    rotate_code(tmp_path)
+    (tmp_path / "labels").mkdir()
+    for name in ("entities.dict", "relations.dict"):
+        (tmp_path / name).rename(tmp_path / "labels" / name)
+    checkpoint = load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path / "labels"))
+    assert (list(checkpoint.entities), list(checkpoint.relations)) == (ENTITIES, RELATIONS)
+    with pytest.raises(CheckpointError, match=r"is no folder with labels in it. Known files: entities\.dict"):
+        load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path))
+
+
+def test_what_was_aligned_can_be_aligned_again(tmp_path, graph):
+    rotate_code(tmp_path)
+    once = align(load_checkpoint(tmp_path), graph)
+    assert np.array_equal(align(once, graph).entity_rows, once.entity_rows)
+
+
+def test_without_h5py_the_extra_is_named(tmp_path, graph, monkeypatch):
+    pbg_static(tmp_path)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(CheckpointError, match=r"read with h5py, which is not installed: pip install 'kgeval\[pbg\]'"):
+        load_checkpoint(tmp_path, dataset=graph)
+
+
+def test_an_option_of_another_value_is_refused(tmp_path, graph):
+    openke_transr(tmp_path)
+    with pytest.raises(CheckpointError, match="p_norm=3: expected p_norm=1 or p_norm=2"):
+        load_checkpoint(tmp_path, dataset=graph, p_norm=3, norm_flag=True)
+
+
+def test_several_checkpoints_in_a_folder_are_named(tmp_path):
+    torchkge_transe(tmp_path)
+    (tmp_path / "n.pkl").write_bytes((tmp_path / "m.pkl").read_bytes())
+    with pytest.raises(CheckpointError, match=r"several checkpoints: m\.pkl, n\.pkl"):
+        load_checkpoint(tmp_path, model="DistMult")
+
+
+def test_a_dataset_of_another_size_is_no_home_for_sorted_labels(tmp_path, nations):
+    torchkge_transe(tmp_path)
+    with pytest.raises(CheckpointError, match="7 entity ids, given to sorted labels, and dataset nations has 14"):
+        load_checkpoint(tmp_path, dataset=nations, model="DistMult")
+
+
+@pytest.fixture(scope="module", params=WRITERS, ids=NAMES)
+def sound(request, tmp_path_factory):
+    """A sound checkpoint, and what its files hold."""
+    folder = tmp_path_factory.mktemp(request.param[1].__name__)
+    options = request.param[1](folder)[2]
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return folder, options, {path: path.read_bytes() for path in files}
+
+
+@settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_damage_is_one_clear_error_or_another_model(sound, graph, data):
+    """A file cut short, or with some of its bytes changed, is read or refused: nothing else comes of it."""
+    folder, options, files = sound
+    path = data.draw(st.sampled_from(list(files)))
+    content = bytearray(files[path])
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content)))]
+    else:
+        for _ in range(data.draw(st.integers(1, 4))):
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        path.write_bytes(content)
+        load_checkpoint(folder, dataset=graph, nan="worst", **options)
+    except KgevalError as error:
+        assert str(error)  # noqa: PT017 - a refusal is one of two good outcomes
+    finally:
+        path.write_bytes(files[path])
+
+
+@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
+def test_a_missing_file_is_named(tmp_path, graph, name, writer):
+    _, _, options = writer(tmp_path)
+    for path in sorted(path for path in tmp_path.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        path.unlink()
+        try:
+            load_checkpoint(tmp_path, dataset=graph, **options)
+        except CheckpointError as error:
+            assert str(error)  # noqa: PT017 - labels may be missing, all else may not
+        path.write_bytes(content)

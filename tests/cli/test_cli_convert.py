@@ -1,0 +1,36 @@
+"""``kgeval convert``: one file with everything inside, that ranks the same."""
+
+from __future__ import annotations
+
+import pytest
+
+EVALUATE = ["--dataset", "graph", "--metric", "mrr", "--metric", "mr"]
+OPTIONS = ["--option", "model=TransE", "--option", "norm=2"]
+
+
+def test_a_converted_checkpoint_ranks_the_same(done, data):
+    before = data("evaluate", "model", *EVALUATE, *OPTIONS)
+    done("convert", "model", "--out", "m.safetensors", *OPTIONS)
+    assert data("evaluate", "m.safetensors", *EVALUATE) == before
+
+
+def test_it_holds_its_labels_and_options(done, data):
+    done("convert", "model", "--out", "m.safetensors", *OPTIONS)
+    described = data("inspect", "m.safetensors")
+    assert described["labels"] == {"entities": True, "relations": True}
+    assert (described["model"], described["options"]) == ("TransE", {"norm": 2})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["model", "--out", "m.npz", *OPTIONS], "the native format is a .safetensors file"),
+        (["model", "--out", "m.safetensors"], "give the option model"),
+        (["modle", "--out", "m.safetensors"], "no such file or folder 'modle'. Nearby: 'model'."),
+        (["model", "--out", "m.safetensors", "--format", "libkg"], "Did you mean 'libkge'?"),
+        (["model", "--out", "m.safetensors", *OPTIONS, "--dataset", "grph"], "grph"),
+    ],
+)
+def test_what_cannot_be_converted_is_one_clear_message(place, refused, arguments, message):
+    assert message in refused("convert", *arguments)
+    assert not (place / "m.safetensors").exists()
