@@ -18,7 +18,6 @@ from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
-from kgeval.graph.vocabulary import Vocabulary
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
@@ -243,16 +242,11 @@ def _table(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ra
         outcome.scores,
         *(filtered.greater, filtered.tied, filtered.candidates),
         *(raw.greater, raw.tied, raw.candidates),
-        _labels(dataset.entities, heads),
-        _labels(dataset.relations, relations),
-        _labels(dataset.entities, tails),
+        dataset.entities.column(heads),
+        dataset.relations.column(relations),
+        dataset.entities.column(tails),
     ]
     return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
-
-
-def _labels(vocabulary: Vocabulary, ids: IntArray) -> pa.DictionaryArray:
-    used, codes = np.unique(ids, return_inverse=True)
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), vocabulary.take(used))
 
 
 def _last(contest: Contest) -> Ranked:
