@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import platform
 import statistics
 import time
@@ -36,6 +37,8 @@ CHECKED = 32
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
 def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
     """Run the benchmark."""
+    for talkative in ("pykeen", "torch_max_mem"):
+        logging.getLogger(talkative).setLevel(logging.ERROR)
     graph = everyday_graph()
     queries = sum(len(Queries.of(graph.test, side)) for side in ("head", "tail"))
     result: dict[str, Any] = {
