@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from threading import Lock
 from typing import Any
 
 _bound: ContextVar[int | None] = ContextVar("bound", default=None)
@@ -22,13 +22,16 @@ def threads() -> int:
 
 @contextmanager
 def bound_threads(count: int | None) -> Iterator[None]:
-    """Let blocks of work, BLAS, OpenMP and torch use at most ``count`` threads; with none given, leave all as it is."""
+    """Let blocks of work, BLAS, OpenMP and torch use at most ``count`` threads; with none given, leave all as it is.
+
+    The libraries know one number for the whole process: of evaluations side by side, the last to end puts it back.
+    """
     if count is None:
         yield
         return
     token = _bound.set(count)
     try:
-        with _controller().limit(limits=count), _torch(count):
+        with _held([*_loaded(), *([_Torch()] if "torch" in sys.modules else [])], count):
             yield
     finally:
         _bound.reset(token)
@@ -54,12 +57,16 @@ def spread(work: Callable[[slice], None], total: int, step: int) -> None:
         for part in parts:
             work(part)
         return
+    libraries, bound = _known_libraries(), _bound.get()
+    blas = [library for library in libraries if library.user_api == "blas"]
     with (
-        _controller().limit(limits=1, user_api="blas"),
-        ThreadPoolExecutor(count, initializer=_compute_alone) as pool,
+        _held(blas, 1),
+        ThreadPoolExecutor(count, initializer=_compute_alone, initargs=(bound, libraries)) as pool,
     ):
         for _ in pool.map(work, parts):
             pass
+    for library in blas if bound else ():
+        library.set_num_threads(bound)
 
 
 def slices(total: int, step: int) -> Iterator[slice]:
@@ -71,28 +78,64 @@ def slices(total: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
-def _compute_alone() -> None:
-    """Have torch compute in the calling thread alone."""
+def _compute_alone(bound: int | None, libraries: list[Any]) -> None:
+    """Have OpenMP, and so torch, compute in the calling thread alone; no other thread notices."""
+    _bound.set(bound)
     if torch := sys.modules.get("torch"):
-        torch.set_num_threads(1)
-
-
-@cache
-def _controller() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
+        torch.get_num_threads()  # where torch is first asked, it sets the number; it must not do so later
+    for library in libraries:
+        if library.user_api == "openmp":
+            library.set_num_threads(1)
 
 
 @contextmanager
-def _torch(count: int) -> Iterator[None]:
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
+def _held(libraries: list[Any], count: int) -> Iterator[None]:
+    """Hold libraries at a number of threads; the last holder of any puts back what the first one found."""
+    with _lock:
+        for library in libraries:
+            _before.setdefault(library.filepath, (library, library.num_threads))
+        for library in libraries:
+            library.set_num_threads(count)
+        _holders.append(None)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _lock:
+            _holders.pop()
+            if not _holders:
+                for library, before in _before.values():
+                    library.set_num_threads(before)
+                _before.clear()
+
+
+def _known_libraries() -> list[Any]:
+    """Find the libraries once, and once more after torch has brought its own: looking for them takes milliseconds."""
+    torch_is_there = "torch" in sys.modules
+    if torch_is_there not in _found:
+        _found[torch_is_there] = _loaded()
+    return _found[torch_is_there]
+
+
+def _loaded() -> list[Any]:
+    from threadpoolctl import ThreadpoolController
+
+    return list(ThreadpoolController().lib_controllers)
+
+
+class _Torch:
+    """Torch, which keeps a number of its own, as one of the libraries."""
+
+    filepath, user_api = "torch", "torch"
+
+    @property
+    def num_threads(self) -> int:
+        return int(sys.modules["torch"].get_num_threads())
+
+    def set_num_threads(self, count: int) -> None:
+        sys.modules["torch"].set_num_threads(count)
+
+
+_lock = Lock()
+_holders: list[None] = []
+_before: dict[str, tuple[Any, int]] = {}
+_found: dict[bool, list[Any]] = {}

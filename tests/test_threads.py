@@ -52,3 +52,58 @@ def test_evaluations_may_run_side_by_side():
     with ThreadPoolExecutor(4) as pool:
         for table in pool.map(lambda _: evaluate(scorer, dataset), range(8)):
             assert table.to_pandas().equals(alone)
+
+
+def test_the_libraries_keep_their_threads():
+    """Run in a process of its own, where torch has not computed yet."""
+    import subprocess
+    import sys
+
+    program = """
+import threading, torch
+from threadpoolctl import threadpool_info
+import numpy as np
+np.ones((2, 2)) @ np.ones((2, 2))
+from kgeval.threads import bound_threads, spread
+told = lambda: [pool["num_threads"] for pool in threadpool_info()]
+before = told(), torch.get_num_threads()
+with bound_threads(3):
+    spread(lambda part: torch.ones(4, 4) @ torch.ones(4, 4), 8, 1)
+spread(lambda part: torch.ones(4, 4) @ torch.ones(4, 4), 8, 1)
+later = []
+thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+thread.start(), thread.join()
+assert (told(), torch.get_num_threads()) == before, (told(), torch.get_num_threads(), before)
+assert later == [before[1]], (later, before)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_last_of_several_evaluations_frees_the_libraries():
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    def told():
+        return sorted(pool["num_threads"] for pool in threadpool_info())
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    before, inside = told(), threading.Barrier(3, timeout=60)
+
+    def bound(count):
+        with bound_threads(count):
+            inside.wait()
+            spread(lambda part: None, 4, 1)
+
+    workers = [threading.Thread(target=bound, args=(count,)) for count in (1, 2, 3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert told() == before
+
+
+def test_blocks_know_how_many_threads_there_are():
+    seen = set()
+    with bound_threads(3):
+        spread(lambda part: seen.add(threads()), 6, 1)
+    assert seen == {3}

@@ -1,4 +1,7 @@
-"""Memory maps: the large arrays of a safetensors file stay where they are, and are read row by row as they are used."""
+"""Memory maps: the large arrays of a safetensors file stay where they are, and are read as they are used.
+
+Replace such a file by another (as ``save_checkpoint`` does); one that is overwritten in place changes under the model.
+"""
 
 from __future__ import annotations
 

@@ -99,7 +99,10 @@ def save_checkpoint(
         **told,
     }
     with replacing(path) as partial:
+        partial.touch()
+        mode = partial.stat().st_mode  # what other files here get; safetensors would keep the file to its owner
         try:
             save_file(tensors, partial, metadata)
+            partial.chmod(mode)
         except SafetensorError as error:
             raise RunError(f"cannot write {str(path)!r}: {error}. Nothing was left under that name.") from error

@@ -42,6 +42,8 @@ class QueryCandidates:
 
     def among(self, allowed: BoolArray) -> QueryCandidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""
+        if allowed.all():
+            return self
         return QueryCandidates(self.rows.where(allowed[self.rows.ids]), self.notes)
 
 

@@ -26,6 +26,9 @@ from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]
 
+STORED = (np.float16, np.float32, np.float64)
+"""the precisions that entity vectors are ranked in; other numbers become float64"""
+
 ASKED = 2048
 """queries whose vectors a scorer is asked for at a time"""
 
@@ -160,15 +163,17 @@ def _asked(scorer: VectorScorer, queries: Queries) -> Asked:
     # the size of what it is asked for, so it is asked for a part at a time.
     vectors, offsets = [], []
     for part in slices(len(queries), ASKED):
-        vectors.append(np.asarray(scorer.query_vectors(queries[part]), np.float64))
-        offsets.append(np.asarray(scorer.query_offsets(queries[part]), np.float64))
+        vectors.append(as_float64(scorer.query_vectors(queries[part]), "the scorer's query vectors"))
+        offsets.append(as_float64(scorer.query_offsets(queries[part]), "the scorer's query offsets"))
         _refuse_shapes("query", part.stop - part.start, vectors[-1], offsets[-1])
     return Asked(scorer.similarity, np.concatenate(vectors), np.concatenate(offsets))
 
 
 def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
     vectors = np.asarray(scorer.entity_vectors(side, ids))
-    biases = np.asarray(scorer.entity_biases(side, ids), np.float64)
+    if vectors.dtype not in STORED:
+        vectors = as_float64(vectors, "the scorer's entity vectors")
+    biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")
     _refuse_shapes("entity", len(ids), vectors, biases)
     # numba has no float16; float32 holds each of its values exactly.
     return Offered(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)

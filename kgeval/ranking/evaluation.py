@@ -70,7 +70,7 @@ class Evaluation(Settings):
     """queries whose scores are in hand at a time. It changes the speed, never a rank of a vector model"""
     memory_limit: Annotated[ByteSize, Field(gt=0)] | None = None
     """what the blocks of work may take, as "2GB" or bytes; by default a quarter of the free memory. Likewise"""
-    threads: Annotated[int, Field(ge=1)] | None = None
+    threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""

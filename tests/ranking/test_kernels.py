@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import AllEntities, CallableScorer, Uniform, VectorScorer, evaluate
+from kgeval.errors import ScoreError
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
@@ -150,3 +151,16 @@ def test_an_empty_contest_has_no_ranks():
     queries = Queries.of(Triples.of([]), "tail")
     contest = Contest.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))
     assert len(Engine(kernel()).rank(Vectors("dot"), contest).scores) == 0
+
+
+@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16"])
+def test_vectors_of_other_types_are_ranked_or_refused_alike(kernel):
+    dataset, scorer = random_dataset(9), Vectors("dot")
+    expected = evaluate(scorer, dataset, kernel="reference").to_pandas()
+    plain = scorer.entity
+    for dtype in (">f4", np.int64, np.longdouble):
+        scorer.entity = plain.astype(dtype)
+        assert evaluate(scorer, dataset, kernel=kernel).to_pandas().equals(expected)
+    scorer.entity = plain.astype(np.complex64)
+    with pytest.raises(ScoreError, match="expected real numbers"):
+        evaluate(scorer, dataset, kernel=kernel)
