@@ -51,6 +51,13 @@ class Queries:
             triples=order,
         )
 
+    @classmethod
+    def each(cls, triples: Triples, side: Side) -> Queries:
+        """Take every triple for a query of its own, where candidates belong to triples and not to questions."""
+        anchors, relations, answers = triples.asked(side)
+        rows = np.arange(len(triples) + 1)
+        return cls(side, anchors.copy(), relations.copy(), rows, answers.copy(), rows[:-1])
+
     def __len__(self) -> int:
         return len(self.anchors)
 

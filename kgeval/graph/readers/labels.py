@@ -82,4 +82,5 @@ LAYOUT = Layout(
     summary="train, valid (optional) and test files of head, relation, tail (.txt, .tsv, .csv, .gz of these, .parquet)",
     recognises=lambda folder: {"train", "test"} <= _candidates(folder).keys(),
     read=read,
+    general=True,
 )
