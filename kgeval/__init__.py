@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
     from kgeval.corruption import AllEntities as AllEntities
+    from kgeval.corruption import Degree as Degree
     from kgeval.corruption import FromFile as FromFile
+    from kgeval.corruption import OGBNegatives as OGBNegatives
+    from kgeval.corruption import Popular as Popular
+    from kgeval.corruption import Typed as Typed
     from kgeval.corruption import Uniform as Uniform
     from kgeval.corruption.negatives import negatives as negatives
     from kgeval.errors import KgevalError as KgevalError
@@ -42,14 +46,18 @@ _HOMES = {
     "AllEntities": "corruption",
     "CallableScorer": "scorers.adapters",
     "Dataset": "graph.dataset",
+    "Degree": "corruption",
     "Evaluation": "ranking.evaluation",
     "FromFile": "corruption",
     "KgevalError": "errors",
+    "OGBNegatives": "corruption",
+    "Popular": "corruption",
     "PyKEENScorer": "scorers.live",
     "RankTable": "ranking.table",
     "ScoreTable": "scorers.adapters",
     "Scorer": "scorers.base",
     "Triples": "graph.triples",
+    "Typed": "corruption",
     "Uniform": "corruption",
     "VectorScorer": "scorers.base",
     "Vocabulary": "graph.vocabulary",

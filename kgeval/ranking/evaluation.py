@@ -16,7 +16,6 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
-from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.ranking.contest import Contest
@@ -103,7 +102,7 @@ class Evaluation(Settings):
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
         def contest(rows: IntArray, competing: BoolArray) -> Contest:
-            queries = Queries.of(Triples(dataset.split(self.split).ids[rows]), side)
+            queries = self.corruption.queries(Triples(dataset.split(self.split).ids[rows]), side)
             candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
             return Contest.of(queries, candidates.among(competing), facts.rows(queries))
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from kgeval.checkpoints import Checkpoint, read_checkpoint
-from kgeval.corruption import FromFile
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
@@ -143,8 +142,7 @@ def _manifest(
 ) -> dict[str, Any]:
     described = scorer.describe() if isinstance(scorer, Checkpoint) else {"live": type(scorer).__name__}
     corruption = config.evaluation.corruption
-    read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ())]
-    read += [Path(corruption.path)] if isinstance(corruption, FromFile) else []
+    read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ()), *corruption.files]
     seeds = {"corruption": getattr(corruption, "seed", None)}
     if isinstance(config.model, TrainingConfig):
         seeds["training"] = config.model.random_seed
