@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kgeval.graph.vocabulary import Vocabulary as Vocabulary
     from kgeval.metrics.comparison import compare as compare
     from kgeval.metrics.summary import summarize as summarize
+    from kgeval.ranking.elsewhere import load_ranks as load_ranks
     from kgeval.ranking.evaluation import Evaluation as Evaluation
     from kgeval.ranking.evaluation import evaluate as evaluate
     from kgeval.ranking.table import RankTable as RankTable
@@ -65,6 +66,7 @@ _HOMES = {
     "evaluate": "ranking.evaluation",
     "load_checkpoint": "checkpoints",
     "load_dataset": "graph.layouts",
+    "load_ranks": "ranking.elsewhere",
     "negatives": "corruption.negatives",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.summary",

@@ -12,6 +12,14 @@ from kgeval.cli.options import JSON, METRIC, TIES
 
 @click.command("metrics")
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option("--dataset", help="The graph that was ranked, for a text file of ranks that were made elsewhere.")
+@click.option(
+    "--split",
+    type=click.Choice(["train", "valid", "test"]),
+    default="test",
+    show_default=True,
+    help="The split that was ranked, for such a file.",
+)
 @METRIC
 @TIES
 @click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
@@ -25,13 +33,17 @@ from kgeval.cli.options import JSON, METRIC, TIES
 )
 @JSON
 def command(run: Path, metrics: tuple[str, ...], ties: str | None, as_json: bool, **given: Any) -> None:
-    """Compute metrics from the stored ranks of a run (a directory or a ranks.parquet); nothing is scored again."""
+    """Compute metrics from the stored ranks of a run (a directory or a ranks.parquet); nothing is scored again.
+
+    Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header names head,
+    relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
+    """
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.metrics.summary import DEFAULT, summarize
     from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.directory import read_ranks
 
-    table = read_ranks(run)
+    table = read_ranks(run, given.pop("dataset"), given.pop("split"))
     summary = summarize(table, metrics or DEFAULT, ties=ties or "realistic", **given)  # type: ignore[arg-type]
     click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
     show_notes([*table.notes, *summary.notes])

@@ -1,0 +1,69 @@
+"""Listed scores: for each query the few candidates that a model lists, and nothing for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.errors import InputError
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+from kgeval.graph.triples import Side
+
+Query = tuple[int, int]
+"""anchor and relation"""
+
+
+@dataclass(frozen=True, eq=False)
+class SideLists:
+    """The lists of the queries of one side."""
+
+    places: Mapping[Query, int]
+    """the row of each query"""
+    rows: Rows
+    """the listed entities"""
+    scores: Float64Array
+    """float64[listed entity]"""
+
+
+@dataclass(frozen=True, eq=False)
+class ListedScores:
+    """A scorer of the candidates that were listed for each query; those that were not share the lowest place.
+
+    Examples
+    --------
+    >>> from kgeval.graph.triples import Triples
+    >>> lists = SideLists({(0, 0): 0}, Rows.of([[2, 1]]), np.array([0.9, 0.5]))
+    >>> ListedScores({"tail": lists}, 4, 1).scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.arange(4))
+    array([[-inf,  0.5,  0.9, -inf]])
+    """
+
+    sides: Mapping[Side, SideLists]
+    num_entities: int
+    num_relations: int
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Look the scores up, −∞ for what was not listed.
+
+        Raises
+        ------
+        InputError
+            if a query has no list, not even an empty one
+        """
+        lists = self.sides.get(queries.side)
+        keys = zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)
+        places = np.array([lists.places.get(key, -1) if lists else -1 for key in keys], np.int64)
+        if lists is None or (places < 0).any():
+            query = int(np.argmax(places < 0))
+            raise InputError(
+                f"there are no predictions for the {queries.side} query with anchor {queries.anchors[query]} and "
+                f"relation {queries.relations[query]}. Are they those of this split?"
+            )
+        offsets = lists.rows.offsets
+        listed = Rows.spans(offsets[places], offsets[places + 1], np.arange(len(lists.scores)))
+        scores = np.full((len(queries), self.num_entities), -np.inf)
+        scores[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
+        return scores[:, candidates] if candidates.ndim == 1 else np.take_along_axis(scores, candidates, axis=1)
