@@ -12,7 +12,7 @@ from kgeval.graph.triples import Side, Triples
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Distinct queries of one side, with the test triples ("tasks") that ask each one.
+    """Queries of one side, distinct if made by :meth:`of`, with the test triples ("tasks") that ask each one.
 
     A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). The tasks of query ``q`` are
     ``offsets[q]:offsets[q + 1]``.

@@ -54,8 +54,8 @@ class ListedScores:
             if a query has no list, not even an empty one
         """
         lists = self.sides.get(queries.side)
-        keys = zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)
-        places = np.array([lists.places.get(key, -1) if lists else -1 for key in keys], np.int64)
+        asked = zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)
+        places = np.array([lists.places.get(query, -1) if lists else -1 for query in asked], np.int64)
         if lists is None or (places < 0).any():
             query = int(np.argmax(places < 0))
             raise InputError(
@@ -64,6 +64,9 @@ class ListedScores:
             )
         offsets = lists.rows.offsets
         listed = Rows.spans(offsets[places], offsets[places + 1], np.arange(len(lists.scores)))
-        scores = np.full((len(queries), self.num_entities), -np.inf)
-        scores[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
-        return scores[:, candidates] if candidates.ndim == 1 else np.take_along_axis(scores, candidates, axis=1)
+        keys = listed.owners * self.num_entities + lists.rows.ids[listed.ids]
+        wanted = np.arange(len(queries))[:, None] * self.num_entities + candidates
+        order = np.argsort(keys)
+        found = np.searchsorted(keys, wanted, sorter=order)
+        there = np.append(keys[order], -1)[found] == wanted
+        return np.where(there, np.append(lists.scores[listed.ids][order], -np.inf)[found], -np.inf)
