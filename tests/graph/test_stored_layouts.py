@@ -109,6 +109,18 @@ def test_what_is_wrong_is_told_with_its_file(tmp_path, name, file, content, mess
     assert message in str(caught.value)
 
 
+def test_a_file_that_announces_more_than_it_holds_is_refused(tmp_path):
+    import h5py
+
+    stored_layouts.pbg(tmp_path)
+    path = tmp_path / "small-train_partitioned/edges_0_0.h5"
+    with h5py.File(path, "w") as file:
+        for name in ("lhs", "rel", "rhs"):
+            file.create_dataset(name, (10**12,), np.int64)
+    with pytest.raises(DatasetError, match=r"edges_0_0\.h5: announces more edges than its size can hold"):
+        load_dataset(tmp_path)
+
+
 class Attack:
     def __reduce__(self):
         return (exec, ("raise SystemExit",))

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.errors import DatasetError, InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import Layout
 from kgeval.graph.numbering import by_id
-from kgeval.graph.stored import id_columns, refuse_sparse, unpickled
+from kgeval.graph.stored import refuse_sparse, unpickled
 from kgeval.graph.text import read_columns, rows
 from kgeval.graph.triples import SIDES, Triples
 from kgeval.graph.vocabulary import Vocabulary
@@ -75,6 +76,7 @@ def read_content(path: Path) -> Content:
                 f"{len(ids['head'])} triples."
             )
         refuse_sparse(str(path), key, column)
+        ids[key] = column.astype(np.int64, copy=False)
     types = {key: np.asarray(content[key], np.str_) for key in ("head_type", "tail_type") if key in content}
     if len(types) == 1 or any(column.shape != ids["head"].shape for column in types.values()):
         raise DatasetError(f"{path}: head_type and tail_type do not give each triple its types.")
@@ -94,7 +96,8 @@ def entity_ids(path: Path, content: Content, key: str, entities: Vocabulary) -> 
     types = content.get(f"{key.removesuffix('_neg')}_type")
     for kind in [None] if types is None else np.unique(types):
         typed = np.ones(len(ids), np.bool_) if kind is None else types == kind
-        labels = _labels(root, None if kind is None else str(kind), 1 + int(ids[typed].max(initial=-1)))
+        size = 1 + int(ids[typed].max(initial=-1))
+        labels = _labels(root, "entity", size) if kind is None else _typed(str(kind), size)
         # An id that no label is for, negative ones among them, falls on the -1 behind the others.
         known = np.append(entities.ids(labels), -1)
         found[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(labels)), ids[typed], len(labels))]
@@ -112,14 +115,14 @@ def triples_of(path: Path, content: Content, entities: Vocabulary, relations: Vo
     DatasetError
         if a vocabulary does not know one of them
     """
-    named = relations.ids(_relation_labels(_root(path), 1 + int(content["relation"].max(initial=-1))))
     kinds = content["relation"]
     if len(kinds) == 0:
         raise DatasetError(f"{path}: no triples in it.")
-    if kinds.min() < 0 or (named < 0).any():
+    named = relations.ids(_labels(_root(path), "relation", 1 + int(kinds.max())))
+    if kinds.min() < 0 or kinds.max() >= len(named) or (named[kinds] < 0).any():
         raise DatasetError(f"{path}: relation has an id that the dataset has no relation for.")
     heads, tails = (entity_ids(path, content, side, entities) for side in SIDES)
-    return id_columns(path, (heads, named[kinds], tails))
+    return Triples(np.stack([heads, named[kinds], tails], axis=1))
 
 
 def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
@@ -127,7 +130,7 @@ def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
     columns = [(content, key) for content, key in columns if not key.endswith("_type")]
     if not any("head_type" in content for content in contents.values()):
         size = 1 + max(int(content[key].max(initial=-1)) for content, key in columns)
-        return Vocabulary(_labels(folder, None, _all_mapped(folder, "entity", size)))
+        return Vocabulary(_labels(folder, "entity", _all_mapped(folder, "entity", size)))
     sizes: dict[str, int] = {}
     for content, key in columns:
         types = content[f"{key.removesuffix('_neg')}_type"]
@@ -138,12 +141,12 @@ def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
     for kind, size in sizes.items():
         if size > counted.get(kind, 0):
             raise DatasetError(f"{folder / COUNTS}: says {counted.get(kind, 0)} {kind}, but a triple names {size - 1}.")
-    return Vocabulary([label for kind, size in counted.items() for label in _labels(folder, kind, size)])
+    return Vocabulary(pa.chunked_array([_typed(kind, size) for kind, size in counted.items()]))
 
 
 def _relations(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
     size = 1 + max(int(content["relation"].max(initial=-1)) for content in contents.values())
-    return Vocabulary(_relation_labels(folder, _all_mapped(folder, "relation", size)), "relation")
+    return Vocabulary(_labels(folder, "relation", _all_mapped(folder, "relation", size)), "relation")
 
 
 def _root(path: Path) -> Path:
@@ -151,17 +154,15 @@ def _root(path: Path) -> Path:
     return path.resolve().parent.parent.parent
 
 
-def _labels(root: Path, kind: str | None, size: int) -> list[str]:
-    """Label the first ``size`` entities, or those of one type."""
-    if kind is not None:
-        return [f"{kind}:{index}" for index in range(size)]
-    mapped = _mapped(root, "entity")
-    return list(map(str, range(size))) if mapped is None else list(mapped)[:size]
+def _labels(root: Path, kind: str, size: int) -> pa.Array:
+    """Label the first ``size`` ids of entities without types, or of relations."""
+    mapped = _mapped(root, kind)
+    return (Vocabulary.numbered(size, kind) if mapped is None else mapped).labels[:size]
 
 
-def _relation_labels(root: Path, size: int) -> list[str]:
-    mapped = _mapped(root, "relation")
-    return list(map(str, range(size))) if mapped is None else list(mapped)[:size]
+def _typed(kind: str, size: int) -> pa.Array:
+    """Label the first ``size`` entities of a type."""
+    return pa.array([f"{kind}:{index}" for index in range(size)], pa.string())
 
 
 def _all_mapped(root: Path, kind: str, size: int) -> int:

@@ -25,6 +25,9 @@ NAMES, EDGES = re.compile(r"entity_names_(.+)_([0-9]+)\.json"), re.compile(r"edg
 
 RELATIONS = "dynamic_rel_names.json"
 
+LARGEST = 1000
+"""how many times its size a file may hold, compressed"""
+
 STEMS = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
 """what the name of a split's folder contains"""
 
@@ -123,7 +126,10 @@ def _edges(path: Path, starts: IntArray) -> Triples:
         raise DatasetError(f"{path}: HDF5 files need h5py. Install it: pip install 'kgeval[pbg]'.") from error
     try:
         with h5py.File(path, "r") as file:
-            lhs, rel, rhs = (np.asarray(file[name][...]) for name in ("lhs", "rel", "rhs"))
+            stored = [file[name] for name in ("lhs", "rel", "rhs")]
+            if any(column.nbytes > LARGEST * path.stat().st_size for column in stored):
+                raise DatasetError(f"{path}: announces more edges than its size can hold.")
+            lhs, rel, rhs = (np.asarray(column[...]) for column in stored)
     except (OSError, KeyError, ValueError, RuntimeError, AttributeError, TypeError) as error:
         raise DatasetError(f"{path}: cannot be read as HDF5 with lhs, rel, rhs ({reason(error)}).") from error
     triples = id_columns(path, (lhs, rel, rhs))
