@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
     from kgeval.corruption import AllEntities as AllEntities
+    from kgeval.corruption import Degree as Degree
     from kgeval.corruption import FromFile as FromFile
+    from kgeval.corruption import OGBNegatives as OGBNegatives
+    from kgeval.corruption import Popular as Popular
+    from kgeval.corruption import Typed as Typed
     from kgeval.corruption import Uniform as Uniform
     from kgeval.corruption.negatives import negatives as negatives
     from kgeval.errors import KgevalError as KgevalError
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.label_summary import summarize_labels as summarize_labels
     from kgeval.metrics.labelled import ScoredLabels as ScoredLabels
     from kgeval.metrics.summary import summarize as summarize
+    from kgeval.ranking.elsewhere import load_ranks as load_ranks
     from kgeval.ranking.evaluation import Evaluation as Evaluation
     from kgeval.ranking.evaluation import evaluate as evaluate
     from kgeval.ranking.table import RankTable as RankTable
@@ -53,18 +58,22 @@ _HOMES = {
     "Classification": "scoring.classification",
     "Confidences": "scoring.confidences",
     "Dataset": "graph.dataset",
+    "Degree": "corruption",
     "Evaluation": "ranking.evaluation",
     "FromFile": "corruption",
     "KgevalError": "errors",
     "LabelTable": "scoring.table",
     "MadeNegatives": "scoring.negatives",
     "NegativeFiles": "scoring.negatives",
+    "OGBNegatives": "corruption",
+    "Popular": "corruption",
     "PyKEENScorer": "scorers.live",
     "RankTable": "ranking.table",
     "ScoreTable": "scorers.adapters",
     "ScoredLabels": "metrics.labelled",
     "Scorer": "scorers.base",
     "Triples": "graph.triples",
+    "Typed": "corruption",
     "Uniform": "corruption",
     "VectorScorer": "scorers.base",
     "Vocabulary": "graph.vocabulary",
@@ -73,6 +82,7 @@ _HOMES = {
     "evaluate": "ranking.evaluation",
     "load_checkpoint": "checkpoints",
     "load_dataset": "graph.layouts",
+    "load_ranks": "ranking.elsewhere",
     "negatives": "corruption.negatives",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.summary",

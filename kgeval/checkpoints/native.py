@@ -77,13 +77,13 @@ def save_checkpoint(
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
     told = {"sorted_labels": "false"}
+    family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
         told = {"sorted_labels": json.dumps(model.sorted_labels), **({"name": model.name} if model.name else {})}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
         if labels is not None and len(labels) != size:
             raise InputError(f"{len(labels)} {labels.kind} labels for the model's {size} {labels.kind} rows.")
-    family = model.family if isinstance(model, Reciprocal) else model
     if family is model:
         family.refuse_heads()
     tensors = {name: np.ascontiguousarray(array) for name, array in family.arrays.items()}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.checkpoints.unpickle import Inert
 from kgeval.errors import CheckpointError
+from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.ordered import unit
 
 PARTS = ("_modules", "_parameters", "_buffers")

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import read_any
 from kgeval.discovery import instances
 from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_any
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""

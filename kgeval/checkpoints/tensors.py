@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.checkpoints.pickled import read_any
 from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.pickles.pickled import read_any
 from kgeval.scorers.ordered import unit
 
 

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 @click.command("metrics")
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option("--dataset", help="The graph that was ranked, for a text file of ranks that were made elsewhere.")
+@click.option(
+    "--split",
+    type=click.Choice(["train", "valid", "test"]),
+    default="test",
+    show_default=True,
+    help="The split that was ranked, for such a file.",
+)
 @METRIC
 @TIES
 @click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
@@ -33,6 +41,9 @@ def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) ->
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
     The metrics of a classification are [macro.]name, and can be grouped by relation.
+
+    Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header names head,
+    relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.runs.directory import as_json as json_text
@@ -48,7 +59,7 @@ def _of_ranks(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tup
     from kgeval.metrics.summary import DEFAULT, summarize
     from kgeval.runs.directory import read_ranks
 
-    table = read_ranks(run)
+    table = read_ranks(run, given["dataset"], given["split"])
     if given["calibration"] is not None:
         raise ConfigError("--calibration: ranks need none; only scores of labelled triples become probabilities.")
     policies = {name: given[name] for name in ("by", "seed", "chance")}
@@ -60,6 +71,8 @@ def _of_labels(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tu
     from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
     from kgeval.runs.directory import read_labels
 
+    if given["dataset"] is not None:
+        raise ConfigError("--dataset: the labels of a run tell their dataset.")
     if given["ties"] is not None:
         raise ConfigError("--ties: a classification has no ranks that could tie.")
     if unfit := set(given["by"]) - {"relation"}:

@@ -13,10 +13,13 @@ from kgeval.cli.options import JSON
 @click.command("negatives")
 @click.argument("dataset")
 @click.option("--kind", required=True, help="How they are chosen; 'kgeval list corruptions' shows all.")
-@click.option("--count", type=int, help="Negatives per triple and side (uniform).")
-@click.option("--seed", type=int, help="The seed of the draw (uniform).  [default: 0]")
-@click.option("--allow-known", is_flag=True, default=None, help="Let known answers be drawn too (uniform).")
-@click.option("--path", help="The file they are taken from (file).")
+@click.option("--count", type=int, help="Negatives per triple and side (uniform, popular, degree).")
+@click.option("--seed", type=int, help="The seed of a draw.  [default: 0]")
+@click.option("--allow-known", is_flag=True, default=None, help="Let known answers be drawn too.")
+@click.option("--path", help="The file they are taken from (file, ogb), or that of the types (typed).")
+@click.option(
+    "--splits", multiple=True, metavar="SPLIT", help="A split whose triples show the types (typed).  [default: train]"
+)
 @click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
 @click.option(
     *("--filter", "filtered"),
@@ -48,7 +51,7 @@ def command(
     from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import check_corruption
 
-    options = {key: value for key, value in given.items() if value is not None}
+    options = {key: value for key, value in given.items() if value not in (None, ())}
     generator = check_corruption({"kind": kind, **options})
     if is_there(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
+from kgeval.graph.triples import Side, Triples
 from kgeval.settings import Settings
 
 
@@ -60,13 +62,22 @@ class CorruptionGenerator(Settings):
     allows_known: ClassVar[bool] = False
     """whether known answers may be among its negatives"""
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it reads."""
+        return ()
+
+    def queries(self, triples: Triples, side: Side) -> Queries:
+        """Collect the queries that get candidates: each distinct one, once for all of its answers."""
+        return Queries.of(triples, side)
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Choose the candidates of each query.
 
         Parameters
         ----------
         queries
-            distinct queries of one side
+            queries of one side, from :meth:`queries`
         known
             the known answers of each query, ascending
         dataset

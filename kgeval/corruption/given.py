@@ -37,6 +37,11 @@ class FromFile(CorruptionGenerator):
     path: str
     """text or Parquet with the columns head, relation, tail and optionally side: a header names them, in any order"""
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of negatives."""
+        return (Path(self.path),)
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Collect the entities that the file's negatives propose for each query.
 

@@ -57,7 +57,7 @@ def negatives(
     named = _chosen("filter split", filter, SPLITS)
     filtered = [triples, *(part for name, part in dataset.splits.items() if name in named)]
     for side in _chosen("side", sides, SIDES):
-        queries = Queries.of(triples, side)
+        queries = generator.queries(triples, side)
         known = known_answers(queries, filtered)
         candidates = generator.candidates(queries, known, dataset)
         step = max(1, BLOCK // max(1, _widest(candidates)))

@@ -40,7 +40,8 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
 
 
 @njit(cache=True)
-def _mix(z: int) -> int:
+def mix(z: int) -> int:
+    """Scramble 64 bits, each value to another one."""
     z = uint64(z) + uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -48,13 +49,19 @@ def _mix(z: int) -> int:
 
 
 @njit(cache=True)
-def _below(state: int, bound: int) -> tuple[int, int]:
+def keyed(seed: int, side: int) -> int:
+    """Begin the key of every query; its anchor and relation are mixed in one after the other."""
+    return mix(mix(seed) + side)  # type: ignore[no-any-return]
+
+
+@njit(cache=True)
+def below(state: int, bound: int) -> tuple[int, int]:
     """Draw from 0 … bound - 1 without bias; return the new state too."""
     bound = uint64(bound)
     rest = (uint64(0) - bound) % bound  # 2^64 mod bound: the values beyond the last whole multiple are drawn again
     while True:
         state = uint64(state) + uint64(0x9E3779B97F4A7C15)
-        value = _mix(state)
+        value = mix(state)
         if value >= rest:
             return state, value % bound
 
@@ -65,15 +72,15 @@ def _draw_rows(begin, end, key, size, avoided, queries, offsets, out):  # type: 
     avoid_offsets, avoid_ids = avoided
     anchors, relations = queries
     seen = np.full(size, -1, np.int64)
-    start = _mix(_mix(seed) + side)
+    start = keyed(seed, side)
     for query in range(begin, end):
         avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
         row = out[offsets[query] : offsets[query + 1]]
         left = size - len(avoid)
-        state = _mix(_mix(start + uint64(anchors[query])) + uint64(relations[query]))
+        state = mix(mix(start + uint64(anchors[query])) + uint64(relations[query]))
         for index in range(len(row)):
             last = left - len(row) + index
-            state, value = _below(state, last + 1)
+            state, value = below(state, last + 1)
             number = np.int64(value)
             if seen[number] == query:
                 number = last

@@ -26,6 +26,8 @@ class Layout:
     recognises: Callable[[Path], bool]
     """whether a folder is in this layout; cheap, by file names"""
     read: Callable[[Path], Dataset]
+    general: bool = False
+    """whether another layout that recognises the folder too is the one that is meant"""
 
 
 @cache
@@ -81,7 +83,8 @@ def as_dataset(given: Dataset | str | Path) -> Dataset:
 def _read_folder(path: Path, layout: str) -> Dataset:
     if layout != "auto":
         return layouts()[layout].read(path)
-    fitting = [candidate for candidate in layouts().values() if candidate.recognises(path)]
+    recognised = [candidate for candidate in layouts().values() if candidate.recognises(path)]
+    fitting = [candidate for candidate in recognised if not candidate.general] or recognised
     if len(fitting) == 1:
         return fitting[0].read(path)
     if fitting:

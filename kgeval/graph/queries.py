@@ -12,7 +12,7 @@ from kgeval.graph.triples import Side, Triples
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Distinct queries of one side, with the test triples ("tasks") that ask each one.
+    """Queries of one side, distinct if made by :meth:`of`, with the test triples ("tasks") that ask each one.
 
     A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). The tasks of query ``q`` are
     ``offsets[q]:offsets[q + 1]``.
@@ -50,6 +50,13 @@ class Queries:
             answers=answers[order],
             triples=order,
         )
+
+    @classmethod
+    def each(cls, triples: Triples, side: Side) -> Queries:
+        """Take every triple for a query of its own, where candidates belong to triples and not to questions."""
+        anchors, relations, answers = triples.asked(side)
+        rows = np.arange(len(triples) + 1)
+        return cls(side, anchors.copy(), relations.copy(), rows, answers.copy(), rows[:-1])
 
     def __len__(self) -> int:
         return len(self.anchors)

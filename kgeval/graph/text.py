@@ -76,15 +76,17 @@ class Row(NamedTuple):
     cells: list[str]
 
 
-def rows(path: Path, skip: int = 0) -> Iterator[Row]:
+def rows(path: Path, skip: int = 0, *, delimiter: str | None = None) -> Iterator[Row]:
     """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong.
+
+    The delimiter is that of :func:`read_columns`, if it is not given.
 
     Raises
     ------
     DatasetError
         with the line that is not UTF-8 text, or whose quotes do not match
     """
-    delimiter = _delimiter(path, skip)
+    delimiter = delimiter or _delimiter(path, skip)
     line = skip + 1
     try:
         with open_text(path) as text:

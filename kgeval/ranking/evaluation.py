@@ -16,14 +16,14 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
-from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
-from kgeval.ranking.table import SCHEMA, RankTable
+from kgeval.ranking.table import RankTable
+from kgeval.ranking.tabulate import tabulated
 from kgeval.scorers.alignment import Aligned, AlignedVectors, align
 from kgeval.settings import Settings, listed
 from kgeval.threads import bound_threads
@@ -113,19 +113,19 @@ class Evaluation(Settings):
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
         def contest(rows: IntArray, competing: BoolArray) -> Contest:
-            queries = Queries.of(Triples(dataset.split(self.split).ids[rows]), side)
+            queries = self.corruption.queries(Triples(dataset.split(self.split).ids[rows]), side)
             candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
             return Contest.of(queries, candidates.among(competing), facts.rows(queries))
 
         ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
         seen = contest(ranked, scorer.entity_rows >= 0)
         try:
-            parts = [_table(dataset, self.split, ranked[seen.queries.triples], side, engine.rank(scorer, seen))]
+            parts = [tabulated(dataset, self.split, ranked[seen.queries.triples], side, engine.rank(scorer, seen))]
         except UndefinedScore as error:
             raise ScoreError(_undefined(error, dataset)) from error
         if self.unseen == "worst" and len(unseen):
             lost = contest(unseen, np.ones(len(dataset.entities), np.bool_))
-            parts.append(_table(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
+            parts.append(tabulated(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
         return RankTable(data, self.split, seen.candidates.notes, filter=self.filter)
 
@@ -231,22 +231,6 @@ def evaluate(  # noqa: PLR0913
         kernel=kernel,
     )
     return settings(model, dataset, progress=progress)
-
-
-def _table(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
-    heads, relations, tails = dataset.split(split).ids[rows].T
-    filtered, raw = outcome.filtered, outcome.raw
-    columns = [
-        *(rows, heads, relations, tails),
-        pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int32)), [side]),
-        outcome.scores,
-        *(filtered.greater, filtered.tied, filtered.candidates),
-        *(raw.greater, raw.tied, raw.candidates),
-        dataset.entities.column(heads),
-        dataset.relations.column(relations),
-        dataset.entities.column(tails),
-    ]
-    return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
 
 
 def _last(contest: Contest) -> Ranked:

@@ -49,7 +49,7 @@ class RankTable:
     """The ranks of a split.
 
     The optimistic rank of a row is ``1 + greater``, the pessimistic one ``1 + greater + tied``, the realistic one their
-    mean; the ``raw_`` columns hold the same before known answers were taken out.
+    mean; the ``raw_`` columns hold the same before known answers were taken out, or nothing where that is not known.
     """
 
     data: pa.Table
@@ -161,9 +161,11 @@ class RankTable:
             with the column or row
         """
         for name in SCHEMA.names:
-            if name != "score" and not name.endswith("_label") and self.data.column(name).null_count:
+            if name != "score" and not name.endswith("_label") and self._holes(name):
                 raise TableError(f"the column {name} has empty cells.")
         for prefix in ("", "raw_"):
+            if prefix and self.knows_no_raw:
+                continue
             greater, tied, candidates = (self.column(prefix + name) for name in ("greater", "tied", "candidates"))
             wrong = (greater < 0) | (tied < 0) | (candidates < 1) | (greater >= candidates - tied)
             if wrong.any():
@@ -171,6 +173,18 @@ class RankTable:
         for side in np.unique(self.column("side").astype(str)):
             if side not in SIDES:
                 raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, SIDES)}")
+
+    def _holes(self, name: str) -> bool:
+        """Whether cells are empty; the raw counts may all be unknown, where ranks were made elsewhere."""
+        if name.startswith("raw_") and self.knows_no_raw:
+            return False
+        return bool(self.data.column(name).null_count)
+
+    @property
+    def knows_no_raw(self) -> bool:
+        """Whether the raw counts are unknown."""
+        raw = (self.data.column(f"raw_{name}") for name in ("greater", "tied", "candidates"))
+        return len(self) > 0 and all(column.null_count == len(self) for column in raw)
 
     @classmethod
     def concat(cls, tables: Sequence[RankTable]) -> RankTable:

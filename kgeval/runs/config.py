@@ -9,19 +9,19 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from kgeval.complaints import shown
-from kgeval.corruption import AllEntities, FromFile, Uniform
+from kgeval.corruption import AllEntities, Degree, FromFile, OGBNegatives, Popular, Typed, Uniform
 from kgeval.errors import did_you_mean
 from kgeval.graph.dataset import SPLITS, Split
 from kgeval.graph.layouts import layouts
 from kgeval.metrics.confidence_summary import CONFIDENCES
 from kgeval.metrics.label_summary import CLASSIFICATION
 from kgeval.metrics.ranks import Ties
-from kgeval.paths import is_there, nearby
+from kgeval.paths import is_there, nearby, no_file
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.document import Document
 from kgeval.runs.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
-from kgeval.runs.values import Metrics, PathText, ReadableFile, or_text, readable, refusing, writable
+from kgeval.runs.values import Metrics, PathText, or_text, readable, refusing, writable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
 from kgeval.settings import Settings
@@ -82,17 +82,36 @@ class DatasetConfig(Settings):
         return self
 
 
-class GivenFile(FromFile):
-    """Corrupt a triple with the negatives of a file, which has to be there before any work is done."""
+class _Given(Settings):
+    """A component with a file that has to be there before any work is done."""
 
-    path: ReadableFile
-    """TSV, CSV or Parquet with the columns head, relation, tail and optionally side; a header names them"""
+    @field_validator("path", check_fields=False)
+    @classmethod
+    def _there(cls, value: str | None) -> str | None:
+        if value is not None and not (is_there(Path(writable(value))) and Path(value).is_file()):
+            raise ValueError(no_file(Path(value)))
+        return value
+
+
+class GivenFile(_Given, FromFile):
+    """Corrupt a triple with the negatives of a file."""
+
+
+class GivenTypes(_Given, Typed):
+    """Corrupt a triple with the entities that its relation is known to take on that side."""
+
+
+class GivenOGBNegatives(_Given, OGBNegatives):
+    """Corrupt a triple with its own negatives in a file of the Open Graph Benchmark."""
 
 
 class RunEvaluation(Evaluation):
     """How the models are evaluated."""
 
-    corruption: Annotated[AllEntities | Uniform | GivenFile, Field(discriminator="kind")] = AllEntities()
+    corruption: Annotated[
+        AllEntities | Uniform | Popular | Degree | GivenTypes | GivenFile | GivenOGBNegatives,
+        Field(discriminator="kind"),
+    ] = AllEntities()
     """which candidates compete"""
 
 

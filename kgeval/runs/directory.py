@@ -18,14 +18,19 @@ import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
+from kgeval.graph.dataset import Split
 from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary
 from kgeval.paths import is_there, nearby
+from kgeval.ranking.elsewhere import load_ranks
 from kgeval.ranking.table import RankTable
 from kgeval.scoring.table import LabelTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
 LABELS, CURVES = "labels.parquet", "curves.json"
+
+TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+"""the endings of ranks that were made elsewhere"""
 
 MODEL = "model"
 """the folder of what was trained"""
@@ -100,8 +105,10 @@ def write_run(
     write_text(folder / MANIFEST, as_json(manifest))
 
 
-def read_ranks(path: Path) -> RankTable:
-    """Read the ranks of a run directory, or of a ``.parquet`` file.
+def read_ranks(path: Path, dataset: str | None = None, split: Split = "test") -> RankTable:
+    """Read the ranks of a run directory or of a ``.parquet`` file, or those of a text file that was made elsewhere.
+
+    The latter takes the dataset and the split that were ranked.
 
     Raises
     ------
@@ -112,6 +119,12 @@ def read_ranks(path: Path) -> RankTable:
         raise InputError(f"no such file {str(path)[:200]!r}. {nearby(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
+    if dataset is not None and (path.is_dir() or path.suffix.lower() == ".parquet"):
+        raise InputError(f"{str(path)!r} holds ranks that tell their dataset: leave --dataset out.")
+    if dataset is not None:
+        return load_ranks(path, dataset, split=split)
+    if path.is_file() and path.name.lower().endswith(TEXT):
+        raise InputError(f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked: --dataset.")
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kgeval.complaints import Complaint, Location
-from kgeval.corruption import FromFile
 from kgeval.errors import DatasetError, InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.known import known_answers
-from kgeval.graph.queries import Queries
 from kgeval.runs.config import RunConfig
 from kgeval.runs.models import TrainingConfig
 
 
 def refuse_misfits(config: RunConfig, dataset: Dataset) -> None:
-    """Refuse splits that the dataset does not have, negatives that do not fit it, and a task that it is not made for.
+    """Refuse splits that the dataset lacks, negatives or types that do not fit it, and a task it is not made for.
 
     Raises
     ------
@@ -48,10 +46,10 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
 
 def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
     evaluation = config.evaluation
-    if not isinstance(evaluation.corruption, FromFile) or evaluation.split not in dataset.splits:
+    if not evaluation.corruption.files or evaluation.split not in dataset.splits:
         return
     for side in evaluation.sides:
-        queries = Queries.of(dataset.split(evaluation.split), side)
+        queries = evaluation.corruption.queries(dataset.split(evaluation.split), side)
         try:
             evaluation.corruption.candidates(queries, known_answers(queries, []), dataset)
         except DatasetError as error:

@@ -13,7 +13,6 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.checkpoints import Checkpoint, read_checkpoint
-from kgeval.corruption import FromFile
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
@@ -167,8 +166,7 @@ def _manifest(
 ) -> dict[str, Any]:
     described = scorer.describe() if isinstance(scorer, Checkpoint) else {"live": type(scorer).__name__}
     corruption = config.evaluation.corruption
-    read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ())]
-    read += [Path(corruption.path)] if isinstance(corruption, FromFile) else []
+    read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ()), *corruption.files]
     seeds = {"corruption": getattr(corruption, "seed", None)}
     if config.task is not None:
         files, seeds["corruption"] = negatives_of(config.task)

@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.pickled import read_torch
 from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_torch
 
 PREFIX = "archive"
 

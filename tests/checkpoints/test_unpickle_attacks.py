@@ -11,9 +11,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from kgeval.checkpoints.pickled import read_torch
-from kgeval.checkpoints.unpickle import Inert
 from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.unpickle import Inert
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import (
     archive,

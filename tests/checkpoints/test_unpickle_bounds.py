@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.pickled import read_torch
 from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_torch
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import (
     archive,

@@ -22,7 +22,7 @@ KNOWN = {
     "models": {"ComplEx", "DistMult", "RotatE", "TransE", "TuckER"},
     "formats": {"native", "pykeen"},
     "protocols": {"standard", "pykeen"},
-    "corruptions": {"all", "uniform", "file"},
+    "corruptions": {"all", "uniform", "popular", "degree", "typed", "file", "ogb"},
     "datasets": {"labels", "openke", "umls", "nations"},
 }
 

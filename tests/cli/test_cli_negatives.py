@@ -107,7 +107,7 @@ def test_a_refusal_leaves_the_file_alone(refused, place):
         (["graph/", "--out", "n.tsv"], "Missing option '--kind'"),
         (["graph/", "--kind", "uniform"], "Missing option '--out'"),
         (["graph/", "--kind", "unifrom", "--count", "3", "--out", "n.tsv"], "Did you mean 'uniform'?"),
-        (["graph/", "--kind", "", "--out", "n.tsv"], "'all', 'file', 'uniform'"),
+        (["graph/", "--kind", "", "--out", "n.tsv"], "'all', 'degree', 'file', 'ogb', 'popular', 'typed', 'uniform'"),
         (["graph/", "--kind", "uniform", "--out", "n.tsv"], "count: missing"),
         (
             ["graph/", "--kind", "uniform", "--count", "0", "--out", "n.tsv"],

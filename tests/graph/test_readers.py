@@ -185,5 +185,5 @@ def test_an_unknown_name_names_the_nearest():
 
 def test_a_folder_of_something_else_says_what_it_holds(tmp_path):
     (tmp_path / "notes.md").write_text("hello")
-    with pytest.raises(DatasetError, match=r"no known layout. It holds notes.md. Known layouts: labels: .*openke: "):
+    with pytest.raises(DatasetError, match=r"no known layout. It holds notes.md. Known layouts: .*labels: .*openke: "):
         load_dataset(tmp_path)

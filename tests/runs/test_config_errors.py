@@ -141,7 +141,22 @@ def test_each_problem_is_one_line(config, content, expected):
         ("{kind: uniform, count: 3, seed: -1}", "evaluation.corruption.seed: expected at least 0"),
         ("{kind: all, count: 3}", "evaluation.corruption.count: unknown key 'count' (config line 4)."),
         ("{kind: file}", "evaluation.corruption.path: missing (config line 4)."),
-        ("{count: 3}", "evaluation.corruption: the key 'kind' is missing (config line 4). Choose one of 'all', 'file'"),
+        ("{kind: ogb}", "evaluation.corruption.path: missing (config line 4)."),
+        ("{kind: ogb, path: test.pt}", "evaluation.corruption.path: no such file 'test.pt' (config line 4)."),
+        (
+            "{kind: typed, path: graph}",
+            "evaluation.corruption.path: no such file 'graph': it is a folder (config line 4).",
+        ),
+        ("{kind: typed, splits: [trian]}", "unknown value 'trian' (config line 4). Did you mean 'train'?"),
+        (
+            "{kind: typed, splits: [test], path: graph/train.txt}",
+            "evaluation.corruption: types come from a file (path) or",
+        ),
+        ("{kind: degree}", "evaluation.corruption.count: missing (config line 4)."),
+        (
+            "{count: 3}",
+            "evaluation.corruption: the key 'kind' is missing (config line 4). Choose one of 'all', 'degree'",
+        ),
         ("{kind: null}", "evaluation.corruption: the key 'kind' is missing"),
         ("{kind: [all]}", "evaluation.corruption: unknown kind ['all'] (config line 4)."),
         (

@@ -15,10 +15,10 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.bundle import keras_settings, read_bundle
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import read_pickle
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.rotate import RotatE

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
-from kgeval.checkpoints.pickled import read_pickle, words
 from kgeval.checkpoints.places import folder_of, holds, one_of
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, folded, side_by_side
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.pickles.pickled import read_pickle, words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.conve import ConvE
 from kgeval.scorers.families.distmult import DistMult

@@ -16,11 +16,11 @@ import pyarrow.csv as pa_csv
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import read_pickle, words
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.pickles.pickled import read_pickle, words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.keci import Keci

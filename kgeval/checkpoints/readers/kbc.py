@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import words
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, side_by_side
+from kgeval.pickles.pickled import words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.cp import CP
 from kgeval.scorers.reciprocal import Reciprocal

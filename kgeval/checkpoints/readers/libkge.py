@@ -15,12 +15,12 @@ import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
-from kgeval.checkpoints.pickled import read_torch, words
 from kgeval.checkpoints.places import Labels, folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, folded, normalised
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.pickles.pickled import read_torch, words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.conve import ConvE
 from kgeval.scorers.families.cp import CP

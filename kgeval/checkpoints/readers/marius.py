@@ -15,12 +15,12 @@ import yaml
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import read_torch
 from kgeval.checkpoints.places import labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors
-from kgeval.checkpoints.unpickle import Inert
 from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.fartranse import FarTransE

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import words
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, normalised, side_by_side
 from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.rescal import RESCAL

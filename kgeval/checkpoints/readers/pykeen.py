@@ -1,7 +1,7 @@
 """PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a training loop's checkpoint.
 
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
-executed (see ``kgeval.checkpoints.unpickle``): the tree is walked, and its arrays are taken out. A training checkpoint
+executed (see ``kgeval.pickles.unpickle``): the tree is walked, and its arrays are taken out. A training checkpoint
 holds tensors and labels only: the interaction and its norm are asked for.
 """
 
@@ -13,13 +13,13 @@ from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
-from kgeval.checkpoints.pickled import read_torch, words
 from kgeval.checkpoints.pykeen_families import family_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.unpickle import Inert
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.pickles.pickled import read_torch, words
+from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 

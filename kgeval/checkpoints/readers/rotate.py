@@ -15,11 +15,11 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import read_torch, words
 from kgeval.checkpoints.places import folder_of, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors
 from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_torch, words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.protate import PRotatE

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.pickled import words
 from kgeval.checkpoints.places import holds, one_of
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, folded
 from kgeval.errors import CheckpointError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.pickles.pickled import words
 from kgeval.scorers.families.tucker import TuckER
 from kgeval.scorers.reciprocal import Reciprocal
 

@@ -102,4 +102,5 @@ LAYOUT = Layout(
     ".gz of these, .parquet)",
     recognises=lambda folder: {"train", "test"} <= _candidates(folder).keys(),
     read=read,
+    general=True,
 )

@@ -16,6 +16,8 @@ from kgeval.graph.text import first_line, line_of, read_columns
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 
+ENTITIES, RELATIONS = "entity2id.txt", "relation2id.txt"
+
 
 def read(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation).
@@ -26,8 +28,8 @@ def read(folder: Path) -> Dataset:
         if a file is missing or disagrees with its own count; or with the line that names an id that there is not, or
         names an id twice
     """
-    entities = _vocabulary(folder / "entity2id.txt", "entity")
-    relations = _vocabulary(folder / "relation2id.txt", "relation")
+    entities = vocabulary(folder / ENTITIES, "entity")
+    relations = vocabulary(folder / RELATIONS, "relation")
     files = {split: path for split in ("train", "valid", "test") if (path := folder / f"{split}2id.txt").is_file()}
     for split in ("train", "test"):
         if split not in files:
@@ -37,11 +39,18 @@ def read(folder: Path) -> Dataset:
         {split: _triples(path, entities, relations) for split, path in files.items()},
         entities=entities,
         relations=relations,
-        files=(folder / "entity2id.txt", folder / "relation2id.txt", *files.values()),
+        files=(folder / ENTITIES, folder / RELATIONS, *files.values()),
     )
 
 
-def _vocabulary(path: Path, kind: str) -> Vocabulary:
+def vocabulary(path: Path, kind: str) -> Vocabulary:
+    """Read the labels of ``entity2id.txt`` or ``relation2id.txt``.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing or disagrees with its own count; or with the line of an id that is out of place
+    """
     return by_id(path, _counted(path, ["label", "id"], pa.string()), kind, skip=1)
 
 
@@ -69,6 +78,6 @@ def _counted(path: Path, names: list[str], kind: pa.DataType) -> pa.Table:
 LAYOUT = Layout(
     name="openke",
     summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
-    recognises=lambda folder: (folder / "entity2id.txt").is_file() and (folder / "train2id.txt").is_file(),
+    recognises=lambda folder: (folder / ENTITIES).is_file() and (folder / "train2id.txt").is_file(),
     read=read,
 )

@@ -1,8 +1,9 @@
 """The one unpickler for all files: what frameworks pickled, read without executing any of it.
 
 A pickle is a program: it names classes and functions, and calls them. Here every name is either one of a few harmless
-constructors (tensors, ordered dictionaries, sets), or, if it belongs to a library that such files are known to mention,
-an inert stand-in that remembers its arguments and does nothing. Any other name is refused before it is looked at.
+constructors (tensors, arrays, ordered dictionaries), or, if it belongs to a library that such files are known to
+mention, an inert stand-in that remembers its arguments and does nothing. Any other name is refused before it is looked
+at.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ DTYPES = {
     "ComplexFloatStorage": np.complex64,
     "ComplexDoubleStorage": np.complex128,
 }
+
+NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}
+"""numpy's names for the types of plain numbers"""
 
 # Opcodes that a torch.save never writes, and that could ask for memory or code out of proportion to the file.
 FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
@@ -138,13 +142,40 @@ class _Constructor:
 
 
 class _NumpyType:
-    """Stands for a numpy dtype, of which only those of text are needed."""
+    """Stands for a numpy dtype, of which only those of text and of plain numbers are needed."""
 
     def __init__(self, name: Any = "", *_: Any) -> None:
         self.name = str(name)
+        self.order = "<"
 
     def __setstate__(self, state: Any) -> None:
-        """Ignore the byte order, which is little endian in every file that is read."""
+        """Take the byte order; all else describes structures, which no file needs."""
+        if isinstance(state, tuple) and len(state) > 1:
+            self.order = str(state[1])
+
+    def numbers(self) -> np.dtype[Any]:
+        """As numpy calls it.
+
+        Raises
+        ------
+        CheckpointError
+            if it is no type of numbers, or one of a big-endian machine
+        """
+        if self.name not in NUMBERS or self.order not in {"<", "|", "="}:
+            raise CheckpointError(f"the pickle holds an array of {self.order}{self.name}, which are no plain numbers.")
+        return np.dtype(self.name)
+
+
+class _Array(np.ndarray[Any, Any]):
+    """An array that a pickle fills: with plain numbers that are in the pickle, or not at all."""
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, kind, fortran, content = state
+        if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
+            raise CheckpointError("the pickle holds an array of objects. It was refused.")
+        if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
+            raise CheckpointError(f"the pickle holds an array of the shape {shape!r:.60}.")
+        super().__setstate__((1, shape, kind.numbers(), bool(fortran), content))  # type: ignore[arg-type]
 
 
 class _Unpickler(pickle.Unpickler):
@@ -199,6 +230,18 @@ def _text(kind: Any, content: Any) -> str:
     return content.decode("utf-32-le").rstrip("\0")
 
 
+def _empty_array(*_: Any) -> Any:
+    """Make the array without numbers that ``_Array.__setstate__`` then fills."""
+    return _Array(0, np.uint8)
+
+
+def _buffered(content: Any, kind: Any, shape: Any, order: Any) -> Any:
+    """Make an array of the bytes that newer pickles hold."""
+    if not isinstance(kind, _NumpyType) or not isinstance(content, bytes | bytearray) or order not in {"C", "F"}:
+        raise CheckpointError("the pickle holds an array that is made of no bytes.")
+    return np.frombuffer(content, kind.numbers()).reshape(shape, order=order)
+
+
 def _bytes(text: Any, encoding: Any) -> bytes:
     """Make the bytes that older pickles spell as text."""
     if not isinstance(text, str) or encoding != "latin1":
@@ -208,7 +251,7 @@ def _bytes(text: Any, encoding: Any) -> bytes:
 
 def _stream(content: Any) -> Any:
     """Read what ``torch`` pickled as the bytes of a whole older file."""
-    from kgeval.checkpoints.pickled import read_stream
+    from kgeval.pickles.pickled import read_stream
 
     if not isinstance(content, bytes):
         raise CheckpointError("the pickle holds a tensor that is made of no bytes.")
@@ -223,6 +266,10 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "_codecs.encode": _bytes,
     "numpy.core.multiarray.scalar": _text,
     "numpy._core.multiarray.scalar": _text,
+    "numpy.core.multiarray._reconstruct": _empty_array,
+    "numpy._core.multiarray._reconstruct": _empty_array,
+    "numpy.core.numeric._frombuffer": _buffered,
+    "numpy._core.numeric._frombuffer": _buffered,
     "torch.storage._load_from_bytes": _stream,
 }
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.checkpoints.unpickle import DTYPES, Inert, Reference, StorageType, unpickle
 from kgeval.errors import CheckpointError
+from kgeval.pickles.unpickle import DTYPES, Inert, Reference, StorageType, unpickle
 
 MAGIC = 0x1950A86A20F9469CFC6C
 """the number that a stream of ``torch.save`` (before version 1.6) begins with"""

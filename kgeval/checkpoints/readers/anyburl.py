@@ -1,0 +1,156 @@
+"""AnyBURL's predictions: for every triple of a split the heads and the tails that its rules propose, with confidences.
+
+What is not listed has no confidence, so it shares the lowest place. The lists of triples that ask the same question are
+one list: each leaves out the others' answers, which filtered ranks leave out too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.predictions import Predictions
+from kgeval.checkpoints.reader import Reader
+from kgeval.errors import CheckpointError, DatasetError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.rows import Rows
+from kgeval.graph.text import open_text
+from kgeval.graph.triples import SIDES, Side
+from kgeval.scorers.listed import ListedScores, Query, SideLists
+
+MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
+
+LONGEST = 2**16
+"""characters of a line that are looked at to recognise the file"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read predictions of three lines a triple: ``head relation tail``, ``Heads: entity confidence …``, ``Tails: …``.
+
+    Raises
+    ------
+    CheckpointError
+        if the dataset is not given, which tells the entities that are not listed; or with the line that is malformed,
+        names what the dataset does not have, or contradicts an earlier one
+    """
+    dataset = options.dataset
+    if dataset is None:
+        raise CheckpointError(f"{path}: predictions do not name every entity. Give the dataset that they are about.")
+    found: dict[Side, dict[Query, dict[int, float]]] = {side: {} for side in SIDES}
+    try:
+        for said in _lists(path, dataset):
+            known = found[said.side].setdefault(said.query, {})
+            for entity, score in said.scores.items():
+                if known.setdefault(entity, score) != score:
+                    what = f"{dataset.entities[entity]!r} had the confidence {known[entity]} for the same question"
+                    raise CheckpointError(f"{path}, line {said.line}: {what}, and here {score}.")
+    except DatasetError as error:
+        raise CheckpointError(str(error)) from error
+    sides = {side: _lists_of(lists) for side, lists in found.items() if lists}
+    model = ListedScores(sides, len(dataset.entities), len(dataset.relations))
+    return Predictions(model, "anyburl", (path,), dataset.entities, dataset.relations)
+
+
+class _Said(NamedTuple):
+    """One list."""
+
+    line: int
+    side: Side
+    query: Query
+    scores: dict[int, float]
+
+
+def _lists(path: Path, dataset: Dataset) -> Iterator[_Said]:
+    entities = {label: index for index, label in enumerate(dataset.entities)}
+    relations = {label: index for index, label in enumerate(dataset.relations)}
+    triple: tuple[int, int, int] | None = None
+    with open_text(path) as text:
+        for number, line in enumerate(text, 1):
+            mark, *cells = _cells(line)
+            if not mark and not cells:
+                continue
+            where = f"{path}, line {number}"
+            if mark not in MARKS:
+                triple = _triple(where, [mark, *cells], entities, relations)
+                continue
+            if triple is None:
+                raise CheckpointError(f"{where}: {mark} before the first triple (head relation tail).")
+            side, (head, relation, tail) = MARKS[mark], triple
+            yield _Said(
+                number, side, (tail if side == "head" else head, relation), _confidences(where, cells, entities)
+            )
+
+
+def _cells(line: str) -> list[str]:
+    """Cut a line at tabs, and what is before them at spaces if it is a triple; a list begins with its mark."""
+    text = line.strip()
+    mark = text[:6]
+    if mark in MARKS:
+        return [mark, *text[6:].strip().split("\t")] if text[6:].strip() else [mark]
+    return text.split("\t") if "\t" in text else text.split(" ")
+
+
+def _triple(where: str, cells: list[str], entities: dict[str, int], relations: dict[str, int]) -> tuple[int, int, int]:
+    if len(cells) != 3:
+        raise CheckpointError(
+            f"{where}: expected head, relation, tail, or 'Heads:', 'Tails:'; found {len(cells)} words."
+        )
+    for cell, known, kind in zip(cells, (entities, relations, entities), ("entity", "relation", "entity"), strict=True):
+        if cell not in known:
+            raise CheckpointError(f"{where}: unknown {kind} {cell!r}. Is it the right dataset?")
+    head, relation, tail = cells
+    return entities[head], relations[relation], entities[tail]
+
+
+def _confidences(where: str, cells: list[str], entities: dict[str, int]) -> dict[int, float]:
+    if len(cells) % 2:
+        raise CheckpointError(
+            f"{where}: expected pairs of entity and confidence, between tabs; found {len(cells)} cells."
+        )
+    scores: dict[int, float] = {}
+    for label, spelled in zip(cells[::2], cells[1::2], strict=True):
+        if label not in entities:
+            raise CheckpointError(f"{where}: unknown entity {label!r}. Is it the right dataset?")
+        try:
+            score = float(spelled)
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise CheckpointError(f"{where}: the confidence {spelled[:40]!r} of {label!r} is no number.")
+        if scores.setdefault(entities[label], score) != score:
+            raise CheckpointError(
+                f"{where}: {label!r} is listed twice, with the confidences {scores[entities[label]]}, {score}."
+            )
+    return scores
+
+
+def _lists_of(lists: dict[Query, dict[int, float]]) -> SideLists:
+    lengths = np.array([len(scores) for scores in lists.values()], np.int64)
+    listed = [pair for scores in lists.values() for pair in scores.items()]
+    ids, scores = np.array([pair[0] for pair in listed], np.int64), np.array([pair[1] for pair in listed], np.float64)
+    return SideLists({query: place for place, query in enumerate(lists)}, Rows.sized(lengths, ids), scores)
+
+
+def _recognises(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open_text(path) as text:
+            beginning = list(islice((text.readline(LONGEST).strip() for _ in range(3)), 3))
+    except DatasetError:
+        return False
+    return len(beginning[0].split()) >= 3 and any(line[:6] in MARKS for line in beginning[1:])
+
+
+READER = Reader(
+    name="anyburl",
+    summary="a file of AnyBURL's predictions (three lines a triple: head relation tail, Heads: …, Tails: …)",
+    recognises=_recognises,
+    read=read,
+)

@@ -1,0 +1,32 @@
+"""Entities drawn by degree: the more facts speak of an entity, on either side, the likelier it is a negative."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from kgeval.corruption.sampled import Sampled
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+
+
+class Degree(Sampled):
+    """Corrupt a triple with ``count`` entities, drawn by how often train triples have them as head or tail.
+
+    Entities are drawn one after the other without replacement, each with a probability proportional to its degree
+    among those that are left. A loop counts twice; one that train does not have is never drawn.
+
+    >>> Degree(count=500)
+    Degree(kind='degree', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["degree"] = "degree"
+    """entities drawn by how often train has them, as head or tail"""
+
+    def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+        from kgeval.corruption.weighted import draw_weighted
+
+        weights = np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
+        return draw_weighted(self.count, weights, avoid, key, queries.anchors, queries.relations)

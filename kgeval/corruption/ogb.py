@@ -1,0 +1,79 @@
+"""The fixed negatives of the Open Graph Benchmark: a list of its own for every triple and side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
+from kgeval.errors import DatasetError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.readers.ogb import entity_ids, read_content, triples_of
+from kgeval.graph.rows import Rows
+from kgeval.graph.triples import Side, Triples
+
+
+class OGBNegatives(CorruptionGenerator):
+    """Corrupt a triple with its own ``head_neg`` and ``tail_neg`` in a file of the Open Graph Benchmark.
+
+    Triples that ask the same question have different negatives, so each is a query of its own. A negative that is said
+    twice for a triple counts once, and the result says how many those were.
+
+    >>> OGBNegatives(path="dataset/ogbl_wikikg2/split/time/test.pt")
+    OGBNegatives(kind='ogb', path='dataset/ogbl_wikikg2/split/time/test.pt')
+    """
+
+    kind: Literal["ogb"] = "ogb"
+    """the fixed negatives of the Open Graph Benchmark"""
+    path: str
+    """``split/<name>/test.pt`` or ``valid.pt``, in the folder of the dataset"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of negatives."""
+        return (Path(self.path),)
+
+    def queries(self, triples: Triples, side: Side) -> Queries:
+        """Take every triple for a query of its own."""
+        return Queries.each(triples, side)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+        """Collect the negatives of each triple.
+
+        Raises
+        ------
+        DatasetError
+            if the file is missing or damaged, holds no negatives, or does not have one of the triples
+        """
+        path, key = Path(self.path), f"{queries.side}_neg"
+        content = read_content(path)
+        if key not in content:
+            raise DatasetError(
+                f"{path}: no {key} in it. Train triples have no fixed negatives: give test.pt or valid.pt."
+            )
+        rows = _rows_of(path, triples_of(path, content, dataset.entities, dataset.relations), queries, dataset)
+        negatives = np.sort(entity_ids(path, content, key, dataset.entities)[rows], axis=1)
+        again = np.zeros(negatives.shape, np.bool_)
+        again[:, 1:] = negatives[:, 1:] == negatives[:, :-1]
+        note = f"{int(again.sum())} {queries.side} negatives of {path} are said twice for a triple; they count once."
+        return QueryCandidates(Rows.sized((~again).sum(axis=1), negatives[~again]), (note,) if again.any() else ())
+
+
+def _rows_of(path: Path, stored: Triples, queries: Queries, dataset: Dataset) -> IntArray:
+    """Find the row of each query's triple in the file, the first where it is said twice."""
+    anchors, relations, answers = stored.asked(queries.side)
+    keys = np.stack([anchors, relations, answers], axis=1)
+    wanted = np.stack([queries.anchors, queries.relations, queries.answers], axis=1)
+    _, first, codes = np.unique(np.concatenate([keys, wanted]), axis=0, return_index=True, return_inverse=True)
+    rows: IntArray = first[codes.ravel()[len(keys) :]]
+    if (rows >= len(keys)).any():
+        anchor, relation, answer = wanted[int(np.argmax(rows >= len(keys)))]
+        head, tail = (answer, anchor) if queries.side == "head" else (anchor, answer)
+        raise DatasetError(
+            f"{path}: the triple {dataset.triple(head, relation, tail)} is not in it. Is it the file of another split?"
+        )
+    return rows

@@ -1,0 +1,32 @@
+"""Entities drawn by popularity: the more facts have an entity in the answer's place, the likelier it is a negative."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from kgeval.corruption.sampled import Sampled
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+
+
+class Popular(Sampled):
+    """Corrupt a triple with ``count`` entities, drawn by how many train triples have them on the predicted side.
+
+    Entities are drawn one after the other without replacement, each with a probability proportional to its number of
+    train triples among those that are left. One that train never has on that side is never drawn.
+
+    >>> Popular(count=500)
+    Popular(kind='popular', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["popular"] = "popular"
+    """entities drawn by how often train has them on the predicted side"""
+
+    def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+        from kgeval.corruption.weighted import draw_weighted
+
+        weights = np.bincount(dataset.train.asked(queries.side).answers, minlength=len(dataset.entities))
+        return draw_weighted(self.count, weights, avoid, key, queries.anchors, queries.relations)

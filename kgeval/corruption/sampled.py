@@ -1,0 +1,51 @@
+"""What all sampled negatives share: how many, of which seed, and whether known answers may be drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import Field
+
+from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+from kgeval.graph.triples import SIDES
+
+
+class Sampled(CorruptionGenerator):
+    """Corrupts a triple with ``count`` entities, drawn without replacement.
+
+    The draw depends on (seed, side, anchor, relation) and the known answers it avoids, so batches, shards and the
+    order of the triples change nothing, and two models meet the same negatives. All answers of a query meet the same
+    entities. A query with fewer than ``count`` entities left gets those that are left, and the result says how many
+    queries that were.
+
+    Sampled metrics are not estimates of full ones: they depend on ``count`` (Krichene and Rendle, 2020).
+    """
+
+    kind: str
+    count: int = Field(ge=1, lt=2**63)
+    """entities per query"""
+    seed: int = Field(0, ge=0, lt=2**63)
+    """the seed of the draw"""
+    allow_known: bool = False
+    """whether known answers may be drawn too (the filter still takes them out of the filtered ranks)"""
+
+    @property
+    def allows_known(self) -> bool:  # type: ignore[override]
+        """Whether known answers may be among its negatives."""
+        return self.allow_known
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+        """Draw the entities of each query."""
+        avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
+        rows = self._drawn(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
+        short = int((rows.lengths < self.count).sum())
+        note = (
+            f"{short} {queries.side} queries have fewer than {self.count} entities left to draw; they met all of those."
+        )
+        return QueryCandidates(rows, (note,) if short else ())
+
+    def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+        """Draw, leaving out one ascending row of entities per query; ``key`` is seed and side."""
+        raise NotImplementedError

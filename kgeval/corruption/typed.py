@@ -1,0 +1,81 @@
+"""Entities of the right type: those that the relation of a query takes on the side that is predicted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
+from kgeval.graph.dataset import Dataset, Split
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+from kgeval.graph.types import observed_types, read_types
+from kgeval.settings import listed
+
+
+class Typed(CorruptionGenerator):
+    """Corrupt a triple with the entities that its relation is known to take on that side.
+
+    The types are those of a file, or those that the triples of ``splits`` show. With all three splits, as OpenKE
+    counts them, every answer is of its type, which tells the model something of the test; with train, the default, an
+    answer may be of another type: it is ranked among the typed candidates all the same, and the result says how many
+    those were.
+
+    >>> Typed()
+    Typed(kind='typed', path=None, splits=('train',))
+    """
+
+    kind: Literal["typed"] = "typed"
+    """entities that the relation is known to take on the predicted side"""
+    path: str | None = None
+    """OpenKE's ``type_constrain.txt``, with ``entity2id.txt`` and ``relation2id.txt`` beside it"""
+    splits: Annotated[
+        tuple[Split, ...],
+        BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]),
+        Field(strict=False, min_length=1),
+    ] = ("train",)
+    """without a file: the splits whose triples show the types"""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Typed:
+        if self.path is not None and "splits" in self.model_fields_set and self.splits != ("train",):
+            raise ValueError("types come from a file (path) or from triples (splits), not from both")
+        return self
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of types, if there is one."""
+        return () if self.path is None else (Path(self.path),)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+        """Collect the entities of the right type for each query.
+
+        Raises
+        ------
+        DatasetError
+            if the file of types is missing or malformed
+        """
+        types = self._types(queries, dataset)
+        rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
+        return QueryCandidates(rows, _notes(queries, types, dataset))
+
+    def _types(self, queries: Queries, dataset: Dataset) -> Rows:
+        if self.path is not None:
+            return read_types(Path(self.path), queries.side, dataset)
+        shown = [part for name, part in dataset.splits.items() if name in self.splits]
+        return observed_types(shown, queries.side, dataset)
+
+
+def _notes(queries: Queries, types: Rows, dataset: Dataset) -> tuple[str, ...]:
+    size = len(dataset.entities)
+    wanted = queries.relations[queries.owners] * size + queries.answers
+    strange = int((~np.isin(wanted, types.owners * size + types.ids)).sum())
+    bare = int((types.lengths[queries.relations] == 0).sum())
+    told = (
+        (strange, f"{strange} {queries.side} answers are not of their relation's type; they were ranked all the same."),
+        (bare, f"{bare} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
+    )
+    return tuple(note for count, note in told if count)

@@ -1,0 +1,98 @@
+"""Marius's folders: raw binary edges, ``dataset.yaml`` with how many there are, and mappings of labels to ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.errors import DatasetError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.layouts import Layout
+from kgeval.graph.numbering import by_id
+from kgeval.graph.stored import read_settings, refuse_strange_ids, stored_triples
+from kgeval.graph.text import rows
+from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.paths import no_file
+
+CONFIG = "dataset.yaml"
+
+EDGES = {"train": "train_edges.bin", "valid": "validation_edges.bin", "test": "test_edges.bin"}
+
+LABELS = {
+    "entity": ("nodes/node_mapping.txt", "num_nodes"),
+    "relation": ("edges/relation_mapping.txt", "num_relations"),
+}
+"""the labels of each kind of id, and what ``dataset.yaml`` calls their number"""
+
+
+def read(folder: Path) -> Dataset:
+    """Read ``edges/{train,validation,test}_edges.bin`` (rows: source, relation, destination; int32 or int64).
+
+    The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
+    mappings (rows: label, id), ids are labelled by themselves.
+
+    Raises
+    ------
+    DatasetError
+        if a file is missing or malformed, or of another size than announced, or names an id that there is not
+    """
+    settings = read_settings(folder / CONFIG)
+    files = {split: folder / "edges" / name for split, name in EDGES.items()}
+    files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
+    splits = {split: _edges(path, settings, f"num_{split}") for split, path in files.items()}
+    entities, relations = (_vocabulary(folder, kind, settings) for kind in LABELS)
+    for split, path in files.items():
+        refuse_strange_ids(path, splits[split], entities, relations)
+    mapped = [folder / mapping for mapping, _ in LABELS.values() if (folder / mapping).is_file()]
+    return Dataset.build(
+        folder.resolve().name,
+        splits,
+        entities=entities,
+        relations=relations,
+        files=(folder / CONFIG, *mapped, *files.values()),
+    )
+
+
+def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
+    if not path.is_file():
+        raise DatasetError(no_file(path))
+    content, count = path.read_bytes(), settings.get(key)
+    for width in (4, 8):
+        if isinstance(count, int) and len(content) == 3 * width * count:
+            return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
+    raise DatasetError(
+        f"{path}: {len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64. "
+        "Is it cut short, or are its edges without relations?"
+    )
+
+
+def _vocabulary(folder: Path, kind: str, settings: Mapping[str, Any]) -> Vocabulary:
+    mapping, key = LABELS[kind]
+    path, size = folder / mapping, settings.get(key)
+    if not path.is_file():
+        if not isinstance(size, int) or size < 1:
+            raise DatasetError(f"{folder / CONFIG}: without {mapping} it must say {key}; found {size!r}.")
+        return Vocabulary.numbered(size, kind)
+    return by_id(path, _mapping(path), kind, skip=0)
+
+
+def _mapping(path: Path) -> pa.Table:
+    """Read rows of ``label,id``: a label with a comma is quoted, whatever the ending of the file."""
+    cells = [row.cells for row in rows(path, delimiter=",")]
+    for number, row in enumerate(cells, 1):
+        if len(row) != 2:
+            raise DatasetError(f"{path}, row {number}: {len(row)} columns where label,id are expected.")
+    return pa.table({name: pa.array([row[i] for row in cells], pa.string()) for i, name in enumerate(("label", "id"))})
+
+
+LAYOUT = Layout(
+    name="marius",
+    summary="dataset.yaml, edges/train_edges.bin, edges/test_edges.bin, … and the mappings of nodes and relations",
+    recognises=lambda folder: (folder / CONFIG).is_file() and (folder / "edges" / EDGES["train"]).is_file(),
+    read=read,
+)

@@ -1,0 +1,1 @@
+"""Pickles: what frameworks pickled, models and graphs, read without executing any of it."""

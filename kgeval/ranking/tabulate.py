@@ -1,0 +1,29 @@
+"""Tabulate: what a contest ended with, as rows of a rank table, with the ids and labels of their triples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import IntArray
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.triples import Side
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.table import SCHEMA
+
+
+def tabulated(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
+    """Lay out the counts of some rows of a split, predicted on one side, in the columns of a rank table."""
+    heads, relations, tails = dataset.split(split).ids[rows].T
+    filtered, raw = outcome.filtered, outcome.raw
+    columns = [
+        *(rows, heads, relations, tails),
+        pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int32)), [side]),
+        outcome.scores,
+        *(filtered.greater, filtered.tied, filtered.candidates),
+        *(raw.greater, raw.tied, raw.candidates),
+        dataset.entities.column(heads),
+        dataset.relations.column(relations),
+        dataset.entities.column(tails),
+    ]
+    return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)

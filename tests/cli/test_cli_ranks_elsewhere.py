@@ -1,0 +1,51 @@
+"""Ranks that were made elsewhere, on the command line: their metrics, and what is said where something is missing."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import ENTITIES, RELATIONS, ROWS, SPLITS
+
+
+def write_ranks(path):
+    rows = [
+        f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{n % 3 + 1}\t1\n" for n, (h, r, t) in enumerate(SPLITS["test"])
+    ]
+    path.write_text("h\tr\tt\tfrank_left\tfrank_right\n" + "".join(rows))
+
+
+def test_metrics_of_a_file_of_ranks(done, place):
+    write_ranks(place / "ranks.txt")
+    told = json.loads(done("metrics", "ranks.txt", "--dataset", "graph", "-m", "mrr", "-m", "head.mrr", "--json"))
+    assert told["metrics"]["head"]["mrr"] == (1 + 1 / 2 + 1 / 3) / 3
+    assert told["metrics"]["both"]["mrr"] == (3 + 1 + 1 / 2 + 1 / 3) / 6
+
+
+def test_a_file_of_ranks_needs_its_dataset(refused, place):
+    write_ranks(place / "ranks.txt")
+    assert "'ranks.txt': ranks that were made elsewhere need the dataset that was ranked" in refused(
+        "metrics", "ranks.txt"
+    )
+    assert "no folder and no PyKEEN dataset is called 'grph'" in refused("metrics", "ranks.txt", "--dataset", "grph")
+
+
+def test_a_run_tells_its_own_dataset(refused, place):
+    assert "'run' holds ranks that tell their dataset: leave --dataset out" in refused(
+        "metrics", "run", "--dataset", "graph"
+    )
+
+
+def test_predictions_of_rules_are_evaluated(done, place):
+    """Each answer is listed above another entity, but for those of the last triple, which are not listed."""
+    lines = []
+    for n, (h, r, t) in enumerate(SPLITS["test"]):
+        other = next(entity for entity in range(8) if entity not in (h, t) and (h, r, entity) not in ROWS)
+        lines.append(f"{ENTITIES[h]} {RELATIONS[r]} {ENTITIES[t]}")
+        for mark, answer in (("Heads:", h), ("Tails:", t)):
+            mine = f"{ENTITIES[answer]}\t0.5\t" if n < 5 else ""
+            lines.append(f"{mark} {mine}{ENTITIES[other]}\t0.25\t")
+    (place / "predictions.txt").write_text("\n".join(lines))
+    told = json.loads(
+        done("evaluate", "predictions.txt", "--dataset", "graph", "-m", "tail.pessimistic.hits@1", "--json")
+    )
+    assert told["metrics"]["tail"]["pessimistic.hits@1"] == 5 / 6

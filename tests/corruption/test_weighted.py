@@ -1,0 +1,116 @@
+"""Popularity- and degree-weighted draws: the probabilities of the definition, keyed, without replacement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from kgeval import CallableScorer, Degree, Popular, Uniform, evaluate
+from kgeval.corruption.weighted import draw_weighted
+from kgeval.graph.known import known_answers
+from kgeval.graph.queries import Queries
+from kgeval.graph.rows import Rows
+from kgeval.graph.triples import Triples
+from tests.conftest import random_dataset
+
+DATA = random_dataset(5)
+EVERYTHING = [DATA.train, DATA.valid, DATA.test]
+
+
+def drawn(generator, queries, known=None):
+    return generator.candidates(queries, known or known_answers(queries, EVERYTHING), DATA).rows
+
+
+def weights_of(kind, side):
+    counts = Counter()
+    for head, _, tail in DATA.train.ids.tolist():
+        counts.update([head, tail] if kind is Degree else [head if side == "head" else tail])
+    return np.array([counts[entity] for entity in range(30)])
+
+
+@pytest.mark.parametrize("kind", [Popular, Degree])
+@pytest.mark.parametrize("side", ["head", "tail"])
+def test_entities_are_drawn_by_their_weight(kind, side):
+    every = [(a, r, 0) if side == "tail" else (0, r, a) for a in range(30) for r in range(400)]
+    queries = Queries.of(Triples.of(every), side)
+    rows = drawn(kind(count=1, seed=1), queries, known_answers(queries, []))
+    weights = weights_of(kind, side)
+    counts = np.bincount(rows.ids, minlength=30)
+    assert not counts[weights == 0].any()
+    held = weights > 0
+    assert chisquare(counts[held], weights[held] / weights.sum() * counts.sum()).pvalue > 1e-3
+
+
+def test_pairs_are_drawn_one_after_the_other_by_what_is_left():
+    weights = np.array([1, 6, 0, 3])
+    anchors, relations = np.divmod(np.arange(20_000), 100)
+    avoid = Rows.sized(np.zeros(20_000, np.int64), np.empty(0, np.int64))
+    rows = draw_weighted(2, weights, avoid, (4, 1), anchors, relations)
+    expected = Counter()
+    for first, second in permutations([0, 1, 3], 2):
+        expected[min(first, second), max(first, second)] += (
+            weights[first] / 10 * weights[second] / (10 - weights[first])
+        )
+    seen = Counter(map(tuple, rows.ids.reshape(-1, 2).tolist()))
+    assert seen.keys() == expected.keys()
+    pairs = sorted(expected)
+    assert chisquare([seen[pair] for pair in pairs], [20_000 * expected[pair] for pair in pairs]).pvalue > 1e-3
+
+
+@given(
+    weights=st.lists(st.integers(0, 2**40), min_size=1, max_size=40),
+    count=st.integers(1, 50),
+    seed=st.integers(0, 2**63 - 1),
+    data=st.data(),
+)
+def test_a_draw_is_distinct_possible_and_a_function_of_its_key(weights, count, seed, data):
+    avoided = data.draw(st.lists(st.sets(st.integers(0, len(weights) - 1)), min_size=1, max_size=5))
+    avoid = Rows.of([sorted(row) for row in avoided])
+    anchors = np.arange(len(avoided))
+    rows = draw_weighted(count, np.array(weights), avoid, (seed, 0), anchors, anchors % 2)
+    for query, row in enumerate(avoided):
+        possible = {number for number, weight in enumerate(weights) if weight} - row
+        found = rows.row(query).tolist()
+        assert found == sorted(set(found))
+        assert set(found) <= possible
+        assert len(found) == min(count, len(possible))
+        one = slice(query, query + 1)
+        alone = draw_weighted(count, np.array(weights), avoid[one], (seed, 0), anchors[one], anchors[one] % 2)
+        assert alone.ids.tolist() == found
+
+
+@pytest.mark.parametrize("generator", [Popular(count=5, seed=3), Degree(count=5, seed=3)], ids=str)
+def test_order_and_shards_change_no_draw(generator):
+    queries = Queries.of(DATA.test, "head")
+    rows = drawn(generator, queries)
+    shuffled = Queries.of(Triples(DATA.test.ids[::-1]), "head")
+    assert drawn(generator, shuffled).ids.tolist() == rows.ids.tolist()
+    known = known_answers(queries, EVERYTHING)
+    assert drawn(generator, queries[4:8], known[4:8]).ids.tolist() == rows[4:8].ids.tolist()
+    other = generator.model_copy(update={"seed": 4})
+    assert drawn(other, queries).ids.tolist() != rows.ids.tolist()
+
+
+@pytest.mark.parametrize("kind", [Popular, Degree])
+def test_known_answers_are_drawn_only_where_they_are_allowed(kind):
+    queries = Queries.of(DATA.test, "tail")
+    known = known_answers(queries, EVERYTHING)
+    rows = drawn(kind(count=8), queries)
+    assert not any(set(rows.row(query)) & set(known.row(query)) for query in range(len(queries)))
+    allowed = drawn(kind(count=30, allow_known=True), queries)
+    assert (allowed.lengths == (weights_of(kind, "tail") > 0).sum()).all()
+
+
+def test_what_all_weights_allow_is_what_uniform_draws_of_all():
+    """Whoever draws everything draws the same."""
+    scorer = CallableScorer(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, 30, 4)
+    assert (weights_of(Degree, "tail") > 0).all()
+    some, every = (evaluate(scorer, DATA, corruption=kind(count=30)) for kind in (Degree, Uniform))
+    assert some.to_pandas().equals(every.to_pandas())
+    assert "have fewer than 30 entities left to draw" in some.notes[0]

@@ -1,0 +1,192 @@
+"""Ranks that were made elsewhere: the metrics of their own evaluators, the ranks of a table, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kgeval import CallableScorer, RankTable, compare, evaluate, load_dataset, load_ranks, summarize
+from kgeval.errors import DatasetError, TableError
+from tests.conftest import SHARED, random_dataset
+
+DATA = random_dataset(5)
+SCORER = CallableScorer(lambda h, r, t: np.sin(1.0 + h * 12.9898 + r * 78.233 + t * 37.719 + h * t * 0.37), 30, 4)
+COUNTS = [f"{prefix}{name}" for prefix in ("", "raw_") for name in ("greater", "tied", "candidates")]
+KEYS = ["triple", "side", "head_label", "relation_label", "tail_label"]
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    """A table in which nothing ties, so that ranks say all."""
+    table = evaluate(SCORER, DATA)
+    assert not table.column("tied").any()
+    assert not table.column("raw_tied").any()
+    return table
+
+
+def wide(table):
+    """One row per triple, ranks of both sides and settings, in another order of rows."""
+    frame = table.to_pandas()
+    sides = {side: frame[frame["side"] == side].set_index("triple") for side in ("head", "tail")}
+    columns = {
+        "h": sides["head"]["head_label"],
+        "r": sides["head"]["relation_label"],
+        "t": sides["head"]["tail_label"],
+        **{
+            f"{letter}rank_{place}": 1 + sides[side][f"{prefix}greater"]
+            for side, place in (("head", "left"), ("tail", "right"))
+            for letter, prefix in (("f", ""), ("", "raw_"))
+        },
+    }
+    return pd.DataFrame(columns).assign(frr_left=0.5).sample(frac=1, random_state=0)
+
+
+def test_a_table_survives_the_columns_of_left_and_right_ranks(tmp_path, ranked):
+    wide(ranked).to_csv(tmp_path / "ranks.txt", sep="\t", index=False)
+    again = load_ranks(tmp_path / "ranks.txt", DATA).to_pandas().sort_values(["triple", "side"])
+    expected = ranked.to_pandas().sort_values(["triple", "side"])
+    for column in [*KEYS, *COUNTS]:
+        assert again[column].tolist() == expected[column].tolist(), column
+
+
+def test_a_table_survives_a_column_of_sides(tmp_path, ranked):
+    frame = ranked.to_pandas().sample(frac=1, random_state=1)
+    columns = {"tail": frame["tail_label"], "side": frame["side"], "head": frame["head_label"]}
+    columns |= {"relation": frame["relation_label"], "rank": 1 + frame["raw_greater"]}
+    columns |= {"filtered_rank": 1.0 + frame["greater"]}
+    pd.DataFrame(columns).to_csv(tmp_path / "ranks.csv", index=False)
+    again = load_ranks(tmp_path / "ranks.csv", DATA)
+    assert (
+        summarize(again, ["mrr", "amri", "hits@3"]).to_dict()["metrics"]
+        == summarize(ranked, ["mrr", "amri", "hits@3"]).to_dict()["metrics"]
+    )
+    assert compare({"mine": ranked, "theirs": again}) is not None
+    assert "does not tell how many candidates tied" in again.notes[0]
+
+
+def test_raw_ranks_alone_are_the_raw_setting(tmp_path, ranked):
+    frame = wide(ranked).rename(columns={"rank_left": "raw_head_rank", "rank_right": "raw_tail_rank"})
+    frame.drop(columns=["frank_left", "frank_right"]).to_csv(tmp_path / "ranks.tsv", sep="\t", index=False)
+    table = load_ranks(tmp_path / "ranks.tsv", DATA)
+    raw = evaluate(SCORER, DATA, filter=[])
+    assert table.filter == ()
+    assert summarize(table, ["mr", "amri"])["amri"] == pytest.approx(summarize(raw, ["mr", "amri"])["amri"], abs=1e-12)
+
+
+def test_filtered_ranks_alone_leave_the_raw_ones_unknown(tmp_path, ranked):
+    frame = wide(ranked).rename(columns={"frank_left": "head_rank", "frank_right": "tail_rank"})
+    frame.drop(columns=["rank_left", "rank_right"]).to_csv(tmp_path / "ranks.tsv", sep="\t", index=False)
+    table = load_ranks(tmp_path / "ranks.tsv", DATA)
+    assert np.isnan(table.column("raw_greater")).all()
+    assert summarize(table, ["mrr"])["mrr"] == summarize(ranked, ["mrr"])["mrr"]
+    table.to_parquet(tmp_path / "ranks.parquet")
+    assert RankTable.from_parquet(tmp_path / "ranks.parquet").to_pandas().equals(table.to_pandas())
+
+
+FOLDERS = sorted(SHARED.glob("checkpoints/*/umls-*/expected_ranks.tsv"))
+
+
+@pytest.fixture(scope="module")
+def entities_left():
+    """How many entities compete in each filtered task of UMLS, by plain loops over labels."""
+    umls = load_dataset("umls")
+    ids = np.concatenate([part.ids for part in umls.splits.values()])
+    facts = {(umls.entities[h], umls.relations[r], umls.entities[t]) for h, r, t in ids}
+    left = {}
+    labels = list(umls.entities)
+    for h, r, t in umls.test.ids:
+        head, relation, tail = labels[h], umls.relations[r], labels[t]
+        left[head, relation, tail, "head"] = 136 - sum((other, relation, tail) in facts for other in labels)
+        left[head, relation, tail, "tail"] = 136 - sum((head, relation, other) in facts for other in labels)
+    return left
+
+
+@pytest.mark.parametrize("file", FOLDERS, ids=lambda file: f"{file.parts[-3]}-{file.parts[-2]}")
+def test_the_ranks_of_a_framework_give_their_own_means(file, entities_left):
+    """The means that pandas takes of the file, both settings; ranks of evaluators that count wrongly are refused."""
+    frame = pd.read_csv(file, sep="\t", comment="#")
+    keys = frame[["head", "relation", "tail", "side"]].itertuples(index=False)
+    left = np.array([entities_left[tuple(key)] for key in keys])
+    if (frame["filtered_rank"] < 1).any() or (frame["filtered_rank"] > left).any() or (frame["raw_rank"] > 135).any():
+        with pytest.raises(TableError, match=r"is no rank|is beyond its \d+ candidates"):
+            load_ranks(file, "umls")
+        return
+    table = load_ranks(file, "umls")
+    summary = summarize(table, ["mr", "mrr", "hits@10", "tail.mrr"])
+    ranks = frame["filtered_rank"].astype(float)
+    assert summary["mr"] == pytest.approx(ranks.mean(), rel=1e-12)
+    assert summary["mrr"] == pytest.approx((1 / ranks).mean(), rel=1e-12)
+    assert summary["tail.mrr"] == pytest.approx((1 / ranks[frame["side"] == "tail"]).mean(), rel=1e-12)
+    assert summary["hits@10"] == pytest.approx((ranks <= 10).mean(), rel=1e-12)
+    raw = 1 + table.column("raw_greater") + table.column("raw_tied") / 2
+    assert raw.mean() == pytest.approx(frame["raw_rank"].mean(), rel=1e-12)
+    assert sorted(table.column("candidates").tolist()) == sorted(left.tolist())
+
+
+def test_the_ranks_of_libkge_give_the_metrics_that_it_printed(shared):
+    folder = shared / "checkpoints/libkge/umls-complex"
+    printed = json.loads((folder / "expected.json").read_text())["metrics"]
+    summary = summarize(load_ranks(folder / "expected_ranks.tsv", "umls"), ["mrr", "mr", "hits@1"])
+    # On test, LibKGE filters by all three splits; it sums in float32.
+    assert summary["mrr"] == pytest.approx(printed["mean_reciprocal_rank_filtered"], rel=1e-6)
+    assert summary["mr"] == pytest.approx(printed["mean_rank_filtered"], rel=1e-6)
+    assert summary["hits@1"] == pytest.approx(printed["hits_at_1_filtered"], rel=1e-6)
+
+
+def test_half_ranks_tie_with_one(tmp_path):
+    h, r, t = DATA.test.ids[0]
+    row = f"{DATA.entities[h]} {DATA.relations[r]} {DATA.entities[t]}"
+    (tmp_path / "ranks.txt").write_text(f"# mine\nhead relation tail tail_rank\n{row} 2.5\n")
+    table = load_ranks(tmp_path / "ranks.txt", DATA)
+    assert (table.column("greater").tolist(), table.column("tied").tolist()) == ([1], [1])
+    assert summarize(table, ["mr"])["mr"] == 2.5
+    assert table.notes[1] == f"{len(DATA.test) - 1} test triples are not in {tmp_path / 'ranks.txt'}."
+
+
+ROW = "{h}\t{r}\t{t}\t"
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "message"),
+    [
+        ("h\tr\tt\thead_rank", ["0"], "line 2: the head_rank '0' is no rank: a whole number or a half, from 1"),
+        ("h\tr\tt\thead_rank", ["2.25"], "line 2: the head_rank '2.25' is no rank"),
+        ("h\tr\tt\thead_rank", ["nan"], "line 2: the head_rank 'nan' is no rank"),
+        ("h\tr\tt\thead_rank", ["-1"], "line 2: the head_rank '-1' is no rank"),
+        ("h\tr\tt\thead_rank", ["31"], "line 2: the filtered head rank 31 is beyond its"),
+        ("h\tr\tt\thead_rank", ["1", "1"], "line 3: its head was ranked in an earlier line"),
+        ("h\tr\tt\thead_rank", ["1\t2"], "line 2: 5 columns where 4 columns"),
+        ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: side 'tale'. Did you mean 'tail'?"),
+        ("h\tr\tt\trank", ["1"], "the side of each rank must be said once"),
+        ("h\tr\tt\tside\thead_rank", ["head\t1"], "the side of each rank must be said once"),
+        ("h\tr\tt\tscore", ["1"], "no column of ranks; found the columns 'head', 'relation', 'tail', 'score'"),
+        ("h\tr\tt\tleft_rank\thead_rank", ["1\t1"], "two columns are the same ranks"),
+        ("h\tr\tt\thead_rank", [], "no ranks in it"),
+    ],
+)
+def test_what_is_no_rank_is_told_with_its_line(tmp_path, header, cells, message):
+    path = tmp_path / "ranks.txt"
+    h, r, t = DATA.test.ids[0]
+    row = ROW.format(h=DATA.entities[h], r=DATA.relations[r], t=DATA.entities[t])
+    path.write_text("".join(f"{line}\n" for line in [header, *(row + cell for cell in cells)]))
+    with pytest.raises((TableError, DatasetError)) as caught:
+        load_ranks(path, DATA)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_triple_of_another_graph_is_told(tmp_path):
+    (tmp_path / "ranks.txt").write_text("h\tr\tt\thead_rank\na\tlikes\tb\t1\n")
+    with pytest.raises(
+        TableError, match=r"line 2: the triple \(a, likes, b\) is not in the test split of dataset random"
+    ):
+        load_ranks(tmp_path / "ranks.txt", DATA)
+
+
+def test_an_empty_file_is_told(tmp_path):
+    (tmp_path / "ranks.txt").write_text("# nothing\n")
+    with pytest.raises(TableError, match="no header in it"):
+        load_ranks(tmp_path / "ranks.txt", DATA)
