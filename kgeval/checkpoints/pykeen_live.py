@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, is_dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.checkpoints.pykeen_families import family_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
-from kgeval.errors import CheckpointError
 from kgeval.scorers.base import VectorScorer
 from kgeval.scorers.families.conve import ConvE
 from kgeval.scorers.family import Family, rows64
@@ -35,10 +34,10 @@ def live_vectors(model: Any) -> VectorScorer | None:
     if interaction is None:
         return None
     name, inverse = type(interaction).__name__.removesuffix("Interaction"), bool(model.use_inverse_triples)
-    parts = LiveParts(Module(type(model).__name__, {}), _frozen(interaction), inverse, model)
+    bare = Module(type(model).__name__, {"_modules": {}})
     try:
-        family = family_of(parts, name)
-    except CheckpointError:  # no formula, or parts that fit none
+        family = family_of(LiveParts(bare, _frozen(interaction), inverse, model), name)
+    except Exception:  # noqa: BLE001  # an interaction of that name can be anything, and the model has its own functions
         return None
     if isinstance(family, ConvE):
         family = TorchConvE(**family.arrays, **family.options, layers=interaction)
@@ -99,7 +98,14 @@ def _frozen(module: Any) -> Module:
         part: {name: _array(tensor) for name, tensor in vars(module)[part].items() if tensor is not None}
         for part in ("_parameters", "_buffers")
     }
-    return Module(type(module).__name__, {**vars(module), **arrays, "_modules": children})
+    state = {name: _Inert(vars(value)) if is_dataclass(value) else value for name, value in vars(module).items()}
+    return Module(type(module).__name__, {**state, **arrays, "_modules": children})
+
+
+class _Inert(NamedTuple):
+    """The attributes of an object, as a pickle holds them."""
+
+    state: dict[str, Any]
 
 
 def _array(tensor: Any) -> FloatArray:
