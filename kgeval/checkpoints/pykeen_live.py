@@ -37,10 +37,10 @@ def live_vectors(model: Any) -> VectorScorer | None:
     bare = Module(type(model).__name__, {"_modules": {}})
     try:
         family = family_of(LiveParts(bare, _frozen(interaction), inverse, model), name)
-    except Exception:  # noqa: BLE001  # an interaction of that name can be anything, and the model has its own functions
+    except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
     if isinstance(family, ConvE):
-        family = TorchConvE(**family.arrays, **family.options, layers=interaction)
+        family = TorchConvE.build(family.arrays, {**family.options, "layers": interaction})
     whole: Family | Reciprocal = Reciprocal.of(family) if inverse else family
     return whole if isinstance(whole, VectorScorer) else None
 

@@ -97,7 +97,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         """the ranks of the last evaluation"""
         self._batches = Batches()
 
-    def evaluate(  # noqa: PLR0913  # PyKEEN's signature
+    def evaluate(  # noqa: PLR0913, PLR0917  # PyKEEN's signature
         self,
         model: Any,
         mapped_triples: Any,

@@ -1,4 +1,4 @@
-"""Results under PyKEEN's keys, and every metric of kgeval by name, computed from the kept ranks when it is asked for."""
+"""Results under PyKEEN's keys, and every metric of kgeval by name, computed from the kept ranks when asked for."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _agree(vectors: VectorScorer, live: PyKEENScorer, queries: Queries, candidat
         return False
     noise = NOISE * precision * float(np.abs(theirs).max(initial=0.0))
     # Scores that hardly differ at all cannot show that two formulas are the same.
-    return bool(np.abs(ours - theirs).max(initial=0.0) <= noise < np.ptp(theirs) / 8)
+    return bool(np.abs(ours - theirs).max(initial=0.0) <= noise < np.ptp(theirs, axis=1).max(initial=0.0) / 8)
 
 
 def _precision(model: Any) -> float:
@@ -71,7 +71,7 @@ def _precision(model: Any) -> float:
     import torch
 
     types = {parameter.dtype for parameter in model.parameters() if parameter.is_floating_point()}
-    return max((torch.finfo(dtype).eps for dtype in types), default=torch.finfo(torch.float32).eps)
+    return max((float(torch.finfo(dtype).eps) for dtype in types), default=0.0)
 
 
 def _probe(side: Side, num_entities: int, num_relations: int) -> Queries:

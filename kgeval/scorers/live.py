@@ -87,6 +87,7 @@ def is_pykeen_model(candidate: object) -> bool:
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
+    """Put a model into evaluation mode, and each of its modules back into its own mode afterwards."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:

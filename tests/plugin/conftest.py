@@ -45,7 +45,9 @@ def theirs():
         evaluator = RankBasedEvaluator(clear_on_finalize=False)
         results = evaluator.evaluate(model, triples, batch_size=64, use_tqdm=False, **kwargs)
         kinds = ("optimistic", "pessimistic")
-        ranks = {side: [np.concatenate(evaluator.ranks[side, kind]) for kind in kinds] for side in evaluator.num_candidates}
+        ranks = {
+            side: [np.concatenate(evaluator.ranks[side, kind]) for kind in kinds] for side in evaluator.num_candidates
+        }
         return results, ranks
 
     return evaluate

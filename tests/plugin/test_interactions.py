@@ -55,9 +55,7 @@ def test_ranks_and_metrics_are_those_of_pykeen(graphs, known, make, theirs, name
     results, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
 
     evaluator = KGEvalEvaluator()
-    ours = evaluator.evaluate(
-        model, graph.testing.mapped_triples, additional_filter_triples=known, use_tqdm=False
-    )
+    ours = evaluator.evaluate(model, graph.testing.mapped_triples, additional_filter_triples=known, use_tqdm=False)
     assert_same_ranks(evaluator.table, ranks)
     assert_same_values(ours, results)
     quick = name in VECTORS or (inverse and name in VECTORS_OF_INVERSES)
