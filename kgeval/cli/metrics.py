@@ -27,9 +27,9 @@ from kgeval.cli.options import JSON, METRIC, TIES
 def command(run: Path, metrics: tuple[str, ...], ties: str | None, as_json: bool, **given: Any) -> None:
     """Compute metrics from the stored ranks of a run (a directory or a ranks.parquet); nothing is scored again."""
     from kgeval.cli.display import show_notes, show_summary
+    from kgeval.directory import as_json as json_text
+    from kgeval.directory import read_ranks
     from kgeval.metrics.summary import DEFAULT, summarize
-    from kgeval.runs.directory import as_json as json_text
-    from kgeval.runs.directory import read_ranks
 
     table = read_ranks(run)
     summary = summarize(table, metrics or DEFAULT, ties=ties or "realistic", **given)  # type: ignore[arg-type]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.atomic import write_text
+from kgeval.directory import as_json, claim, describe_machine, write_run
 from kgeval.metrics.summary import summarize
 from kgeval.pykeen.results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
-from kgeval.runs.directory import as_json, claim, describe_machine, write_run
 
 RESULTS = "pykeen_metrics.json"
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.corruption import FromFile
+from kgeval.directory import claim, describe_machine, fingerprints, write_run
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
@@ -21,9 +22,9 @@ from kgeval.metrics.summary import Summary, summarize
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.runs.config import DatasetConfig, RunConfig
-from kgeval.runs.directory import claim, describe_machine, fingerprints, write_run
 from kgeval.runs.misfits import refuse_misfits
 from kgeval.runs.models import CheckpointConfig, TrainingConfig
+from kgeval.runs.trackers import report, tracking
 from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
 
@@ -92,7 +93,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         dataset = _dataset(config.dataset)
     refuse_misfits(config, dataset)
     config = config.resolved(dataset.splits)
-    return [_run_model(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
+    return [_run_tracked(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
 
 
 def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
@@ -116,12 +117,31 @@ def _run_model(
     with clock.time("summarize"):
         summary = summarize(table, config.metrics, ties=config.ties or "realistic")
     if folder is not None:
-        # What stands in the folder is the configuration of this one model, so that it can be run again by itself.
-        alone = config.model_copy(update={"model": job, "models": None, "output": str(folder)})
-        manifest = _manifest(alone, dataset, scorer, table, clock)
-        content = alone.model_dump(mode="json", exclude_none=True)
-        write_run(folder, config=content, manifest=manifest, table=table, summary=summary)
+        manifest = _manifest(_alone(config, name, folder), dataset, scorer, table, clock)
+        write_run(folder, config=_content(config, name, folder), manifest=manifest, table=table, summary=summary)
     return Outcome(name, table, summary, folder)
+
+
+def _run_tracked(
+    config: RunConfig, name: str, dataset: Dataset, folder: Path | None, clock: Clock, watch: Watch
+) -> Outcome:
+    """Run a model, and tell the tracker when everything is written."""
+    if config.tracker is None:
+        return _run_model(config, name, dataset, folder, clock, watch)
+    with tracking(config.tracker, name or dataset.name) as tracker:
+        outcome = _run_model(config, name, dataset, folder, clock, watch)
+        report(tracker, _content(config, name, folder), outcome.summary, folder)
+    return outcome
+
+
+def _alone(config: RunConfig, name: str, folder: Path | None) -> RunConfig:
+    """The configuration of this one model, so that it can be run again by itself."""
+    output = None if folder is None else str(folder)
+    return config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
+
+
+def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any]:
+    return _alone(config, name, folder).model_dump(mode="json", exclude_none=True)
 
 
 def _dataset(config: DatasetConfig) -> Dataset:

@@ -128,3 +128,42 @@ def test_a_dataset_in_every_form(make, graph, given):
     table = kgeval.pykeen.evaluate(model, dataset, sides="head", split="valid")
     assert (len(table), table.split) == (199, "valid")
     assert table.column("head_label")[0] in graph.training.entity_to_id
+
+
+def test_the_entities_of_an_inference_graph_compete():
+    """An inductive graph: train and inference share the relations, and no entity."""
+    from pykeen.datasets.inductive import EagerInductiveDataset
+    from pykeen.evaluation import RankBasedEvaluator
+    from pykeen.models import InductiveNodePiece
+    from pykeen.triples import CoreTriplesFactory
+
+    rng = np.random.default_rng(0)
+
+    def factory(entities, count, inverse=False):
+        ids = np.stack([rng.integers(0, top, count) for top in (entities, 4, entities)], axis=1)
+        triples = torch.from_numpy(np.unique(ids, axis=0))
+        return CoreTriplesFactory(triples, num_entities=entities, num_relations=4, create_inverse_triples=inverse)
+
+    train, inference = factory(20, 80, inverse=True), factory(30, 120, inverse=True)
+    graph = EagerInductiveDataset(train, inference, factory(30, 40), factory(30, 40))
+    model = InductiveNodePiece(
+        triples_factory=train,
+        inference_factory=inference,
+        num_tokens=2,
+        embedding_dim=8,
+        aggregation="mlp",
+        random_seed=0,
+    )
+    model = model.double().eval()
+    known = [inference.mapped_triples, graph.inductive_validation.mapped_triples]
+    theirs = RankBasedEvaluator(clear_on_finalize=False, mode="testing")
+    request = {"additional_filter_triples": known, "use_tqdm": False}
+    theirs.evaluate(model, graph.inductive_testing.mapped_triples, batch_size=16, **request)
+    kinds = ("optimistic", "pessimistic")
+    ranks = {side: [np.concatenate(theirs.ranks[side, kind]) for kind in kinds] for side in ("head", "tail")}
+    table = kgeval.pykeen.evaluate(model, graph)
+    assert table.column("raw_candidates").max() == 30
+    assert_same_ranks(table, ranks)
+    ours = kgeval.pykeen.KGEvalEvaluator(mode="testing")
+    ours.evaluate(model, graph.inductive_testing.mapped_triples, **request)
+    assert_same_ranks(ours.table, ranks)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
+from kgeval.directory import is_run
 from kgeval.errors import RunError
-from kgeval.runs.directory import is_run
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
