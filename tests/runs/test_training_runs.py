@@ -43,6 +43,12 @@ def test_the_saved_model_gives_the_ranks_of_the_run(config, place, inverse):
     assert same_tables(RankTable.from_parquet(place / "run/ranks.parquet"), again)
 
 
+def test_training_stops_early_by_a_metric_that_only_kgeval_has(config, place):
+    stopper = {"stopper": "early", "stopper_kwargs": {"metric": "macro.mrr", "frequency": 1, "patience": 1}}
+    [outcome] = run(load_config(config(**job(**stopper))), place / "run")
+    assert 0 < outcome.summary["mrr"] <= 1
+
+
 def test_the_manifest_tells_the_seed_and_the_model(config, place):
     run(load_config(config(**job(random_seed=5))), place / "run")
     manifest = json.loads((place / "run/manifest.json").read_text())
