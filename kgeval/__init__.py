@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from kgeval.graph.triples import Triples as Triples
     from kgeval.graph.vocabulary import Vocabulary as Vocabulary
     from kgeval.metrics.comparison import compare as compare
+    from kgeval.metrics.confidence_summary import summarize_confidences as summarize_confidences
+    from kgeval.metrics.label_summary import summarize_labels as summarize_labels
+    from kgeval.metrics.labelled import ScoredLabels as ScoredLabels
     from kgeval.metrics.summary import summarize as summarize
     from kgeval.ranking.evaluation import Evaluation as Evaluation
     from kgeval.ranking.evaluation import evaluate as evaluate
@@ -35,24 +38,37 @@ if TYPE_CHECKING:
     from kgeval.scorers.base import Scorer as Scorer
     from kgeval.scorers.base import VectorScorer as VectorScorer
     from kgeval.scorers.live import PyKEENScorer as PyKEENScorer
+    from kgeval.scoring.classification import Classification as Classification
+    from kgeval.scoring.classification import classify as classify
+    from kgeval.scoring.confidences import Confidences as Confidences
+    from kgeval.scoring.negatives import MadeNegatives as MadeNegatives
+    from kgeval.scoring.negatives import NegativeFiles as NegativeFiles
+    from kgeval.scoring.table import LabelTable as LabelTable
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AllEntities": "corruption",
     "CallableScorer": "scorers.adapters",
+    "Classification": "scoring.classification",
+    "Confidences": "scoring.confidences",
     "Dataset": "graph.dataset",
     "Evaluation": "ranking.evaluation",
     "FromFile": "corruption",
     "KgevalError": "errors",
+    "LabelTable": "scoring.table",
+    "MadeNegatives": "scoring.negatives",
+    "NegativeFiles": "scoring.negatives",
     "PyKEENScorer": "scorers.live",
     "RankTable": "ranking.table",
     "ScoreTable": "scorers.adapters",
+    "ScoredLabels": "metrics.labelled",
     "Scorer": "scorers.base",
     "Triples": "graph.triples",
     "Uniform": "corruption",
     "VectorScorer": "scorers.base",
     "Vocabulary": "graph.vocabulary",
+    "classify": "scoring.classification",
     "compare": "metrics.comparison",
     "evaluate": "ranking.evaluation",
     "load_checkpoint": "checkpoints",
@@ -60,6 +76,8 @@ _HOMES = {
     "negatives": "corruption.negatives",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.summary",
+    "summarize_confidences": "metrics.confidence_summary",
+    "summarize_labels": "metrics.label_summary",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

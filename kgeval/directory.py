@@ -8,21 +8,24 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
+from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary
 from kgeval.paths import is_there, nearby
 from kgeval.ranking.table import RankTable
+from kgeval.scoring.table import LabelTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
+LABELS, CURVES = "labels.parquet", "curves.json"
 
 MODEL = "model"
 """the folder of what was trained"""
@@ -30,7 +33,7 @@ MODEL = "model"
 
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run."""
-    return (folder / RANKS).is_file() and (folder / MANIFEST).is_file()
+    return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
 
 
 def claim(folder: Path, *, force: bool) -> None:
@@ -52,7 +55,7 @@ def claim(folder: Path, *, force: bool) -> None:
             if place.exists() and not place.is_dir():
                 raise InputError(f"{str(place)!r} is a file; a run needs a folder. Choose another name.")
         folder.mkdir(parents=True, exist_ok=True)
-        there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS) if (folder / name).exists()]
+        there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES) if (folder / name).exists()]
         for name in there:
             if (folder / name).is_dir():
                 raise RunError(f"{str(folder / name)!r} is a folder; a file of that name has to be written.")
@@ -65,18 +68,33 @@ def claim(folder: Path, *, force: bool) -> None:
 
 def reopen(folder: Path) -> None:
     """Take away the manifest, without which no folder looks complete, before any other file of a run is replaced."""
-    try:
-        (folder / MANIFEST).unlink(missing_ok=True)
-    except OSError as error:
-        raise RunError(f"cannot replace {str(folder / MANIFEST)!r}: {error.strerror}.") from error
+    _remove(folder / MANIFEST)
+
+
+class Stored(Protocol):
+    """A table that can be written."""
+
+    def to_parquet(self, path: Path) -> None:
+        """Write the table, whole or not at all."""
+        ...
 
 
 def write_run(
-    folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, summary: Summary
+    folder: Path,
+    *,
+    config: dict[str, Any],
+    manifest: dict[str, Any],
+    tables: Mapping[str, Stored],
+    summary: Summary | LabelSummary,
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
     reopen(folder)
-    table.to_parquet(folder / RANKS)
+    for left in {RANKS, LABELS, CURVES} - tables.keys():  # by an earlier run, which may have been of another kind
+        _remove(folder / left)
+    for name, table in tables.items():
+        table.to_parquet(folder / name)
+    if isinstance(summary, LabelSummary) and summary.curves:
+        write_text(folder / CURVES, as_json(summary.curves))
     write_text(folder / METRICS, as_json(summary.to_dict()))
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     write_text(folder / MANIFEST, as_json(manifest))
@@ -97,10 +115,26 @@ def read_ranks(path: Path) -> RankTable:
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
 
 
+def read_labels(path: Path) -> LabelTable:
+    """Read the labelled triples of a run directory.
+
+    Raises
+    ------
+    InputError
+        if there are none
+    """
+    return LabelTable.from_parquet(path / LABELS)
+
+
+def holds_labels_alone(path: Path) -> bool:
+    """Whether a run directory is that of a classification, which ranks nothing."""
+    return is_there(path / LABELS) and not is_there(path / RANKS)
+
+
 def describe_machine() -> dict[str, Any]:
     """Tell on what, and with which libraries, a run was made."""
     versions = {}
-    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "torch", "pykeen"):
+    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {
@@ -123,6 +157,13 @@ def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
 def as_json(content: Any) -> str:
     """Write JSON for people: indented, with a final newline; NaN and infinity are refused, being no JSON."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot replace {str(path)!r}: {error.strerror}.") from error
 
 
 def _sha256(path: Path) -> str:

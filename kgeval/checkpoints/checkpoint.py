@@ -15,7 +15,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.alignment import sorted_labels
-from kgeval.scorers.family import Family
+from kgeval.scorers.family import Family, release
 from kgeval.scorers.reciprocal import Reciprocal
 
 ROWS = 2**16
@@ -131,6 +131,7 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
             row, *place = (int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
             first = (start + row, *place)
         count += int(np.count_nonzero(wrong))
+        release(array)
     return count, first
 
 

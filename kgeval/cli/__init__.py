@@ -10,11 +10,12 @@ import click
 from kgeval.errors import KgevalError
 
 COMMANDS = {
+    "classify": "Classify triples, or predict confidences, beside floors without a model.",
     "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",
-    "metrics": "Compute metrics from the stored ranks of a run; nothing is scored again.",
+    "metrics": "Compute metrics from the stored ranks or labels of a run; nothing is scored again.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
     "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
     "run": "Run experiments from configuration files.",

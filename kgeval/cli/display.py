@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 if TYPE_CHECKING:
+    from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
 
 
@@ -30,9 +31,14 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
     Console(width=width, markup=False, highlight=False).print(table)
 
 
-def show_summary(summary: Summary) -> None:
+def show_summary(summary: Summary | LabelSummary) -> None:
     """Print a summary: a row per metric, a column per side; groups get a row each."""
+    from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import number
+
+    if isinstance(summary, LabelSummary):
+        show_labels({"": summary})
+        return
 
     if summary.by:
         names = list(summary.groups[0].values) if summary.groups else []
@@ -49,6 +55,30 @@ def show_summary(summary: Summary) -> None:
         [base, *("" if side not in values else number(values[side]) for side in sides)] for base, values in group.rows()
     ]
     show_table(["", *sides], rows, right=1)
+
+
+def show_labels(summaries: dict[str, LabelSummary]) -> None:
+    """Print summaries of labelled triples: a row per model, floor and group, a column per metric.
+
+    The floors are the same beside every model, and are shown once, at the end.
+    """
+    from kgeval.metrics.label_summary import MODEL
+    from kgeval.metrics.summary import number
+
+    whole = next(iter(summaries.values()))
+    own = [(name or MODEL, line) for name, summary in summaries.items() for line in summary.of_model]
+    lines = [*own, *((line.predictor, line) for line in whole.lines if line.predictor != MODEL)]
+    names = list(whole.lines[0].values)
+    groups = list(dict.fromkeys(key for _, line in lines for key in line.group))
+    rows = [
+        [
+            name,
+            *(str(line.group.get(key, "all")) for key in groups),
+            *(number(line.values[metric]) if metric in line.values else "" for metric in names),
+        ]
+        for name, line in lines
+    ]
+    show_table(["", *groups, *names], rows, right=1 + len(groups))
 
 
 def show_undefined(summary: Summary) -> None:

@@ -25,6 +25,7 @@ from kgeval.cli.options import JSON, METRIC, TIES, pairs
 )
 @click.option("--nan", default="error", help="Scores that are not a number: error or worst.  [default: error]")
 @click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no rank.")
+@click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
 @METRIC
 @TIES
@@ -42,9 +43,8 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     from kgeval.runs.load import check
     from kgeval.runs.runner import run
 
-    evaluation = {
-        key: given[key] for key in ("split", "unseen", "nan", "batch_size", "threads") if given[key] is not None
-    }
+    keys = ("split", "unseen", "nan", "batch_size", "memory_limit", "threads")
+    evaluation = {key: given[key] for key in keys if given[key] is not None}
     layout = {} if given["layout"] == "auto" else {"layout": given["layout"]}
     content = {
         "dataset": {"path": dataset, **layout} if layout else dataset,

@@ -30,14 +30,17 @@ def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
 def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats
-    from kgeval.directory import MANIFEST, RANKS, is_run
+    from kgeval.directory import LABELS, MANIFEST, RANKS, is_run
     from kgeval.paths import is_there
 
     place = Path(path)
     if is_there(place) and is_run(place):
         return {"run": path, "complete": True, **_run(place)}
+    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
     if is_there(place) and (place / RANKS).is_file():
-        return {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted", **_ranks(place)}
+        return {**interrupted, **_ranks(place)}
+    if is_there(place) and (place / LABELS).is_file():
+        return {**interrupted, **_labels(place)}
     if place.suffix == ".parquet" and is_there(place):
         return {"table": path, **_ranks(place)}
     if is_there(place) and any(reader.recognises(place) for reader in formats().values()):
@@ -72,6 +75,13 @@ def _ranks(path: Path) -> dict[str, Any]:
     }
 
 
+def _labels(path: Path) -> dict[str, Any]:
+    from kgeval.directory import read_labels
+
+    table = read_labels(path)
+    return {"labelled triples": len(table), "floors": list(table.floors), "notes": list(table.notes)}
+
+
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
@@ -80,12 +90,14 @@ def _dataset(path: str) -> dict[str, Any]:
     from kgeval.graph.layouts import load_dataset
 
     dataset = load_dataset(path)
+    weighted = dataset.confidences
     return {
         "name": dataset.name,
         "entities": len(dataset.entities),
         "relations": len(dataset.relations),
         "triples": {split: len(triples) for split, triples in dataset.splits.items()},
         "repeated triples, left out": dict(dataset.repeated),
+        **({"confidences": {split: len(said) for split, said in weighted.items()}} if weighted else {}),
         "files": [str(file) for file in dataset.files],
     }
 

@@ -44,7 +44,7 @@ def _metrics() -> Listing:
             ", ".join(metric.synonyms),
             metric.source,
         ]
-        for metric in metrics().values()
+        for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
     ]
 
 

@@ -1,13 +1,17 @@
-"""``kgeval metrics``: compute metrics from the stored ranks of a run."""
+"""``kgeval metrics``: compute metrics from the stored ranks or labels of a run."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.options import JSON, METRIC, TIES
+
+if TYPE_CHECKING:
+    from kgeval.metrics.label_summary import LabelSummary
+    from kgeval.metrics.summary import Summary
 
 
 @click.command("metrics")
@@ -23,15 +27,44 @@ from kgeval.cli.options import JSON, METRIC, TIES
     show_default=True,
     help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 as PyKEEN counts them.",
 )
+@click.option("--calibration", help="Of a classification: platt, isotonic or none.  [default: platt]")
 @JSON
-def command(run: Path, metrics: tuple[str, ...], ties: str | None, as_json: bool, **given: Any) -> None:
-    """Compute metrics from the stored ranks of a run (a directory or a ranks.parquet); nothing is scored again."""
+def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
+
+    The metrics of a classification are [macro.]name, and can be grouped by relation.
+    """
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.directory import as_json as json_text
+    from kgeval.directory import holds_labels_alone
+
+    notes, summary = (_of_labels if holds_labels_alone(run) else _of_ranks)(run, metrics, given)
+    click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
+    show_notes([*notes, *summary.notes])
+
+
+def _of_ranks(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tuple[tuple[str, ...], Summary]:
     from kgeval.directory import read_ranks
+    from kgeval.errors import ConfigError
     from kgeval.metrics.summary import DEFAULT, summarize
 
     table = read_ranks(run)
-    summary = summarize(table, metrics or DEFAULT, ties=ties or "realistic", **given)  # type: ignore[arg-type]
-    click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
-    show_notes([*table.notes, *summary.notes])
+    if given["calibration"] is not None:
+        raise ConfigError("--calibration: ranks need none; only scores of labelled triples become probabilities.")
+    policies = {name: given[name] for name in ("by", "seed", "chance")}
+    return table.notes, summarize(table, metrics or DEFAULT, ties=given["ties"] or "realistic", **policies)
+
+
+def _of_labels(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tuple[tuple[str, ...], LabelSummary]:
+    from kgeval.directory import read_labels
+    from kgeval.errors import ConfigError
+    from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
+
+    if given["ties"] is not None:
+        raise ConfigError("--ties: a classification has no ranks that could tie.")
+    if unfit := set(given["by"]) - {"relation"}:
+        raise ConfigError(f"--by {min(unfit)}: a classification is grouped by relation only.")
+    table = read_labels(run)
+    calibration: Any = given["calibration"] or "platt"
+    names = metrics or CLASSIFICATION
+    return table.notes, summarize_labels(table, names, calibration=calibration, by_relation=bool(given["by"]))

@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Run experiments from configuration files.
 
-    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet; one with
-    several models gives a directory for each of them, and one table.
+    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (of a task,
+    labels.parquet); one with several models gives a directory for each of them, and one table.
     """
     from kgeval.cli.display import show_notes, watching
     from kgeval.directory import as_json as json_text
@@ -70,15 +70,30 @@ def _content(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _show(outcomes: list[Outcome]) -> None:
-    """Print one model's summary; of several, a row each, and how many triples each ranked where they differ."""
-    from kgeval.cli.display import show_summary, show_table, show_undefined
-    from kgeval.metrics.summary import number
+    """Print one model's summary; of several, a table with a row each."""
+    from kgeval.cli.display import show_labels, show_summary
+    from kgeval.metrics.label_summary import LabelSummary
     from kgeval.runs.runner import incomparable
 
-    if len(outcomes) == 1:
+    judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
+    if judged:
+        # Floors are counted on the triples of their model: only the same triples give the same floors.
+        for part in [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]:
+            show_labels(part)
+    elif len(outcomes) == 1:
         show_summary(outcomes[0].summary)
-        return
-    values = [outcome.summary.groups[0].values for outcome in outcomes]
+    else:
+        _compare(outcomes)
+
+
+def _compare(outcomes: list[Outcome]) -> None:
+    """Print a row for each model that ranked, and how many triples each ranked where they differ."""
+    from kgeval.cli.display import show_table, show_undefined
+    from kgeval.metrics.summary import Summary, number
+    from kgeval.runs.runner import incomparable
+
+    summaries = [outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)]
+    values = [summary.groups[0].values for summary in summaries]
     pooled = {name.base for name in values[0] if name.side == "both"}
     asked = [name for name in values[0] if name.side == "both" or name.base not in pooled]
     rows = [
@@ -87,8 +102,8 @@ def _show(outcomes: list[Outcome]) -> None:
     columns = ["model", *(name.base if name.side == "both" else str(name) for name in asked)]
     if incomparable(outcomes):
         columns.insert(1, "triples")
-        for row, outcome in zip(rows, outcomes, strict=True):
-            row.insert(1, str(outcome.table.num_triples))
+        for row, summary in zip(rows, summaries, strict=True):
+            row.insert(1, str(summary.num_triples))
     show_table(columns, rows, right=1)
-    for outcome in outcomes:
-        show_undefined(outcome.summary)
+    for summary in summaries:
+        show_undefined(summary)

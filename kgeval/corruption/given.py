@@ -9,24 +9,24 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
 from kgeval.errors import DatasetError, did_you_mean, nearest
 from kgeval.graph.columns import read_triples
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.graph.known import known_answers
+from kgeval.graph.labelled import false_rows, read_triple_ids
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import SIDES, Triples
-from kgeval.graph.vocabulary import Vocabulary
 
 
 class FromFile(CorruptionGenerator):
     """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
 
     A negative (h', r, t) belongs to every test triple that asks (?, r, t); (h, r, t') to every one that asks (h, r, ?).
-    With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only.
+    With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only. With a column of
+    confidences the file may hold true triples too: only rows of confidence 0 are negatives.
 
     >>> FromFile(path="negatives.tsv")
     FromFile(kind='file', path='negatives.tsv')
@@ -47,9 +47,11 @@ class FromFile(CorruptionGenerator):
         """
         table = read_triples(Path(self.path))
         self._refuse_misspelt_side(table.column_names)
-        negatives = Triples(np.stack([self._ids(table, column, dataset) for column in TRIPLE], 1))
+        triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
+        wanted = false_rows(Path(self.path), table)
         if "side" in table.column_names:
-            negatives = Triples(negatives.ids[self._sides(table["side"]) == queries.side])
+            wanted &= self._sides(table["side"]) == queries.side
+        negatives = Triples(triples.ids[wanted])
         # A negative completes its query just as a known triple does.
         rows = known_answers(queries, [negatives])
         bare = int((rows.lengths == 0).sum())
@@ -65,17 +67,6 @@ class FromFile(CorruptionGenerator):
         for name in columns:
             if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
                 raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
-
-    def _ids(self, table: pa.Table, column: str, dataset: Dataset) -> IntArray:
-        labels: Vocabulary = dataset.relations if column == "relation" else dataset.entities
-        ids = labels.ids(table[column])
-        if (ids < 0).any():
-            row = int(np.argmax(ids < 0))
-            raise DatasetError(
-                f"{self.path}, row {row + 1}: unknown {labels.kind} {table[column][row].as_py()!r} "
-                f"in the column {column}; dataset {dataset.name} does not have it."
-            )
-        return ids
 
     def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
         sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])

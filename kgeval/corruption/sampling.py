@@ -7,6 +7,7 @@ from numba import njit, uint64
 
 from kgeval.arrays import IntArray
 from kgeval.graph.rows import Rows
+from kgeval.threads import spread, threads
 
 
 def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntArray, relations: IntArray) -> Rows:
@@ -29,7 +30,12 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     count, left = min(count, size), size - avoid.lengths
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
     seed, side = map(np.uint64, key)
-    _draw_rows((seed, side), size, (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids)
+    arrays = (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids
+    spread(
+        lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays),
+        len(anchors),
+        -(-len(anchors) // threads()) or 1,
+    )
     return rows
 
 
@@ -53,14 +59,14 @@ def _below(state: int, bound: int) -> tuple[int, int]:
             return state, value % bound
 
 
-@njit(cache=True)
-def _draw_rows(key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _draw_rows(begin, end, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
     seed, side = key
     avoid_offsets, avoid_ids = avoided
     anchors, relations = queries
     seen = np.full(size, -1, np.int64)
     start = _mix(_mix(seed) + side)
-    for query in range(len(anchors)):
+    for query in range(begin, end):
         avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
         row = out[offsets[query] : offsets[query + 1]]
         left = size - len(avoid)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,17 +17,21 @@ from kgeval.paths import is_there, no_file
 NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
 """Types that Arrow would spell in its own way: text and whole numbers are labels, these are not."""
 
+NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+"""What tells a column of confidences from a fourth label."""
+
 
 def read_triples(path: Path) -> pa.Table:
     """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, each also ``.gz``) or ``.parquet``.
 
     The columns of Parquet files, and of text with a header, are told apart by their names, in any order; those of text
-    without a header are head, relation, tail.
+    without a header are head, relation, tail, and perhaps a confidence.
 
     Returns
     -------
     pyarrow.Table
-        string columns head, relation, tail, and further ones that the file names
+        string columns head, relation, tail, and further ones that the file names; of text without a header, a fourth
+        column ``confidence`` where its first row ends in a number
 
     Raises
     ------
@@ -42,7 +48,13 @@ def _read_text(path: Path) -> pa.Table:
     first = next(rows(path), None)
     if first is not None and is_header(first.cells):
         return read_columns(path, columns(path, first.cells), skip=first.end)
-    return read_columns(path, TRIPLE)
+    weighted = first is not None and _ends_in_number(first.cells)
+    return read_columns(path, [*TRIPLE, "confidence"] if weighted else TRIPLE)
+
+
+def _ends_in_number(cells: Sequence[str]) -> bool:
+    """Whether a row is a triple and a number."""
+    return len(cells) == 4 and NUMBER.fullmatch(cells[3]) is not None
 
 
 def _read_parquet(path: Path) -> pa.Table:

@@ -12,7 +12,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from kgeval.arrays import Float64Array
 from kgeval.errors import DatasetError, did_you_mean
+from kgeval.graph.labelled import LabelledTriples
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 
@@ -34,6 +36,8 @@ class Dataset:
     """how often a triple of a split was said again in it, and left out; only splits where that happened"""
     files: tuple[Path, ...] = ()
     """the files it was read from, if any"""
+    confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
+    """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
 
     @classmethod
     def build(
@@ -44,8 +48,11 @@ class Dataset:
         entities: Vocabulary,
         relations: Vocabulary,
         files: tuple[Path, ...] = (),
+        confidences: Mapping[str, Float64Array] | None = None,
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
+
+        ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
 
         Raises
         ------
@@ -66,10 +73,10 @@ class Dataset:
         for kind, labels in (("entity", entities), ("relation", relations)):
             if not isinstance(labels, Vocabulary):
                 raise DatasetError(f"{name}: {kind} labels are a Vocabulary, not {type(labels).__name__}.")
-        for split in splits:
+        for split in {**splits, **(confidences or {})}:
             if split not in SPLITS:
                 raise DatasetError(f"{name}: unknown split {split!r}. {did_you_mean(str(split), SPLITS)}")
-        parts = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
+        parts: dict[str, Triples] = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
         for split, triples in parts.items():
             check_ids(triples, entities, relations, partial("{}, split {}: triple {}".format, name, split))
         kept = {split: triples.distinct() for split, triples in parts.items()}
@@ -79,6 +86,7 @@ class Dataset:
             relations=relations,
             repeated={split: repeated for split, (_, repeated) in kept.items() if repeated},
             files=files,
+            confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
@@ -133,6 +141,8 @@ class Dataset:
             digest.update(json.dumps(list(labels)).encode())
         for split, triples in self.splits.items():
             digest.update(split.encode() + triples.ids.tobytes())
+        for said in self.confidences.values():
+            digest.update(said.triples.ids.tobytes() + said.labels.tobytes())
         return digest.hexdigest()
 
     def triple(self, head: int, relation: int, tail: int) -> str:

@@ -96,6 +96,11 @@ class Vocabulary:
         """Return the labels of ids; string[id]."""
         return self.labels.take(pa.array(ids))
 
+    def column(self, ids: IntArray) -> pa.DictionaryArray:
+        """Return the labels of ids as a column of a table, which holds each label once; dictionary[id]."""
+        used, codes = np.unique(ids, return_inverse=True)
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), self.take(used))
+
 
 def _as_strings(labels: Any, kind: str) -> pa.Array:
     """Bring labels to a string array; a number is no label, and neither is nothing."""

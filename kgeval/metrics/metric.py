@@ -68,6 +68,11 @@ class Metric:
 
 
 @cache
-def metrics() -> dict[str, Metric]:
-    """All metrics, by name."""
-    return {metric.name: metric for metric in instances("kgeval.metrics", Metric)}
+def metrics(*needs: Needs) -> dict[str, Metric]:
+    """All metrics that need one of some things, by name; by default those of rank tables, ranks and lists.
+
+    A name is one metric of rank tables, of labels, and of confidences: ``f1`` at a cut-off of a list is not that of
+    triple classification.
+    """
+    wanted = needs or ("ranks", "lists")
+    return {metric.name: metric for metric in instances("kgeval.metrics", Metric) if metric.needs in wanted}

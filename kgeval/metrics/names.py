@@ -43,13 +43,13 @@ class MetricName:
 
 
 def parse(text: str) -> MetricName:
-    """Read a metric name.
+    """Read the name of a metric of rank tables.
 
     Raises
     ------
     MetricError
         if a part of it is unknown, with the nearest name; if a cut-off, a tie policy or an average is missing or not
-        wanted
+        wanted; if the metric needs something else than ranks
 
     Examples
     --------
@@ -74,20 +74,6 @@ def parse(text: str) -> MetricName:
         ties=next((policy for policy in TIES if policy == ties and metrics()[name].needs == "ranks"), None),
         average=next((kind for kind in AVERAGES if kind == average and kind != own), None),
     )
-
-
-def parse_for_ranks(text: str) -> MetricName:
-    """Read the name of a metric that a rank table can give.
-
-    Raises
-    ------
-    MetricError
-        as :func:`parse`; and if the metric needs something else
-    """
-    name = parse(text)
-    if name.metric.needs not in {"ranks", "lists"}:
-        raise MetricError(f"metric {text!r}: {name.name} is computed from {name.metric.needs}, not from ranks.")
-    return name
 
 
 def _take(prefixes: list[str], kind: tuple[str, ...]) -> str | None:
@@ -126,6 +112,9 @@ def _resolve(text: str, last: str) -> tuple[str, int]:
             if match := re.fullmatch(shape, given):
                 return metric.name, int(match[1]) if match.groups() else 0
     _explain_cutoff(text, last)
+    for metric in metrics("labels", "confidences").values():
+        if last in metric.spellings():
+            raise MetricError(f"metric {text!r}: {metric.name} is computed from {metric.needs}, not from ranks.")
     own, every = ([name.replace("{k}", "10") for name in names] for names in _spellings())
     raise MetricError(f"unknown metric {text!r}. {did_you_mean(last, own if nearest(last, own) else every)}")
 

@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.diagnosis import TieDiagnosis, diagnose
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import PARTS, MetricName, Part, parse, parse_for_ranks
+from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.metrics.ranks import TIES, Ties
 from kgeval.metrics.sample import Chance, RankColumns, Rows, Sample, Source
 
@@ -193,7 +193,7 @@ def _parsed(metrics: Sequence[str]) -> list[MetricName]:
     names, problems = [], []
     for text in [metrics] if isinstance(metrics, str) else metrics:
         try:
-            names.append(parse_for_ranks(text))
+            names.append(parse(text))
         except MetricError as error:
             problems.append(str(error))
     if problems:

@@ -10,7 +10,7 @@ from pykeen.evaluation import RankBasedEvaluator
 from pykeen.metrics.ranking import rank_based_metric_resolver
 
 from kgeval.errors import InputError, did_you_mean
-from kgeval.metrics.names import parse_for_ranks
+from kgeval.metrics.names import parse
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
@@ -89,7 +89,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         theirs = {name: options[name] for name in THEIRS if name in options}
         super().__init__(filtered, rest or None, **theirs)
         for name in own:
-            parse_for_ranks(name)
+            parse(name)
         self.own = (*own, *(OWN if options.get("add_defaults", True) else ()))
         self.evaluation = Evaluation(**{name: options[name] for name in OURS if name in options})
         self.result_directory = None if result_directory is None else Path(result_directory)

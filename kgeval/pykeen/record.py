@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.atomic import write_text
-from kgeval.directory import as_json, claim, describe_machine, write_run
+from kgeval.directory import RANKS, as_json, claim, describe_machine, write_run
 from kgeval.metrics.summary import summarize
 from kgeval.pykeen.results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
@@ -32,4 +32,4 @@ def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluat
         "notes": list(table.notes),
     }
     config = {"evaluator": "kgeval", "evaluation": evaluation.model_dump(mode="json", exclude_none=True)}
-    write_run(folder, config=config, manifest=manifest, table=table, summary=summarize(table))
+    write_run(folder, config=config, manifest=manifest, tables={RANKS: table}, summary=summarize(table))

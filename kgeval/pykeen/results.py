@@ -10,7 +10,7 @@ from pykeen.evaluation.rank_based_evaluator import RankBasedMetricKey, RankPack
 from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
 from kgeval.errors import MetricError
-from kgeval.metrics.names import parse_for_ranks
+from kgeval.metrics.names import parse
 from kgeval.metrics.summary import summarize
 from kgeval.ranking.table import RankTable
 
@@ -60,7 +60,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         try:
             return super().key_from_string(s)
         except (KeyError, ValueError, TypeError):
-            return _key(parse_for_ranks(str(s)))
+            return _key(parse(str(s)))
 
     def get_metric(self, name: str | RankBasedMetricKey) -> float:
         """Look a metric up, or compute it from the ranks.

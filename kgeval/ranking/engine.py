@@ -18,12 +18,16 @@ from kgeval.graph.triples import Side
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
-from kgeval.ranking.plan import Plan, slices
+from kgeval.ranking.plan import Plan
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.finished import as_float64
 from kgeval.scorers.similarity import LANES
+from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]
+
+ASKED = 2048
+"""queries whose vectors a scorer is asked for at a time"""
 
 Progress = Callable[[int], None]
 """called with the number of tasks that have just been ranked"""
@@ -152,11 +156,14 @@ class Engine:
 
 
 def _asked(scorer: VectorScorer, queries: Queries) -> Asked:
-    # The error bounds hold for float64 queries, whatever precision a scorer returns.
-    vectors = np.asarray(scorer.query_vectors(queries), np.float64)
-    offsets = np.asarray(scorer.query_offsets(queries), np.float64)
-    _refuse_shapes("query", len(queries), vectors, offsets)
-    return Asked(scorer.similarity, vectors, offsets)
+    # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
+    # the size of what it is asked for, so it is asked for a part at a time.
+    vectors, offsets = [], []
+    for part in slices(len(queries), ASKED):
+        vectors.append(np.asarray(scorer.query_vectors(queries[part]), np.float64))
+        offsets.append(np.asarray(scorer.query_offsets(queries[part]), np.float64))
+        _refuse_shapes("query", part.stop - part.start, vectors[-1], offsets[-1])
+    return Asked(scorer.similarity, np.concatenate(vectors), np.concatenate(offsets))
 
 
 def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:

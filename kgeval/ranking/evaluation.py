@@ -18,16 +18,18 @@ from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
-from kgeval.graph.vocabulary import Vocabulary
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.table import SCHEMA, RankTable
-from kgeval.ranking.threads import bound_threads
-from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.alignment import Aligned, AlignedVectors, align
 from kgeval.settings import Settings, listed
+from kgeval.threads import bound_threads
+
+TORCH_PAYS = 10**12
+"""floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 
@@ -83,10 +85,10 @@ class Evaluation(Settings):
     ) -> RankTable:
         """Rank every triple of the split, if need be among some entities (ids) only; see :func:`evaluate`."""
         dataset = as_dataset(dataset)
-        if self.kernel == "bfloat16":
-            import torch  # noqa: F401  # before its threads are bound
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
+        if self.kernel == "bfloat16" or (self.kernel == "auto" and self._multiplies_much(scorer, len(triples))):
+            import torch  # noqa: F401  # before its threads are bound
         known = scorer.knows(triples)
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
         engine = Engine(
@@ -104,6 +106,14 @@ class Evaluation(Settings):
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
         return RankTable(data, self.split, tuple(dict.fromkeys(notes)), engine.kernel.work(), filter=self.filter)
+
+    def _multiplies_much(self, scorer: Aligned, triples: int) -> bool:
+        """Whether products in bfloat16 would save more time than the import of torch takes."""
+        full = isinstance(self.corruption, AllEntities)
+        if not (full and isinstance(scorer, AlignedVectors) and scorer.similarity in {"dot", "l2"}):
+            return False
+        dim = scorer.entity_vectors("tail", np.flatnonzero(scorer.entity_rows >= 0)[:1]).shape[1]
+        return bool(2 * len(self.sides) * triples * scorer.num_entities * dim > TORCH_PAYS)
 
     def _rank_side(
         self, engine: Engine, scorer: Aligned, dataset: Dataset, side: Side, known: BoolArray, allowed: BoolArray
@@ -244,16 +254,11 @@ def _table(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ra
         outcome.scores,
         *(filtered.greater, filtered.tied, filtered.candidates),
         *(raw.greater, raw.tied, raw.candidates),
-        _labels(dataset.entities, heads),
-        _labels(dataset.relations, relations),
-        _labels(dataset.entities, tails),
+        dataset.entities.column(heads),
+        dataset.relations.column(relations),
+        dataset.entities.column(tails),
     ]
     return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
-
-
-def _labels(vocabulary: Vocabulary, ids: IntArray) -> pa.DictionaryArray:
-    used, codes = np.unique(ids, return_inverse=True)
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), vocabulary.take(used))
 
 
 def _last(contest: Contest) -> Ranked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 SHARE = 4
@@ -11,7 +10,7 @@ SHARE = 4
 CHUNK = 8192
 """candidates in hand at a time: more of them would not stay in a processor's cache"""
 
-BLOCK = 256
+BLOCK = 128
 """queries whose scores are in hand at a time, for the same reason"""
 
 
@@ -46,15 +45,6 @@ def free_memory() -> int:
     import psutil
 
     return int(psutil.virtual_memory().available)
-
-
-def slices(total: int, step: int) -> Iterator[slice]:
-    """Cut a range into blocks.
-
-    >>> list(slices(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
 def _fit(memory: int, each: int) -> int:

@@ -13,7 +13,8 @@ from kgeval.corruption import AllEntities, FromFile, Uniform
 from kgeval.errors import did_you_mean
 from kgeval.graph.dataset import SPLITS, Split
 from kgeval.graph.layouts import layouts
-from kgeval.graph.text import first_line
+from kgeval.metrics.confidence_summary import CONFIDENCES
+from kgeval.metrics.label_summary import CLASSIFICATION
 from kgeval.metrics.ranks import Ties
 from kgeval.paths import is_there, nearby
 from kgeval.protocols.protocol import protocol
@@ -21,7 +22,9 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.document import Document
 from kgeval.runs.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.runs.values import Metrics, PathText, or_text, refusing, writable
+from kgeval.runs.values import Metrics, PathText, ReadableFile, or_text, readable, refusing, writable
+from kgeval.scoring.classification import Classification
+from kgeval.scoring.confidences import Confidences
 from kgeval.settings import Settings
 
 
@@ -83,15 +86,8 @@ class DatasetConfig(Settings):
 class GivenFile(FromFile):
     """Corrupt a triple with the negatives of a file, which has to be there before any work is done."""
 
-    path: PathText
+    path: ReadableFile
     """TSV, CSV or Parquet with the columns head, relation, tail and optionally side; a header names them"""
-
-    @field_validator("path")
-    @classmethod
-    def _readable(cls, value: str) -> str:
-        with refusing():
-            first_line(Path(value))
-        return value
 
 
 class RunEvaluation(Evaluation):
@@ -114,8 +110,10 @@ class RunConfig(Settings):
     """the rules where nothing else is said: ties, filter, metrics"""
     evaluation: RunEvaluation = RunEvaluation()
     """how the models are evaluated"""
+    task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
+    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
     metrics: Metrics = ()
-    """``[side.][ties.]name[@k]``; by default those of the protocol"""
+    """``[side.][ties.][average.]name[@k]``, of a task ``[macro.]name[@k]``; by default those of the task or protocol"""
     ties: Ties | None = None
     """the rank of an answer that ties with others; by default as the protocol says"""
     tracker: TrackerConfig | None = None
@@ -124,6 +122,14 @@ class RunConfig(Settings):
     """the run directory; by default ``runs/`` and the name of the configuration file"""
 
     _document: Document = PrivateAttr(default_factory=lambda: Document("configuration", {}))
+
+    @field_validator("task")
+    @classmethod
+    def _negatives_there(cls, value: Classification | Confidences | None) -> Classification | Confidences | None:
+        source = value.negatives if value is not None else None
+        for path in source.files if source is not None else ():
+            readable(writable(str(path)))
+        return value
 
     @field_validator("models")
     @classmethod
@@ -144,6 +150,8 @@ class RunConfig(Settings):
     def _some_model(self) -> RunConfig:
         if (self.model is None) == (self.models is None):
             raise ValueError("give either model (one) or models (several, by name)")
+        if self.task is not None and "evaluation" in self.model_fields_set:
+            raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
         return self
 
     @property
@@ -159,6 +167,9 @@ class RunConfig(Settings):
     def resolved(self, splits: Collection[Split] = SPLITS) -> RunConfig:
         """Say what the protocol left to be said; of its filter, the splits that there are."""
         rules = protocol(self.protocol)
+        if self.task is not None:
+            usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
+            return self.model_copy(update={"metrics": self.metrics or usual, "ties": self.ties or rules.ties})
         filtered = self.evaluation.filter if "filter" in self.evaluation.model_fields_set else rules.filter
         present = {"filter": tuple(split for split in filtered if split in splits)}
         return self.model_copy(

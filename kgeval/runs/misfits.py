@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kgeval.complaints import Complaint, Location
 from kgeval.corruption import FromFile
-from kgeval.errors import DatasetError
+from kgeval.errors import DatasetError, InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
@@ -15,7 +15,7 @@ from kgeval.runs.models import TrainingConfig
 
 
 def refuse_misfits(config: RunConfig, dataset: Dataset) -> None:
-    """Refuse splits that the dataset does not have, and negatives that do not fit it.
+    """Refuse splits that the dataset does not have, negatives that do not fit it, and a task that it is not made for.
 
     Raises
     ------
@@ -25,6 +25,7 @@ def refuse_misfits(config: RunConfig, dataset: Dataset) -> None:
     found = [
         *_missing_splits(config, dataset),
         *_strange_negatives(config, dataset),
+        *_unfit_for_task(config, dataset),
         *_nothing_to_train_on(config, dataset),
     ]
     if found:
@@ -33,6 +34,8 @@ def refuse_misfits(config: RunConfig, dataset: Dataset) -> None:
 
 def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
     evaluation = config.evaluation
+    if config.task is not None:
+        return
     wanted: dict[Location, str] = {("evaluation", "split"): evaluation.split}
     if "filter" in evaluation.model_fields_set:
         wanted |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
@@ -54,6 +57,15 @@ def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Complain
         except DatasetError as error:
             yield Complaint.of(("evaluation", "corruption", "path"), error)
             return
+
+
+def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+    if config.task is None:
+        return
+    try:
+        config.task.parts(dataset)
+    except InputError as error:
+        yield Complaint.of(("task",), error)
 
 
 def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:

@@ -11,22 +11,26 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.arrays import IntArray
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.corruption import FromFile
-from kgeval.directory import claim, describe_machine, fingerprints, write_run
+from kgeval.directory import RANKS, claim, describe_machine, fingerprints, write_run
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
 from kgeval.graph.readers.pykeen import read_named
+from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary, summarize
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.runs.config import DatasetConfig, RunConfig
+from kgeval.runs.labelled import Judgement, judge_labelled, negatives_of
 from kgeval.runs.misfits import refuse_misfits
 from kgeval.runs.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.trackers import report, tracking
 from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
+from kgeval.scoring.confidences import Confidences
 
 Watch = Callable[[str, int], AbstractContextManager[Progress]]
 """(what is done, how many tasks) -> a context in which the tasks that are done are reported"""
@@ -38,8 +42,8 @@ class Outcome:
 
     name: str
     """the model's name in the configuration; empty where there is only one"""
-    table: RankTable
-    summary: Summary
+    table: RankTable | Judgement
+    summary: Summary | LabelSummary
     folder: Path | None
     """where it was written, if it was"""
 
@@ -97,12 +101,19 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
 
 
 def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
-    """Say that models ranked different triples, as with ``unseen: drop``: their metrics do not compare."""
-    ranked = [np.unique(outcome.table.column("triple")) for outcome in outcomes]
-    if all(np.array_equal(triples, ranked[0]) for triples in ranked):
+    """Say that models ranked or judged different triples, as with ``unseen: drop``: their metrics do not compare."""
+    seen = [_triples(outcome.table) for outcome in outcomes]
+    if all(np.array_equal(triples, seen[0]) for triples in seen):
         return []
-    counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, ranked, strict=True))
+    counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, seen, strict=True))
+    if isinstance(outcomes[0].table, Judgement):
+        return [f"these models judged different triples ({counts}): their metrics do not compare."]
     return [f"these models ranked different triples ({counts}): their metrics do not compare. Set unseen: worst."]
+
+
+def _triples(table: RankTable | Judgement) -> IntArray:
+    """Tell the test triples apart that were ranked, by row, or judged, by ids."""
+    return table.triples if isinstance(table, Judgement) else np.unique(table.column("triple"))
 
 
 def _run_model(
@@ -111,14 +122,11 @@ def _run_model(
     job, clock = config.jobs[name], Clock(dict(clock.seconds))
     with clock.time("train" if isinstance(job, TrainingConfig) else "load model"):
         scorer = _scorer(job, dataset, config, folder)
-    tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
-    with clock.time("rank"), watch(name or "ranking", tasks) as progress:
-        table = config.evaluation(scorer, dataset, progress=progress)
-    with clock.time("summarize"):
-        summary = summarize(table, config.metrics, ties=config.ties or "realistic")
+    table, summary = _results(config, name, dataset, scorer, clock, watch)
     if folder is not None:
         manifest = _manifest(_alone(config, name, folder), dataset, scorer, table, clock)
-        write_run(folder, config=_content(config, name, folder), manifest=manifest, table=table, summary=summary)
+        tables = table.tables if isinstance(table, Judgement) else {RANKS: table}
+        write_run(folder, config=_content(config, name, folder), manifest=manifest, tables=tables, summary=summary)
     return Outcome(name, table, summary, folder)
 
 
@@ -130,7 +138,7 @@ def _run_tracked(
         return _run_model(config, name, dataset, folder, clock, watch)
     with tracking(config.tracker, name or dataset.name) as tracker:
         outcome = _run_model(config, name, dataset, folder, clock, watch)
-        report(tracker, _content(config, name, folder), outcome.summary, folder)
+        report(tracker, _content(config, name, folder), outcome.summary.to_dict(), folder)
     return outcome
 
 
@@ -141,7 +149,24 @@ def _alone(config: RunConfig, name: str, folder: Path | None) -> RunConfig:
 
 
 def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any]:
-    return _alone(config, name, folder).model_dump(mode="json", exclude_none=True)
+    left_out = {"evaluation"} if config.task else None
+    return _alone(config, name, folder).model_dump(mode="json", exclude_none=True, exclude=left_out)
+
+
+def _results(
+    config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
+) -> tuple[RankTable | Judgement, Summary | LabelSummary]:
+    ties, metrics = config.ties or "realistic", config.metrics
+    if (task := config.task) is not None:
+        ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else 0
+        with clock.time("judge"), watch(name or "judging", ranks) as progress:
+            judgement = judge_labelled(task, scorer, dataset, metrics=metrics, ties=ties, progress=progress)
+        return judgement, judgement.summary
+    tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
+    with clock.time("rank"), watch(name or "ranking", tasks) as progress:
+        table = config.evaluation(scorer, dataset, progress=progress)
+    with clock.time("summarize"):
+        return table, summarize(table, metrics, ties=ties)
 
 
 def _dataset(config: DatasetConfig) -> Dataset:
@@ -159,13 +184,16 @@ def _scorer(
 
 
 def _manifest(
-    config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable, clock: Clock
+    config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable | Judgement, clock: Clock
 ) -> dict[str, Any]:
     described = scorer.describe() if isinstance(scorer, Checkpoint) else {"live": type(scorer).__name__}
     corruption = config.evaluation.corruption
     read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ())]
     read += [Path(corruption.path)] if isinstance(corruption, FromFile) else []
     seeds = {"corruption": getattr(corruption, "seed", None)}
+    if config.task is not None:
+        files, seeds["corruption"] = negatives_of(config.task)
+        read += files
     if isinstance(config.model, TrainingConfig):
         seeds["training"] = config.model.random_seed
     return {
@@ -183,7 +211,12 @@ def _manifest(
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": fingerprints(read),
         "seconds": dict(clock.seconds),
-        "ranking": dict(table.work),
-        "ranked": {"triples": table.num_triples, "ranks": len(table)},
+        **_ranking(table.ranks if isinstance(table, Judgement) else table),
         "notes": list(table.notes),
     }
+
+
+def _ranking(ranks: RankTable | None) -> dict[str, Any]:
+    if ranks is None:
+        return {}
+    return {"ranking": dict(ranks.work), "ranked": {"triples": ranks.num_triples, "ranks": len(ranks)}}

@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import ConfigDict, field_validator
 
 from kgeval.errors import ConfigError, RunError, reason
-from kgeval.metrics.summary import Summary
 from kgeval.runs.components import refuse_unknown
 from kgeval.runs.values import refusing
 from kgeval.settings import Settings
@@ -61,8 +60,8 @@ def tracking(config: TrackerConfig, name: str) -> Iterator[Any]:
         tracker.end_run(success=success)
 
 
-def report(tracker: Any, content: dict[str, Any], summary: Summary, folder: Path | None) -> None:
-    """Report the configuration, the run directory, and the metrics that are defined.
+def report(tracker: Any, content: dict[str, Any], found: dict[str, Any], folder: Path | None) -> None:
+    """Report a configuration, the run directory, and what is defined in the ``metrics.json`` of the run.
 
     Raises
     ------
@@ -70,10 +69,13 @@ def report(tracker: Any, content: dict[str, Any], summary: Summary, folder: Path
         if the tracker fails; the run directory is complete by then
     """
     metrics = {
-        str(name): value for group in summary.groups for name, value in group.values.items() if value is not None
+        f"{part}.{name}": value
+        for part, values in found["metrics"].items()
+        for name, value in values.items()
+        if value is not None
     }
     try:
         tracker.log_params({**content, "run_directory": str(folder) if folder else None})
-        tracker.log_metrics(metrics, prefix=summary.split)
+        tracker.log_metrics(metrics, prefix=found["split"])
     except Exception as error:
         raise RunError(f"the tracker failed: {reason(error)}. The run itself is in {str(folder)!r}.") from error

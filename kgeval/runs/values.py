@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from kgeval.complaints import shown
 from kgeval.errors import InputError
+from kgeval.graph.text import first_line
+from kgeval.metrics.label_names import parse_label_metrics
 from kgeval.metrics.names import parse
 from kgeval.settings import listed
 
@@ -34,19 +37,32 @@ def writable(path: str) -> str:
     return path
 
 
+def readable(path: str) -> str:
+    """Refuse a file that is not there, or damaged, before any work is done."""
+    with refusing():
+        first_line(Path(path))
+    return path
+
+
 def _scalar(value: Any) -> Any:
     if not isinstance(value, (bool, int, float, str)):
         raise ValueError(f"expected a number, text, true or false, found {shown(value)}")  # noqa: TRY004
     return value
 
 
-def _metric(name: str) -> str:
+def _metric(name: str, block: ValidationInfo) -> str:
+    """Refuse what is no metric of the block's task, or of ranks without one."""
+    if "task" not in block.data:  # it is malformed, which is said already: whose metrics these are is not known
+        return name
+    task = block.data["task"]
     with refusing():
-        parse(name)
+        parse(name) if task is None else parse_label_metrics([name], confidences=task.kind == "confidences")
     return name
 
 
 PathText = Annotated[str, AfterValidator(writable)]
+
+ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 

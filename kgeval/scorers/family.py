@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
@@ -154,7 +155,7 @@ class VectorFamily(Family, VectorScorer):
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the stored vectors of entities; float[id, dim]."""
-        return self.entity[ids]
+        return rows(self.entity, ids)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
@@ -184,6 +185,22 @@ def family(name: str) -> type[Family]:
         if known.lower() == name.lower():
             return found
     raise CheckpointError(f"unknown model {name!r}. {did_you_mean(name, families())}")
+
+
+def rows(array: FloatArray, ids: IntArray) -> FloatArray:
+    """Take rows of a stored array; of one that is mapped from a file, nothing else stays in memory."""
+    taken = np.asarray(array[ids])
+    release(array)
+    return taken
+
+
+def release(array: FloatArray) -> None:
+    """Let go of the memory that an array mapped from a file has taken; it is read again when it is used."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:

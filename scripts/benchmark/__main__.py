@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import platform
 import statistics
 import time
@@ -14,11 +15,12 @@ from typing import Any
 import click
 import numpy as np
 
-from kgeval import Dataset, Uniform, evaluate
+from kgeval import Dataset, Uniform, evaluate, summarize
 from kgeval.graph.queries import Queries
 from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.report import markdown
+from scripts.benchmark.shares import shares
 from scripts.benchmark.tools import CASES, Case, Kgeval, PyKEEN, TorchKGE
 
 SAMPLE = 256
@@ -35,6 +37,8 @@ CHECKED = 32
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
 def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
     """Run the benchmark."""
+    for talkative in ("pykeen", "torch_max_mem"):
+        logging.getLogger(talkative).setLevel(logging.ERROR)
     graph = everyday_graph()
     queries = sum(len(Queries.of(graph.test, side)) for side in ("head", "tail"))
     result: dict[str, Any] = {
@@ -46,6 +50,7 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
         "sample": SAMPLE,
         "models": [_compare(case, graph, repeat, queries) for case in CASES if not only or case.name in only],
         "growth": _growth(repeat) if growth else [],
+        "metrics": _metrics() if growth else [],
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "bench.json").write_text(json.dumps(result, indent=2) + "\n")
@@ -73,8 +78,8 @@ def _compare(case: Case, graph: Dataset, repeat: int, queries: int) -> dict[str,
             seconds[name].append(_seconds(lambda: peer.pessimistic(rows)) * len(graph.test) / SAMPLE)  # noqa: B023
     product = 2 * queries * len(graph.entities) * case.dim / 1e9
     medians = {name: statistics.median(times) for name, times in seconds.items()}
-    work = ours.table().work
-    return {"name": case.name, "dim": case.dim, "gflop": product, "seconds": medians, "all": seconds, "work": work}
+    measured = {"seconds": medians, "all": seconds, "shares": shares(ours.model, graph), "work": ours.table().work}
+    return {"name": case.name, "dim": case.dim, "gflop": product, **measured}
 
 
 def _growth(repeat: int) -> list[dict[str, Any]]:
@@ -103,6 +108,16 @@ def _grown(name: str, graph: Dataset, dim: int, options: dict[str, Any], repeat:
     queries = sum(len(Queries.of(graph.test, side)) for side in ("head", "tail"))
     gflop = 2 * queries * (500 if options else len(graph.entities)) * dim / 1e9
     return {"name": name, "queries": queries, "gflop": gflop, "seconds": statistics.median(times)}
+
+
+def _metrics() -> list[dict[str, Any]]:
+    """Time metrics of a rank table of a million rows."""
+    click.echo("metrics of a million ranks ...", err=True)
+    graph = synthetic(15_000, {"train": 100_000, "valid": 5_000, "test": 500_000})
+    case = Case("metrics", "DistMult", {}, 4)
+    table = Kgeval(case, graph, case.weights(graph)).table()
+    names = ["mrr", "hits@10", "amri", "expected.mrr", "z-mrr", "map", "ndcg@10", "precision@10"]
+    return [{"name": name, "rows": len(table), "seconds": _seconds(lambda: summarize(table, [name]))} for name in names]  # noqa: B023
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -15,8 +15,9 @@ def markdown(result: dict[str, Any]) -> str:
         + ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in rates.items())
         + ".",
         "",
-        "| model | kgeval | PyKEEN | TorchKGE | × PyKEEN | × TorchKGE | float32 product alone | GFLOP/s | rescored |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| model | kgeval | PyKEEN | TorchKGE | × PyKEEN | × TorchKGE | float32 product alone | GFLOP/s | counting "
+        "| rest |",
+        "|---|---|---|---|---|---|---|---|---|---|",
         *(_row(model, rates["float32"]) for model in result["models"]),
         "",
     ]
@@ -26,6 +27,10 @@ def markdown(result: dict[str, Any]) -> str:
             f"| {row['name']} | {row['queries']:,} | {row['seconds']:.2f} | {row['gflop'] / row['seconds']:,.0f} |"
             for row in result["growth"]
         ]
+    if result["metrics"]:
+        rows = result["metrics"][0]["rows"]
+        told = ", ".join(f"{row['name']} {row['seconds']:.2f} s" for row in result["metrics"])
+        lines += ["", f"Metrics of {rows:,} ranks: {told}."]
     return "\n".join(lines) + "\n"
 
 
@@ -40,6 +45,7 @@ def _row(model: dict[str, Any], rate: float) -> str:
         *("–" if peer is None else f"{peer / ours:.0f} ×" for peer in peers),
         f"{model['gflop'] / rate:.2f} s" if not model["name"].startswith(("TransE L1", "RotatE")) else "–",
         f"{model['gflop'] / ours:,.0f}",
-        f"{model['work'].get('rescored_share', 1):.2%}",
+        f"{model['shares']['counting']:.0%}",
+        f"{1 - sum(model['shares'].values()):.0%}",
     ]
     return "| " + " | ".join(cells) + " |"

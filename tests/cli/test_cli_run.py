@@ -203,6 +203,19 @@ def test_models_that_ranked_the_same_triples_need_no_note(place, smaller):
     assert "triples" not in result.stdout
 
 
+def test_models_that_judged_different_triples_are_shown_beside_their_own_floors(place, smaller):
+    task = "{kind: classification, unseen: drop, negatives: {kind: corruption}}"
+    result = invoke("run", smaller, "--out", "new", "--set", f"task={task}", "--set", "metrics=[accuracy]")
+    assert result.exit_code == 0, result.stderr
+    shown = [line.split("  ")[0] for line in result.stdout.splitlines() if line.split()[-1] != "accuracy"]
+    assert [name for name in shown if name.strip(" ─")] == [
+        *("one", "relation majority", "tail frequency"),
+        *("two", "relation majority", "tail frequency"),
+    ]
+    assert "these models judged different triples (one " in result.stderr
+    assert "unseen: worst" not in result.stderr
+
+
 def test_a_metric_of_one_side_has_its_column(done, several):
     header = done("run", several, "--out", "new", "--set", "metrics=[mrr, head.hits@1]").splitlines()[0]
     assert header.split() == ["model", "mrr", "head.hits@1"]

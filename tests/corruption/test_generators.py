@@ -138,9 +138,21 @@ def test_a_file_without_sides_serves_both(tmp_path):
     assert any("have no negatives in" in note for note in table.notes)
 
 
+def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):
+    path = tmp_path / "weighted.tsv"
+    h, r, t = DATA.test.ids[0]
+    others = [e for e in range(30) if e not in (h, t)][:3]
+    rows = zip(others, ("0", "0.0", "0.7"), strict=True)
+    path.write_text("".join(f"e{h:04}\tr{r:02}\te{other:04}\t{confidence}\n" for other, confidence in rows))
+    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)), sides=("tail",))
+    assert table.where(table.column("triple") == 0).column("raw_candidates").tolist() == [3]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("e0000\tr00\te0001\t0.5\n", "none of its 1 rows has confidence 0"),
+        ("e0000\tr00\te0001\t2014\n", "row 1: the confidence '2014' is no number from 0 to 1. Scale the column"),
         ("e0000\tr00\tnobody\n", "row 1: unknown entity 'nobody' in the column tail"),
         ("head\trelation\ttail\tside\ne0000\tr00\te0001\ttale\n", r"row 1: side 'tale'. Did you mean 'tail'\?"),
         ("e0000\tr00\n", "line 1: 2 columns"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgeval.errors import MetricError
-from kgeval.metrics import names
-from kgeval.metrics.metric import Metric, metrics
-from kgeval.metrics.names import parse, parse_for_ranks
+from kgeval.metrics.metric import metrics
+from kgeval.metrics.names import parse
 
 
 @pytest.mark.parametrize(
@@ -78,10 +77,7 @@ def test_every_spelling_is_read_back(name):
         assert parse(spelled.replace("{k}", "7")).name == name
 
 
-def test_a_metric_of_labels_is_not_asked_of_ranks(monkeypatch):
-    accuracy = Metric("accuracy", "", "", "", 0, 1, increasing=True, compute=lambda labels, k: 1.0, needs="labels")
-    monkeypatch.setattr(names, "metrics", lambda: {"accuracy": accuracy})
-    monkeypatch.setattr(names.MetricName, "metric", accuracy)
-    assert parse("accuracy").name == "accuracy"
-    with pytest.raises(MetricError, match="accuracy is computed from labels, not from ranks"):
-        parse_for_ranks("accuracy")
+@pytest.mark.parametrize(("name", "needs"), [("accuracy", "labels"), ("auc@3", None), ("head.rmse", "confidences")])
+def test_a_metric_of_labels_is_not_asked_of_ranks(name, needs):
+    with pytest.raises(MetricError, match=f"is computed from {needs}, not from ranks" if needs else "has no cut-off"):
+        parse(name)

@@ -7,6 +7,7 @@ import pytest
 
 from kgeval import AllEntities, Evaluation, FromFile, Uniform, evaluate
 from kgeval.errors import InputError
+from kgeval.threads import threads as own_threads
 from tests.conftest import random_dataset
 
 
@@ -105,12 +106,11 @@ def test_one_filter_may_be_said_bare(graph):
 
 def threads():
     """How many threads each library would use now."""
-    import numba
     import torch
     from threadpoolctl import threadpool_info
 
     pools = {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
-    return {"numba": numba.get_num_threads(), "torch": torch.get_num_threads(), **pools}
+    return {"kgeval": own_threads(), "torch": torch.get_num_threads(), **pools}
 
 
 def test_threads_bind_every_library_and_only_for_a_while(graph):

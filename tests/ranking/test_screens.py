@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.base import Asked, Offered
+from kgeval.ranking.kernels.near import enclose, pairs_of
 from kgeval.ranking.kernels.screened import ScreenedKernel
 from kgeval.scorers.similarity import canonical
 from tests.conftest import random_dataset
@@ -75,18 +76,43 @@ def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bia
         assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected), precision
 
 
+def pairs_of_all_sizes(similarity, dim, *, dtype=np.float64, biased=False):
+    """Queries and entities of norms far apart, and the canonical score of every pair; [query, entity]."""
+    rng = np.random.default_rng(dim)
+    queries = rng.normal(size=(40, dim)) * 10.0 ** rng.integers(-3, 4, (40, 1))
+    entities = (rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))).astype(dtype)
+    biases = rng.normal(size=90) * 10.0 ** rng.integers(-3, 4, 90) if biased else np.zeros(90)
+    asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, biases)
+    scores = canonical(similarity, queries[:, None], entities.astype(np.float64)) + biases + asked.offsets[:, None]
+    return asked, offered, scores
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("dim", [2, 64, 400])
+def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
+    asked, offered, scores = pairs_of_all_sizes(similarity, dim, dtype=dtype, biased=True)
+    pairs, everyone = pairs_of(asked, offered), np.arange(90)
+    lows, highs = np.empty(90), np.empty(90)
+    for query in range(40):
+        enclose(pairs, query, everyone, lows, highs)
+        assert (lows <= scores[query]).all()
+        assert (scores[query] <= highs).all()
+        similar = np.abs(scores[query] - offered.biases - asked.offsets[query])
+        assert (highs - lows <= 1e-3 * (1 + similar + asked.norms[query] * offered.norms)).all()
+
+
+@pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("dim", [2, 64, 400])
-def test_no_statistic_leaves_its_limits(dim, similarity, precision):
+def test_no_statistic_leaves_its_limits(dim, similarity, precision, biased):
     """Each candidate plays the answer: its own statistic must lie between the limits that enclose its own score."""
-    rng = np.random.default_rng(dim)
-    queries = rng.normal(size=(40, dim)) * 10.0 ** rng.integers(-3, 4, (40, 1))
-    entities = rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))
-    asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, np.zeros(90))
-    scores = canonical(similarity, queries[:, None], entities) + asked.offsets[:, None]
+    if biased and similarity != "dot":
+        pytest.skip("distances with biases are not screened")
+    asked, offered, scores = pairs_of_all_sizes(similarity, dim, biased=biased)
     made = ScreenedKernel(precision, block=40).screen(asked, offered, scores.ravel())
-    statistics = np.array(made.statistics(slice(0, 40)))
+    statistics = np.array(made.statistics(slice(0, 40), made.buffer(40)))
     for column, candidate in enumerate(made.order):
         limits = made.limits(scores[:, candidate], np.arange(40))
         assert (statistics[:, column] <= limits.upper[:, 0]).all()

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.arrays import Float64Array
 from kgeval.errors import DatasetError
 from kgeval.graph.columns import read_triples
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.labelled import read_confidences
 from kgeval.graph.layouts import Layout
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
@@ -64,8 +66,25 @@ def read(folder: Path) -> Dataset:
         split: Triples(np.stack([labels.ids(table[column]) for column, labels in columns], axis=1))
         for split, table in tables.items()
     }
-    name = folder.resolve().name
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=tuple(files.values()))
+    return Dataset.build(
+        folder.resolve().name,
+        splits,
+        entities=entities,
+        relations=relations,
+        files=tuple(files.values()),
+        confidences=_confidences(files, tables),
+    )
+
+
+def _confidences(files: dict[str, Path], tables: dict[str, pa.Table]) -> dict[str, Float64Array]:
+    """Collect the fourth columns: of every split, or of none."""
+    found = {split: read_confidences(files[split], table) for split, table in tables.items()}
+    weighted = {split: labels for split, labels in found.items() if labels is not None}
+    if weighted and len(weighted) < len(files):
+        bare = next(split for split in files if split not in weighted)
+        has = files[next(iter(weighted))]
+        raise DatasetError(f"{files[bare]}: no confidences, but {has.name} has them: give every split a fourth column.")
+    return weighted
 
 
 def _vocabulary(kind: str, *splits: list[pa.ChunkedArray]) -> Vocabulary:
@@ -79,7 +98,8 @@ def _vocabulary(kind: str, *splits: list[pa.ChunkedArray]) -> Vocabulary:
 
 LAYOUT = Layout(
     name="labels",
-    summary="train, valid (optional) and test files of head, relation, tail (.txt, .tsv, .csv, .gz of these, .parquet)",
+    summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
+    ".gz of these, .parquet)",
     recognises=lambda folder: {"train", "test"} <= _candidates(folder).keys(),
     read=read,
 )

@@ -41,7 +41,7 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
 def fast_bfloat16() -> bool:
     """Whether products in bfloat16 are exact enough and clearly faster here; tried out once per process.
 
-    Torch is not imported for this: where it is not in use, its import costs more than it saves.
+    Torch is not imported for this: where there is little to multiply, its import costs more than it saves.
     """
     if "torch" not in sys.modules:
         return False
@@ -53,7 +53,7 @@ def fast_bfloat16() -> bool:
     with torch.inference_mode():
         for precision in (torch.float32, torch.bfloat16):
             pair = left.to(precision), right.to(precision)
-            seconds[precision] = min(_seconds(lambda: torch.mm(*pair)) for _ in range(5))  # noqa: B023
+            seconds[precision] = min(_seconds(lambda: torch.mm(*pair)) for _ in range(9))  # noqa: B023
         exact = left.double() @ right.double()
         loss = (torch.mm(left, right).double() - exact).abs() - exact.abs() * 2.0**-8
     # What a sum of products accumulated in float32 and rounded once may lose; an accumulation in bfloat16 loses more.

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.rows import Rows
 from kgeval.ranking.kernels.base import Asked, Offered, Tally, count_pairs
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
+from kgeval.threads import spread
 
 TILE = 64
 """candidates that a group of queries meets before the next ones are fetched"""
 
 GROUP = 32
-"""queries that a thread takes along"""
+"""queries that a thread takes at a time"""
 
 
 class CompiledKernel:
@@ -31,25 +32,21 @@ class CompiledKernel:
     def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
         """Score pairs canonically; float64[offered]."""
         found = np.empty(len(offered.biases))
-        _score_pairs(
-            SIMILARITIES.index(asked.similarity),
-            (asked.vectors, asked.offsets),
-            (np.ascontiguousarray(offered.vectors), offered.biases),
-            offsets,
-            found,
+        similarity, queries, entities = _arrays(asked, offered)
+        spread(
+            lambda part: _score_pairs(part.start, part.stop, similarity, queries, entities, offsets, found),
+            len(asked.vectors),
+            GROUP,
         )
         return found
 
     def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
         """Count a chunk of shared candidates into the tally."""
-        _count_tiles(
-            SIMILARITIES.index(asked.similarity),
-            (asked.vectors, asked.offsets),
-            (np.ascontiguousarray(offered.vectors), offered.biases),
-            first,
-            tasks_of(tally),
-            tally.counts,
-            tally.undefined,
+        arrays, tasks, counted = _arrays(asked, offered), tasks_of(tally), (tally.counts, tally.undefined)
+        spread(
+            lambda part: _count_tiles(part.start, part.stop, *arrays, first, tasks, counted),
+            len(asked.vectors),
+            GROUP,
         )
 
     def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
@@ -58,7 +55,20 @@ class CompiledKernel:
 
     def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
         """Count finished scores into the tally."""
-        _count_rows(scores, starts, tally.contest.widths, tasks_of(tally), tally.counts, tally.undefined)
+        widths, tasks, counted = tally.contest.widths, tasks_of(tally), (tally.counts, tally.undefined)
+        spread(
+            lambda part: _count_rows(part.start, part.stop, scores, (starts, widths), tasks, counted),
+            len(widths),
+            GROUP,
+        )
+
+
+def _arrays(asked: Asked, offered: Offered) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
+    return (
+        SIMILARITIES.index(asked.similarity),
+        (asked.vectors, asked.offsets),
+        (np.ascontiguousarray(offered.vectors), offered.biases),
+    )
 
 
 class Tasks(NamedTuple):
@@ -81,30 +91,31 @@ def tasks_of(tally: Tally) -> Tasks:
     return Tasks(contest.queries.offsets, tally.thresholds, contest.answers, contest.known.offsets, contest.known.ids)
 
 
-@njit(cache=True, parallel=True)
-def _count_tiles(similarity, asked, offered, first, tasks, counts, undefined):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _count_tiles(begin, end, similarity, asked, offered, first, tasks, counted):  # type: ignore[no-untyped-def]
     queries, offsets = asked
     vectors, biases = offered
-    for group in prange(-(-len(queries) // GROUP)):
-        found, everyone = np.empty(TILE), np.arange(TILE)
-        for start in range(0, len(vectors), TILE):
-            width = min(TILE, len(vectors) - start)
-            for query in range(group * GROUP, min(len(queries), (group + 1) * GROUP)):
-                scores(similarity, queries[query], vectors[start : start + width], everyone[:width], found)
-                for lane in range(width):
-                    found[lane] = found[lane] + biases[start + lane] + offsets[query]
-                _count_row(query, found[:width], first + start, tasks, counts, undefined)
+    found, everyone = np.empty(TILE), np.arange(TILE)
+    for start in range(0, len(vectors), TILE):
+        width = min(TILE, len(vectors) - start)
+        for query in range(begin, end):
+            scores(similarity, queries[query], vectors[start : start + width], everyone[:width], found)
+            for lane in range(width):
+                found[lane] = found[lane] + biases[start + lane] + offsets[query]
+            _count_row(query, found[:width], first + start, tasks, counted)
 
 
-@njit(cache=True, parallel=True)
-def _count_rows(scores, starts, widths, tasks, counts, undefined):  # type: ignore[no-untyped-def]
-    for query in prange(len(widths)):
-        _count_row(query, scores[starts[query] : starts[query] + widths[query]], 0, tasks, counts, undefined)
+@njit(cache=True, nogil=True)
+def _count_rows(begin, end, scores, spans, tasks, counted):  # type: ignore[no-untyped-def]
+    starts, widths = spans
+    for query in range(begin, end):
+        _count_row(query, scores[starts[query] : starts[query] + widths[query]], 0, tasks, counted)
 
 
 @njit(cache=True)
-def _count_row(query, scores, first, tasks, counts, undefined):  # type: ignore[no-untyped-def]
+def _count_row(query, scores, first, tasks, counted):  # type: ignore[no-untyped-def]
     """Count the scores of the candidates at positions first, first + 1, … against each answer of a query."""
+    counts, undefined = counted
     known = tasks.known[tasks.known_offsets[query] : tasks.known_offsets[query + 1]]
     begin, end = np.searchsorted(known, first), np.searchsorted(known, first + len(scores))
     holes = 0
@@ -129,11 +140,11 @@ def _count_row(query, scores, first, tasks, counts, undefined):  # type: ignore[
         counts[task, 3] += tied
 
 
-@njit(cache=True, parallel=True)
-def _score_pairs(similarity, asked, offered, row_offsets, out):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _score_pairs(begin, end, similarity, asked, offered, row_offsets, out):  # type: ignore[no-untyped-def]
     queries, offsets = asked
     vectors, biases = offered
-    for query in prange(len(queries)):
+    for query in range(begin, end):
         mine = slice(row_offsets[query], row_offsets[query + 1])
         scores(similarity, queries[query], vectors[mine], np.arange(mine.stop - mine.start), out[mine])
         for row in range(mine.start, mine.stop):

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from kgeval.arrays import IntArray
 from kgeval.ranking.kernels.near import enclose, exact
 from kgeval.ranking.kernels.screens import GROUP
-
-TEAM = 8
-"""queries that a thread takes along with one piece of working memory"""
 
 NEAR, EXACT = range(2)
 """the columns of the effort: comparisons that took a score in the entities' precision, and a canonical one"""
@@ -27,33 +24,33 @@ class Chunk(NamedTuple):
     lower: np.ndarray[Any, Any]
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def count_screened(start, statistics, chunk, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
     """Count the candidates of a chunk, whose statistics are those of the queries from ``start`` on."""
-    for team in prange(-(-len(statistics) // TEAM)):
-        first, width = chunk.first, len(chunk.order)
-        uncertain, flags = np.empty(width + 1, np.int64), np.empty(GROUP, np.uint8)
-        lows, highs = np.empty(width), np.empty(width)
-        for row in range(team * TEAM, min(len(statistics), (team + 1) * TEAM)):
-            query = start + row
-            known = _known(query, first, first + width, tasks)
-            known_scores = exact(pairs, query, known - first)
-            for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
-                threshold = tasks.thresholds[task]
-                above, found = _split(statistics[row], chunk.upper[task], chunk.lower[task], flags, uncertain)
-                candidates = chunk.order[uncertain[:found]]
-                enclose(pairs, query, candidates, lows, highs)
-                greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
-                tied -= first <= tasks.answers[task] < first + width
-                _write(task, above + greater, tied, known, known_scores, tasks, counts[task])
-                effort[query, NEAR] += found
-                effort[query, EXACT] += rescored
+    first, width = chunk.first, len(chunk.order)
+    uncertain, flags = np.empty(width + 1, np.int64), np.empty(GROUP, np.uint8)
+    lows, highs = np.empty(width), np.empty(width)
+    for row in range(len(statistics)):
+        query = start + row
+        known = _known(query, first, first + width, tasks)
+        known_scores = exact(pairs, query, known - first)
+        for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
+            threshold = tasks.thresholds[task]
+            above, found = _split(statistics[row], chunk.upper[task], chunk.lower[task], flags, uncertain)
+            candidates = chunk.order[uncertain[:found]]
+            enclose(pairs, query, candidates, lows, highs)
+            greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
+            tied -= first <= tasks.answers[task] < first + width
+            _write(task, above + greater, tied, known, known_scores, tasks, counts[task])
+            effort[query, NEAR] += found
+            effort[query, EXACT] += rescored
 
 
-@njit(cache=True, parallel=True)
-def count_rows(offsets, entities, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
-    """Count each query's own candidates, a row of entities."""
-    for query in prange(len(offsets) - 1):
+@njit(cache=True, nogil=True)
+def count_rows(start, stop, own, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
+    """Count the candidates of the queries from ``start`` to before ``stop``, each its own row of entities."""
+    offsets, entities = own
+    for query in range(start, stop):
         candidates = entities[offsets[query] : offsets[query + 1]]
         known = _known(query, 0, len(candidates), tasks)
         known_scores = exact(pairs, query, candidates[known])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.ranking.kernels.base import Asked, Offered
@@ -28,18 +28,21 @@ TEAM = 32
 class Float32Distances(Screen):
     """Negative distances, in columns of the chunk's own order."""
 
-    def __init__(self, asked: Asked, offered: Offered, rows: int) -> None:
+    def __init__(self, asked: Asked, offered: Offered) -> None:
         self._asked = asked
         self.order = np.arange(len(offered.biases))
         rounded = round_rows(offered.vectors, self.order, precision="float32", manhattan=True)
         self._entity_loss = rounded.losses.max(initial=0.0)
         self._tiles = _tiles(rounded.vectors[:, : offered.vectors.shape[1]])
-        self._out = np.empty((rows, len(self._tiles) * TILE), np.float32)
 
-    def statistics(self, block: slice) -> np.ndarray[Any, Any]:
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        """Make room; float32[query, column], columns up to a whole number of tiles."""
+        return np.empty((rows, len(self._tiles) * TILE), np.float32)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Sum; float32[query, column]."""
         queries = self._asked.float32.vectors[block]
-        out = self._out[: len(queries)]
+        out = buffer[: len(queries)]
         _sum_distances(SIMILARITIES.index(self._asked.similarity), queries, self._tiles, out)
         return out[:, : len(self.order)]
 
@@ -63,11 +66,11 @@ def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(padded.reshape(-1, TILE, dim).transpose(0, 2, 1))
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _sum_distances(similarity, queries, tiles, out):  # type: ignore[no-untyped-def]
-    for team in prange(-(-len(queries) // TEAM)):
+    for team in range(0, len(queries), TEAM):
         for tile in range(len(tiles)):
-            for query in range(team * TEAM, min(len(queries), (team + 1) * TEAM)):
+            for query in range(team, min(len(queries), team + TEAM)):
                 sums = out[query, tile * TILE : (tile + 1) * TILE]
                 sums[:] = np.float32(0)
                 if similarity == L1:

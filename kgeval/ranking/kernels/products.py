@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.ranking.kernels.base import Asked, Offered
@@ -29,29 +29,32 @@ from kgeval.ranking.kernels.screens import SMALLEST, Limits, Screen, largest_in_
 class Float32Products(Screen):
     """Matrix products in float32; columns by ascending norm, which keeps the bounds of a group tight."""
 
-    def __init__(self, asked: Asked, offered: Offered, rows: int) -> None:
+    def __init__(self, asked: Asked, offered: Offered) -> None:
         self._asked = asked
         self.order = np.argsort(offered.norms, kind="stable")
         self._norms = offered.norms[self.order]
         self._added = offered.biases[self.order]
         if asked.similarity == "l2":
             self._added = -0.5 * self._norms * self._norms
-        self._round(offered, rows)
+        self._round(offered)
 
-    def _round(self, offered: Offered, rows: int) -> None:
+    def _round(self, offered: Offered) -> None:
         self._queries = self._asked.float32
         self._entities = round_rows(offered.vectors, self.order, precision="float32", manhattan=False)
         self._left_over = np.abs(self._entities.add(self._added))
-        self._out = np.empty((rows, len(self.order)), np.float32)
 
     @property
     def _width(self) -> int:
         return int(self._asked.vectors.shape[1]) + (SPARE if self._added.any() else 0)
 
-    def statistics(self, block: slice) -> np.ndarray[Any, Any]:
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        """Make room; float32[query, column]."""
+        return np.empty((rows, len(self.order)), np.float32)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Multiply; float32[query, column]."""
         queries, entities = self._queries.vectors[block, : self._width], self._entities.vectors[:, : self._width]
-        return np.matmul(queries, entities.T, out=self._out[: len(queries)])
+        return np.matmul(queries, entities.T, out=buffer[: len(queries)])
 
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
         """Enclose each answer, one bound per group of columns."""
@@ -88,7 +91,7 @@ class Float32Products(Screen):
 class Bfloat16Products(Float32Products):
     """Matrix products in bfloat16, accumulated in float32: for processors that have them."""
 
-    def _round(self, offered: Offered, rows: int) -> None:
+    def _round(self, offered: Offered) -> None:
         import torch
 
         self._queries = self._asked.bfloat16
@@ -98,16 +101,19 @@ class Bfloat16Products(Float32Products):
             torch.from_numpy(factor.vectors.view(np.int16)).view(torch.bfloat16)[:, : self._width]
             for factor in (self._queries, self._entities)
         ]
-        self._products = torch.empty((rows, len(self.order)), dtype=torch.bfloat16)
 
-    def statistics(self, block: slice) -> np.ndarray[Any, Any]:
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        """Make room; int16[query, column]."""
+        return np.empty((rows, len(self.order)), np.int16)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Multiply; int16[query, column], keys that order as the bfloat16 numbers do."""
         import torch
 
         queries, entities = self._factors[0][block], self._factors[1]
+        keys = buffer[: len(queries)]
         with torch.inference_mode():
-            products = torch.mm(queries, entities.T, out=self._products[: len(queries)])
-        keys = np.asarray(products.view(torch.int16).numpy())
+            torch.mm(queries, entities.T, out=torch.from_numpy(keys).view(torch.bfloat16))
         _to_keys(keys)
         return keys
 
@@ -127,9 +133,9 @@ def _key(limits: np.ndarray[Any, Any], *, up: bool) -> np.ndarray[Any, Any]:
     return keys if up else np.where(keys == 0, np.int16(-1), keys)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _to_keys(bits):  # type: ignore[no-untyped-def]
-    for query in prange(len(bits)):
+    for query in range(len(bits)):
         _row_to_keys(bits[query])
 
 

@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.ranking.kernels.base import Precision
+from kgeval.threads import spread
 
 U32, U64 = 2.0**-24, 2.0**-53
 
 SPARE = 3
 """columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
+
+
+ROWS = 2048
+"""vectors that a thread takes at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +44,7 @@ class Rounded:
 def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
     """Measure rows in float64, by the sum of their absolute values or by Euclid's norm; float64[row]."""
     norms = np.empty(len(vectors))
-    _measure(vectors, manhattan, norms)
+    spread(lambda part: _measure(vectors[part], manhattan, norms[part]), len(vectors), ROWS)
     return norms
 
 
@@ -48,33 +53,37 @@ def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, ma
     shape = (len(order), vectors.shape[1] + SPARE)
     losses = np.empty(len(order))
     if precision == "float32":
-        out = np.ones(shape, np.float32)
-        _round_to_float32(vectors, order, manhattan, out, losses)
+        out, one, write = np.empty(shape, np.float32), 1.0, _round_to_float32
     else:
-        out = np.full(shape, 0x3F80, np.uint16)
-        _round_to_bfloat16(vectors, order, manhattan, out, losses)
+        out, one, write = np.empty(shape, np.uint16), 0x3F80, _round_to_bfloat16
+
+    def round_part(part: slice) -> None:
+        out[part, -SPARE:] = one
+        write(vectors, order[part], manhattan, out[part], losses[part])
+
+    spread(round_part, len(order), ROWS)
     return Rounded(out, losses)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _measure(vectors, manhattan, norms):  # type: ignore[no-untyped-def]
-    for row in prange(len(vectors)):
+    for row in range(len(vectors)):
         norms[row] = _norm(vectors[row], manhattan)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _round_to_float32(vectors, order, manhattan, out, losses):  # type: ignore[no-untyped-def]
     dim = vectors.shape[1]
-    for row in prange(len(order)):
+    for row in range(len(order)):
         single = out[row, :dim]
         single[:] = vectors[order[row]]
         losses[row] = _distance(vectors[order[row]], single, manhattan)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _round_to_bfloat16(vectors, order, manhattan, out, losses):  # type: ignore[no-untyped-def]
     dim = vectors.shape[1]
-    for row in prange(len(order)):
+    for row in range(len(order)):
         single = vectors[order[row]].astype(np.float32)
         bits = single.view(np.uint32)
         for k in range(dim):

@@ -21,7 +21,11 @@ from kgeval.ranking.kernels.distances import Float32Distances
 from kgeval.ranking.kernels.near import pairs_of
 from kgeval.ranking.kernels.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screens import LARGEST, Screen
-from kgeval.ranking.plan import BLOCK, slices
+from kgeval.ranking.plan import BLOCK
+from kgeval.threads import spread
+
+BLOCKS = 4
+"""blocks that a thread takes at a time, with one buffer"""
 
 
 class ScreenedKernel(CompiledKernel):
@@ -50,9 +54,14 @@ class ScreenedKernel(CompiledKernel):
         chunk = Chunk(first, made.order, *made.limits(tally.thresholds, queries.owners))
         effort = np.zeros((len(queries), 2), np.int64)
         pairs, tasks = pairs_of(asked, offered), tasks_of(tally)
-        for block in slices(len(queries), self._block):
-            statistics = made.statistics(block)
-            count_screened(block.start, statistics, chunk, pairs, tasks, tally.counts, effort)
+
+        def count(part: slice) -> None:
+            buffer = made.buffer(min(self._block, part.stop - part.start))
+            for start in range(part.start, part.stop, self._block):
+                statistics = made.statistics(slice(start, min(start + self._block, part.stop)), buffer)
+                count_screened(start, statistics, chunk, pairs, tasks, tally.counts, effort)
+
+        spread(count, len(queries), BLOCKS * self._block)
         self._learn(queries.num_tasks * len(offered.biases), effort)
 
     def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
@@ -62,18 +71,22 @@ class ScreenedKernel(CompiledKernel):
             return
         contest = tally.contest
         effort = np.zeros((len(contest.queries), 2), np.int64)
-        count_rows(own.offsets, own.ids, pairs_of(asked, offered), tasks_of(tally), tally.counts, effort)
+        pairs, tasks = pairs_of(asked, offered), tasks_of(tally)
+
+        def count(part: slice) -> None:
+            count_rows(part.start, part.stop, (own.offsets, own.ids), pairs, tasks, tally.counts, effort)
+
+        spread(count, len(contest.queries), self._block)
         self._learn(int(contest.widths[contest.queries.owners].sum()), effort)
 
     def screen(self, asked: Asked, offered: Offered, answers: Float64Array) -> Screen | None:
         """Choose the screen for a chunk; none where no bound holds, or screening does not pay."""
         if self._precision is None or not _bounded(asked, offered, answers):
             return None
-        rows = min(self._block, len(asked.vectors))
         if asked.similarity == "dot" or (asked.similarity == "l2" and not offered.biases.any()):
             make = Bfloat16Products if self._precision == "bfloat16" else Float32Products
-            return make(asked, offered, rows)
-        return None if offered.biases.any() else Float32Distances(asked, offered, rows)
+            return make(asked, offered)
+        return None if offered.biases.any() else Float32Distances(asked, offered)
 
     def _learn(self, compared: int, effort: IntArray) -> None:
         """Where so many comparisons stay uncertain that screening does not pay, take the next better arithmetic."""

@@ -38,8 +38,12 @@ class Screen(ABC):
     """int64[column], the candidate in each column"""
 
     @abstractmethod
-    def statistics(self, block: slice) -> np.ndarray[Any, Any]:
-        """Approximate the statistics of a block of queries; [query, column], valid until the next call."""
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        """Make room for the statistics of some queries."""
+
+    @abstractmethod
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Approximate the statistics of a block of queries; [query, column], in the buffer."""
 
     @abstractmethod
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:

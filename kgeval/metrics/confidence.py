@@ -1,0 +1,70 @@
+"""Confidences: how near predicted confidences of facts come to the stated ones.
+
+Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
+"""
+
+from __future__ import annotations
+
+from kgeval.metrics.confided import Confided
+from kgeval.metrics.deviation import rmse
+from kgeval.metrics.labelled import without_cutoff
+from kgeval.metrics.metric import Metric
+
+
+def root_mean_squared_error(data: Confided) -> float:
+    """√(Σ (ŵ − w)² / n)."""
+    return rmse(data.confidences, data.predictions())
+
+
+def mean_squared_error(data: Confided) -> float:
+    """Σ (ŵ − w)² / n."""
+    from sklearn import metrics
+
+    return float(metrics.mean_squared_error(data.confidences, data.predictions()))
+
+
+def mean_absolute_error(data: Confided) -> float:
+    """Σ |ŵ − w| / n."""
+    from sklearn import metrics
+
+    return float(metrics.mean_absolute_error(data.confidences, data.predictions()))
+
+
+RMSE = Metric(
+    name="rmse",
+    title="root mean squared error of confidences",
+    formula="√(Σ (ŵ − w)² / n)",
+    source="Chen et al., 2019",
+    lowest=0,
+    highest=float("inf"),
+    increasing=False,
+    needs="confidences",
+    compute=without_cutoff(root_mean_squared_error),
+    synonyms=("root_mean_squared_error",),
+)
+
+MSE = Metric(
+    name="mse",
+    title="mean squared error of confidences",
+    formula="Σ (ŵ − w)² / n",
+    source="Chen et al., 2019",
+    lowest=0,
+    highest=float("inf"),
+    increasing=False,
+    needs="confidences",
+    compute=without_cutoff(mean_squared_error),
+    synonyms=("mean_squared_error",),
+)
+
+MAE = Metric(
+    name="mae",
+    title="mean absolute error of confidences",
+    formula="Σ |ŵ − w| / n",
+    source="Chen et al., 2019",
+    lowest=0,
+    highest=float("inf"),
+    increasing=False,
+    needs="confidences",
+    compute=without_cutoff(mean_absolute_error),
+    synonyms=("mean_absolute_error",),
+)

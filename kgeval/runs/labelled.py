@@ -1,0 +1,70 @@
+"""Runs that judge labelled triples instead of ranking them: a task carried out and summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.directory import LABELS, RANKS, Stored
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.headers import TRIPLE
+from kgeval.metrics.confidence_summary import summarize_confidences
+from kgeval.metrics.label_summary import LabelSummary, summarize_labels
+from kgeval.metrics.ranks import Ties
+from kgeval.ranking.engine import Progress
+from kgeval.ranking.table import RankTable
+from kgeval.scoring.classification import Classification
+from kgeval.scoring.confidences import Confidences
+from kgeval.scoring.table import LabelTable
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What a run that judges labelled triples found."""
+
+    labels: LabelTable
+    summary: LabelSummary
+    notes: tuple[str, ...]
+    ranks: RankTable | None = None
+    """those of the model, if it ranked"""
+
+    @property
+    def tables(self) -> dict[str, Stored]:
+        """The tables of the run directory, by file."""
+        return {LABELS: self.labels} if self.ranks is None else {LABELS: self.labels, RANKS: self.ranks}
+
+    @property
+    def triples(self) -> IntArray:
+        """The test triples that were judged; int64[triple, 3]."""
+        test = self.labels.where(self.labels.column("split") == "test")
+        return np.stack([test.column(name) for name in TRIPLE], axis=1)
+
+
+def judge_labelled(
+    task: Classification | Confidences,
+    model: Any,
+    dataset: Dataset,
+    *,
+    metrics: Sequence[str],
+    ties: Ties = "realistic",
+    progress: Progress | None = None,
+) -> Judgement:
+    """Carry a task out and summarise it."""
+    if isinstance(task, Classification):
+        labels = task(model, dataset)
+        return Judgement(labels, summarize_labels(labels, metrics, calibration=task.calibration), labels.notes)
+    found = task(model, dataset, progress=progress)
+    summary = summarize_confidences(found, metrics, mapping=task.mapping, high=task.high, ties=ties)
+    return Judgement(found.labels, summary, found.notes, found.ranks["score"])
+
+
+def negatives_of(task: Classification | Confidences) -> tuple[tuple[Path, ...], int | None]:
+    """Tell which files the negatives of a task are read from, and which seed draws them."""
+    source = task.negatives
+    files = source.files if source is not None else ()
+    return files, getattr(getattr(source, "corruption", None), "seed", None)

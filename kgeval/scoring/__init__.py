@@ -1,0 +1,1 @@
+"""Scoring: from labelled triples to the score that a model gives each, kept in a label table."""

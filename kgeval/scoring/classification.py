@@ -1,0 +1,147 @@
+"""Classify: dataset → labelled triples → scores of the model and of the floors → label table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.errors import InputError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.layouts import as_dataset
+from kgeval.graph.triples import Side, Triples
+from kgeval.metrics.calibration import Calibration
+from kgeval.scorers.alignment import Aligned, align
+from kgeval.scoring.floors import CLASSIFICATION_FLOORS, Floor
+from kgeval.scoring.labelled import Labelled, labelled, notes_on_negatives
+from kgeval.scoring.negatives import MadeNegatives, NegativeFiles, Negatives
+from kgeval.scoring.table import LabelTable
+from kgeval.scoring.triples import score_triples
+from kgeval.settings import Settings
+
+SPLITS = ("valid", "test")
+"""what is learned from, and what is judged"""
+
+Unseen = Literal["error", "drop"]
+"""what to do with triples that name something the model does not know"""
+
+
+class Classification(Settings):
+    """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
+
+    kind: Literal["classification"] = "classification"
+    """triples are called true or false"""
+    negatives: Negatives = MadeNegatives()
+    """which triples are false"""
+    side: Side = "tail"
+    """which answer a triple is scored as; it matters to models with inverse relations only"""
+    unseen: Unseen = "error"
+    """triples with an entity or relation that the model does not know: refuse, or leave out"""
+    calibration: Calibration = "platt"
+    """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
+
+    def parts(self, dataset: Dataset) -> dict[str, Labelled]:
+        """Put the triples of validation and of test together with their negatives.
+
+        Raises
+        ------
+        InputError
+            if a split has no triples or no negatives, or if the dataset is weighted
+        """
+        if dataset.confidences:
+            raise InputError(
+                f"dataset {dataset.name} has confidences, which are no truth values. Set kind: confidences to predict "
+                "them."
+            )
+        parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
+        for split, part in parts.items():
+            if part.given.all():
+                raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
+        return parts
+
+    def __call__(self, model: Any, dataset: Dataset | str | Path) -> LabelTable:
+        """Score the true and false triples of validation and test; see :func:`classify`."""
+        dataset = as_dataset(dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset)
+        return scored_table(scorer, dataset, parts, CLASSIFICATION_FLOORS, side=self.side, unseen=self.unseen)
+
+
+def classify(
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    negatives: NegativeFiles | MadeNegatives | None = None,
+    side: Side = "tail",
+    unseen: Unseen = "error",
+) -> LabelTable:
+    """Score the true and false triples of the validation and the test split.
+
+    Parameters
+    ----------
+    model
+        whatever ``kgeval.evaluate`` takes
+    dataset
+        the graph, with a validation split, or its folder or PyKEEN name
+    negatives
+        which triples are false: ``NegativeFiles``, or ``MadeNegatives`` (the default: one in place of every tail)
+    side
+        which answer a triple is scored as, which matters to models with inverse relations only
+    unseen
+        what to do with triples that name something the model does not know: ``"error"`` or ``"drop"``
+
+    Raises
+    ------
+    InputError
+        if model, dataset and negatives do not fit together
+    ScoreError
+        if a score is not finite, with the triple
+
+    Examples
+    --------
+    >>> from kgeval.metrics.label_summary import summarize_labels
+    >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
+    >>> table
+    LabelTable(800 labelled triples)
+    >>> summarize_labels(table, ["accuracy"])["accuracy"] > 0.4
+    True
+    """
+    return Classification(negatives=negatives or MadeNegatives(), side=side, unseen=unseen)(model, dataset)
+
+
+def scored_table(
+    scorer: Aligned,
+    dataset: Dataset,
+    parts: dict[str, Labelled],
+    floors: tuple[Floor, ...],
+    *,
+    side: Side,
+    unseen: Unseen,
+) -> LabelTable:
+    """Score labelled triples with a model and with floors."""
+    notes = list(scorer.notes)
+    for split, part in parts.items():
+        notes += notes_on_negatives(dataset, split, part)
+        keep = scorer.knows(part.rows.triples)
+        notes += _unseen(dataset, split, part.rows.triples, keep, unseen)
+        parts = {**parts, split: Labelled(part.rows[keep], part.given[keep], part.known[keep])}
+    triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
+    scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
+    scores |= {floor.name: floor.learn(dataset, parts)(triples) for floor in floors}
+    thresholds = {floor.name: floor.threshold for floor in floors if floor.threshold is not None}
+    return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds)
+
+
+def _unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
+    rows = np.flatnonzero(~known)
+    if not len(rows):
+        return []
+    named = ", ".join(dataset.triple(*triples.ids[row]) for row in rows[:3])
+    what = f"{len(rows)} labelled {split} triples have an entity or relation that the model does not know: {named}"
+    what += ", …" if len(rows) > 3 else ""
+    if policy == "error":
+        raise InputError(f"{what}. Set unseen: drop to leave them out.")
+    if len(rows) == len(triples):
+        raise InputError(f"{what}. Nothing is left to judge.")
+    return [f"{what}. They were left out (unseen: drop)."]

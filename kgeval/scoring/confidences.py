@@ -1,0 +1,149 @@
+"""Predict confidences: weighted dataset → scores and ranks of its facts, of the model and of the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.headers import TRIPLE
+from kgeval.graph.labelled import LabelledTriples, LargestLabels, reverse
+from kgeval.graph.layouts import as_dataset
+from kgeval.graph.lookup import TripleIndex
+from kgeval.graph.triples import Side, Triples
+from kgeval.metrics.confided import RankedFacts
+from kgeval.metrics.labelled import ScoredLabels
+from kgeval.metrics.mapping import ConfidenceMapping
+from kgeval.metrics.ranks import Ranks
+from kgeval.ranking.engine import Progress
+from kgeval.ranking.evaluation import Evaluation, Sides
+from kgeval.ranking.table import RankTable
+from kgeval.scorers.alignment import align
+from kgeval.scoring.classification import SPLITS, Unseen, scored_table
+from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
+from kgeval.scoring.labelled import Labelled, labelled
+from kgeval.scoring.negatives import NegativeFiles
+from kgeval.scoring.table import LabelTable
+from kgeval.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceTables:
+    """What a prediction of confidences keeps: the facts with their scores, and the ranks of the test facts."""
+
+    labels: LabelTable
+    ranks: Mapping[str, RankTable]
+    """by predictor: the model's under ``score``, each floor's under its name"""
+
+    @property
+    def predictors(self) -> list[str]:
+        """The columns of scores: the model's ``score`` and the floors."""
+        return ["score", *self.labels.floors]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
+        return tuple(dict.fromkeys([*self.labels.notes, *self.ranks["score"].notes]))
+
+    def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
+        """Return the facts of a split with the scores of the model or of a floor, and its negatives on request."""
+        labels = self.labels if negatives else self.labels.where(self.labels.column("given"))
+        return labels.scored(split, scores)
+
+    def ranked(self, scores: str = "score") -> RankedFacts | None:
+        """Return what the metrics read of the ranks of the model or of a floor, if it ranked."""
+        if scores not in self.ranks:
+            return None
+        table = self.ranks[scores]
+        greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
+        weights = self._largest.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
+        ranks = Ranks(greater, tied, candidates, weights=weights)
+        tails = table.column("side") == "tail"
+        pairs = np.stack([table.column("head"), table.column("relation")], 1)
+        queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        relations = table.column("relation_label").astype(str)
+        return RankedFacts(ranks, weights, table.column("score"), np.where(tails, queries, -1), relations)
+
+    @cached_property
+    def _largest(self) -> LargestLabels:
+        """The confidence of each test fact: the largest that was stated."""
+        test = self.labels.where(self.labels.column("given") & (self.labels.column("split") == "test"))
+        ids = np.stack([test.column(name) for name in TRIPLE], axis=1)
+        return LabelledTriples(Triples(ids), test.column("label")).largest()
+
+
+class Confidences(Settings):
+    """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
+
+    kind: Literal["confidences"] = "confidences"
+    """the confidences of facts are predicted"""
+    mapping: ConfidenceMapping = ConfidenceMapping()
+    """how scores become confidences"""
+    high: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """from which confidence on a fact belongs to the high-confidence subset, whose metrics are given too"""
+    negatives: NegativeFiles | None = None
+    """false triples, of confidence 0: the errors are given with them too"""
+    sides: Sides = ("head", "tail")
+    """the sides that are ranked; nDCG reads the tails alone"""
+    side: Side = "tail"
+    """which answer a fact is scored as; it matters to models with inverse relations only"""
+    unseen: Unseen = "error"
+    """facts with an entity or relation that the model does not know: refuse, or leave out"""
+    rank_floors: bool = True
+    """whether the floor ranks too, which scores every entity for every query"""
+
+    def parts(self, dataset: Dataset) -> dict[str, Labelled]:
+        """Put the facts of validation and of test together with their negatives.
+
+        Raises
+        ------
+        InputError
+            if the dataset is not weighted, or a split has no facts
+        """
+        confidences_of_train(dataset)
+        return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
+
+    def __call__(
+        self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None
+    ) -> ConfidenceTables:
+        """Score the facts of validation and test, and rank those of test among all entities.
+
+        Raises
+        ------
+        InputError
+            if the dataset has no confidences, or model and dataset do not fit together
+        ScoreError
+            if a score is not finite, with the triple
+        """
+        dataset = as_dataset(dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset)
+        labels = scored_table(scorer, dataset, parts, CONFIDENCE_FLOORS, side=self.side, unseen=self.unseen)
+        labels = replace(labels, notes=(*labels.notes, *note_on_leakage(dataset)))
+        ranking = Evaluation(sides=self.sides, unseen=self.unseen)
+        ranks = {"score": ranking(model, dataset, progress=progress)}
+        if self.rank_floors:
+            for floor in CONFIDENCE_FLOORS:
+                rule = floor.learn(dataset, parts)
+                ranks[floor.name] = ranking(_callable(rule), dataset)
+        return ConfidenceTables(labels, ranks)
+
+
+def note_on_leakage(dataset: Dataset) -> list[str]:
+    """Say how many test facts are in train with their head and tail swapped."""
+    test = dataset.confidences["test"]
+    swapped = int(TripleIndex.of(dataset.train).holds(reverse(test.triples)).sum())
+    if not swapped:
+        return []
+    share = f"{swapped} of {len(test)} test triples ({swapped / len(test):.1%}) have their reverse in train"
+    return [f"{share}: compare with the floor 'same or reversed', which learns nothing."]
+
+
+def _callable(rule: Callable[[Triples], Float64Array]) -> Callable[[IntArray, IntArray, IntArray], Float64Array]:
+    return lambda heads, relations, tails: rule(Triples(np.stack([heads, relations, tails], axis=1)))

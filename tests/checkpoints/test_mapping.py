@@ -1,0 +1,56 @@
+"""Large arrays of a safetensors file are mapped, not read, and rank as if they had been read."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import pytest
+
+from kgeval import evaluate, load_checkpoint, save_checkpoint
+from kgeval.errors import CheckpointError
+from kgeval.scorers.family import family
+from tests.checkpoints.conftest import OPTIONS, arrays_of, same_tables
+
+
+def owner_of(array):
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array
+
+
+@pytest.fixture
+def mapped(monkeypatch):
+    monkeypatch.setattr("kgeval.checkpoints.mapping.LARGE", 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("model", OPTIONS)
+def test_a_mapped_model_ranks_as_one_that_was_read(tmp_path, graph, monkeypatch, model, dtype):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(family(model).build(arrays_of(model, dtype=dtype), OPTIONS[model]), path)
+    read = load_checkpoint(path)
+    monkeypatch.setattr("kgeval.checkpoints.mapping.LARGE", 1)
+    mapped = load_checkpoint(path)
+    assert isinstance(owner_of(mapped.family.entity), mmap.mmap)
+    assert not isinstance(owner_of(read.family.entity), mmap.mmap)
+    for settings in ({}, {"memory_limit": 1}, {"kernel": "reference"}):
+        assert same_tables(evaluate(mapped, graph, **settings), evaluate(read, graph))
+
+
+def test_what_is_not_finite_in_a_mapped_array_is_found(tmp_path, mapped, monkeypatch):
+    monkeypatch.setattr("kgeval.checkpoints.checkpoint.ROWS", 2)
+    arrays = arrays_of("DistMult")
+    arrays["entity"][5, 1] = arrays["entity"][6, 0] = np.nan
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(family("DistMult").build(arrays, {}), path)
+    with pytest.raises(CheckpointError, match=r"holds nan at row 5, column 1; 2 of its values are not finite"):
+        load_checkpoint(path)
+
+
+def test_a_mapped_file_that_is_cut_short_is_refused(tmp_path, mapped):
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(family("DistMult").build(arrays_of("DistMult"), {}), path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(CheckpointError, match=r"not a readable \.safetensors file, or cut short"):
+        load_checkpoint(path)

@@ -1,0 +1,130 @@
+"""``kgeval classify``: truth values and confidences, files and draws, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import kgeval
+from kgeval.metrics.label_summary import summarize_labels
+from kgeval.scoring.classification import classify
+from kgeval.scoring.negatives import NegativeFiles
+from tests.cli.conftest import ENTITIES, SPLITS
+
+ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")
+NEGATIVES = ("--valid-negatives", "valid_negatives.txt", "--test-negatives", "test_negatives.txt")
+
+
+@pytest.fixture
+def place(place):
+    """The folder, with negatives, and the same graph with confidences in ``weighted``."""
+    (place / "valid_negatives.txt").write_text("ant\teats\tdog\nbee\tfears\tcat\ncat\tlikes\tdog\n")
+    (place / "test_negatives.txt").write_text("ant\teats\teel\nbee\tfears\teel\ncat\tlikes\teel\n")
+    (place / "weighted").mkdir()
+    for split, rows in SPLITS.items():
+        lines = (f"{ENTITIES[h]}\t{r}\t{ENTITIES[t]}\t{((h + t) % 5) / 4}\n" for h, r, t in rows)
+        (place / "weighted" / f"{split}.tsv").write_text("".join(lines).replace("\t0\t", "\teats\t"))
+        text = (place / "weighted" / f"{split}.tsv").read_text()
+        (place / "weighted" / f"{split}.tsv").write_text(
+            text.replace("\t1\t", "\tfears\t").replace("\t2\t", "\tlikes\t")
+        )
+    return place
+
+
+def test_it_says_what_python_says(place, data):
+    dataset = kgeval.load_dataset("graph")
+    scorer = kgeval.load_checkpoint("model", dataset=dataset, model="TransE", norm=1)
+    negatives = NegativeFiles(valid="valid_negatives.txt", test="test_negatives.txt")
+    expected = summarize_labels(classify(scorer, dataset, negatives=negatives)).to_dict()
+    assert data(*ARGUMENTS, *NEGATIVES) == json.loads(json.dumps(expected))
+
+
+def test_people_see_the_floors_beside_the_model(done):
+    printed = done(*ARGUMENTS, *NEGATIVES, "-m", "accuracy", "-m", "macro.f1")
+    assert [line.split("  ")[0] for line in printed.splitlines()[2:]] == [
+        "model",
+        "relation majority",
+        "tail frequency",
+    ]
+
+
+def test_a_run_directory_holds_the_labels_and_runs_again(place, done, data):
+    done(*ARGUMENTS, *NEGATIVES, "--out", "out")
+    assert {path.name for path in (place / "out").iterdir()} == {
+        "config.yaml",
+        "curves.json",
+        "labels.parquet",
+        "manifest.json",
+        "metrics.json",
+    }
+    manifest = json.loads((place / "out" / "manifest.json").read_text())
+    assert {"valid_negatives.txt", "test_negatives.txt"} <= set(manifest["sha256"])
+    metrics = json.loads((place / "out" / "metrics.json").read_text())
+    assert data("run", "out/config.yaml", "--out", "again") == metrics
+    assert data("inspect", "out")["metrics"] == metrics["metrics"]
+
+
+def test_an_interrupted_run_is_described_by_its_labels(place, done, data):
+    done(*ARGUMENTS, *NEGATIVES, "--out", "out")
+    (place / "out" / "manifest.json").unlink()
+    described = data("inspect", "out")
+    assert described["complete"] is False
+    assert described["labelled triples"] == len(SPLITS["valid"]) + len(SPLITS["test"]) + 6
+    assert described["floors"] == ["relation majority", "tail frequency"]
+
+
+def test_metrics_come_from_the_stored_labels(done, data, refused):
+    written = data(*ARGUMENTS, *NEGATIVES, "--out", "out")
+    assert data("metrics", "out") == written
+    by = data("metrics", "out", "-m", "roc_auc", "--by", "relation", "--calibration", "none")
+    assert {group["key"]["relation"] for group in by["groups"]} <= {"eats", "fears", "likes"}
+    assert (written["calibration"], by["calibration"]) == ("platt", "none")
+    assert "--ties: a classification has no ranks" in refused("metrics", "out", "--ties", "optimistic")
+    assert "--by tail: a classification is grouped by relation" in refused("metrics", "out", "--by", "tail")
+    assert "Did you mean 'roc_auc'" in refused("metrics", "out", "-m", "roc-auc")
+    assert "--calibration: ranks need none" in refused("metrics", "run", "--calibration", "platt")
+
+
+def test_drawn_negatives_depend_on_the_seed_alone(done, place):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        done(*ARGUMENTS, "--count", "2", "--seed", seed, "--out", name)
+    tails = [kgeval.LabelTable.from_parquet(f"{name}/labels.parquet").column("tail") for name in "abc"]
+    assert np.array_equal(tails[0], tails[1])
+    assert not np.array_equal(tails[0], tails[2])
+
+
+def test_a_weighted_dataset_has_its_confidences_predicted(place, data, done):
+    weighted = [argument if argument != "graph" else "weighted" for argument in ARGUMENTS]
+    content = data(*weighted, "--mapping", "logistic", "--high", "0.5", "--test-negatives", "test_negatives.txt")
+    assert content["kind"] == "confidences"
+    assert set(content["metrics"]) == {"model", "same or reversed"}
+    assert content["mapping"]["kind"] == "logistic"
+    assert {group["key"]["facts"] for group in content["groups"]} == {"confidence ≥ 0.5", "with negatives"}
+    assert data("inspect", "weighted")["confidences"] == {split: len(rows) for split, rows in SPLITS.items()}
+    done(*weighted, "--out", "out")
+    assert data("metrics", "out", "-m", "mrr")["metrics"]["both"]["mrr"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-m", "accurcy"], "Did you mean 'accuracy'"),
+        (["-m", "hits@10"], "unknown metric 'hits@10' of triple classification"),
+        (["--calibration", "plat"], "Did you mean 'platt'"),
+        (["--valid-negatives", "valid_negative.txt"], "Nearby: 'valid_negatives.txt'"),
+        (["--valid-negatives", "valid_negatives.txt"], "no test negatives"),
+        ([*NEGATIVES, "--count", "3"], "give either files of negatives or --count"),
+        (["--count", "0"], "expected at least 1, found 0"),
+        (["--mapping", "raw"], "--mapping: this dataset has no confidences"),
+        (["--unseen", "worst"], "unknown value 'worst'"),
+    ],
+)
+def test_bad_input_is_one_message(refused, arguments, message):
+    assert message in refused(*ARGUMENTS, *arguments)
+
+
+def test_calibration_of_confidences_is_refused(refused, place):
+    weighted = [argument if argument != "graph" else "weighted" for argument in ARGUMENTS]
+    assert "--calibration: this dataset has confidences" in refused(*weighted, "--calibration", "platt")

@@ -1,0 +1,326 @@
+"""Metrics of labelled triples against scikit-learn, hand-worked cases and plain loops."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV, calibration_curve
+from sklearn.frozen import FrozenEstimator
+
+from kgeval.errors import MetricError
+from kgeval.metrics.calibration import calibrator
+from kgeval.metrics.curves import precision_recall, reliability, roc
+from kgeval.metrics.judgement import Judged, judge
+from kgeval.metrics.label_names import parse_label_metrics
+from kgeval.metrics.labelled import ScoredLabels
+from kgeval.metrics.metric import Undefined, metrics
+from kgeval.metrics.thresholds import Thresholds
+
+METRICS = metrics("labels")
+
+
+def scored(scores, labels, relations=None):
+    relations = np.zeros(len(scores), int) if relations is None else np.asarray(relations)
+    return ScoredLabels(np.asarray(scores, float), np.asarray(labels, float), relations)
+
+
+def judged(truths, scores, decisions=None, probabilities=None):
+    truths, scores = np.asarray(truths, bool), np.asarray(scores, float)
+    decisions = scores >= 0.5 if decisions is None else np.asarray(decisions, bool)
+    probabilities = scores if probabilities is None else np.asarray(probabilities, float)
+    return Judged(truths, scores, np.zeros(len(truths), int), decisions, probabilities)
+
+
+def value(name, data):
+    return METRICS[name](data)
+
+
+@st.composite
+def cases(draw):
+    """Triples of both classes, with scores in 0 … 1 of which many tie."""
+    size = draw(st.integers(2, 40))
+    truths = draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(lambda all_: 0 < sum(all_) < len(all_)))
+    scores = draw(st.lists(st.integers(0, 12).map(lambda n: n / 12), min_size=size, max_size=size))
+    return np.array(truths), np.array(scores)
+
+
+def test_the_case_of_the_reference():
+    data = judged([0, 0, 1, 1, 1], [0.1, 0.4, 0.35, 0.8, 0.8])
+    curve = precision_recall(data)
+    assert round(value("average_precision", data), 4) == 0.9167
+    assert round(sk.auc(curve.recall, curve.precision), 4) == 0.9028  # the trapezoid area is another number
+    assert value("roc_auc", data) == pytest.approx(5 / 6)  # 5 of 6 pairs are in order
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_metrics_agree_with_scikit_learn(case):
+    truths, scores = case
+    data = judged(truths, scores)
+    called = scores >= 0.5
+    assert value("accuracy", data) == pytest.approx(sk.accuracy_score(truths, called))
+    assert value("roc_auc", data) == pytest.approx(sk.roc_auc_score(truths, scores))
+    assert value("average_precision", data) == pytest.approx(sk.average_precision_score(truths, scores))
+    assert value("brier", data) == pytest.approx(sk.brier_score_loss(truths, scores))
+    assert value("recall", data) == pytest.approx(sk.recall_score(truths, called))
+    assert value("f1", data) == pytest.approx(sk.f1_score(truths, called))
+    if called.any():
+        assert value("precision", data) == pytest.approx(sk.precision_score(truths, called))
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_log_loss_agrees_with_scikit_learn_where_it_is_finite(case):
+    truths, scores = case
+    inside = 0.01 + 0.98 * scores
+    assert value("log_loss", judged(truths, inside)) == pytest.approx(sk.log_loss(truths, inside))
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_the_area_is_the_share_of_pairs_in_order(case):
+    truths, scores = case
+    pairs = [(t, f) for t in scores[truths] for f in scores[~truths]]
+    wins = sum((t > f) + (t == f) / 2 for t, f in pairs)
+    assert value("roc_auc", judged(truths, scores)) == pytest.approx(wins / len(pairs))
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_the_curves_end_where_they_must_and_hold_the_areas(case):
+    truths, scores = case
+    data = judged(truths, scores)
+    rates = roc(data)
+    assert (rates.false_positive_rate[0], rates.true_positive_rate[0]) == (0, 0)
+    assert (rates.false_positive_rate[-1], rates.true_positive_rate[-1]) == (1, 1)
+    assert sk.auc(rates.false_positive_rate, rates.true_positive_rate) == pytest.approx(value("roc_auc", data))
+    curve = precision_recall(data)
+    assert len(curve.precision) == len(curve.recall) == len(curve.threshold)
+    assert (curve.precision[-1], curve.recall[-1], curve.recall[0]) == (1, 0, 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(), st.integers(1, 20))
+def test_the_reliability_curve_is_a_plain_loop_over_bins(case, bins):
+    truths, scores = case
+    curve = reliability(judged(truths, scores), bins=bins)
+    expected = []
+    for index in range(bins):
+        low, high = index / bins, (index + 1) / bins
+        # The bin of a probability is decided in the same arithmetic as its edges' multiples.
+        inside = [s for s in range(len(scores)) if max(int(np.ceil(scores[s] * bins)) - 1, 0) == index]
+        if inside:
+            expected.append((low, high, len(inside), scores[inside].mean(), truths[inside].mean()))
+    np.testing.assert_allclose(np.column_stack(curve), expected)
+
+
+def test_the_reliability_curve_agrees_with_scikit_learn_inside_the_bins():
+    rng = np.random.default_rng(0)
+    scores = rng.random(500)
+    truths = rng.random(500) < scores
+    curve = reliability(judged(truths, scores), bins=10)
+    shares, means = calibration_curve(truths, scores, n_bins=10)
+    np.testing.assert_allclose(curve.share_true, shares)
+    np.testing.assert_allclose(curve.mean_probability, means)
+
+
+def test_ece_of_a_case_by_hand():
+    # Bins of 15: 0.2 in (2/15, 3/15], twice, half of them true; 0.9 in (13/15, 14/15], once, true.
+    data = judged([1, 0, 1], [0.2, 0.2, 0.9])
+    assert value("ece", data) == pytest.approx((2 * abs(0.5 - 0.2) + abs(1 - 0.9)) / 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_every_value_lies_in_its_range(case):
+    truths, scores = case
+    data = judged(truths, 0.01 + 0.98 * scores)
+    for metric in METRICS.values():
+        try:
+            result = metric(data)
+        except Undefined:
+            continue
+        assert metric.lowest <= result <= metric.highest, metric.name
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_perfect_and_a_hopeless_model_are_told_apart_in_the_declared_direction(name):
+    truths = np.array([1, 1, 0, 0])
+    right, wrong = judged(truths, [0.9, 0.8, 0.1, 0.2]), judged(truths, [0.1, 0.6, 0.9, 0.8])
+    better = value(name, right) - value(name, wrong)
+    assert better > 0 if METRICS[name].increasing else better < 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("roc_auc", judged([1, 1], [0.2, 0.3]), "all true"),
+        ("average_precision", judged([0, 0], [0.2, 0.3]), "all false"),
+        ("precision", judged([0, 1], [0.1, 0.2]), "no triple was called true"),
+        ("recall", judged([0, 0], [0.1, 0.9]), "no triple is true"),
+        ("f1", judged([0, 0], [0.1, 0.2]), "no triple is true or was called so"),
+        ("log_loss", judged([1, 0], [0.0, 0.2]), "infinite"),
+        ("log_loss", judged([1, 0], [0.7, 1.0]), "infinite"),
+        ("accuracy", judged([], []), "no triples"),
+        ("brier", judged([], []), "no triples"),
+        ("ece", judged([], []), "no triples"),
+        ("roc_auc", judged([], []), "no triples"),
+    ],
+)
+def test_the_undefined_is_named(name, data, why):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(Undefined, match=why):
+            value(name, data)
+
+
+# Thresholds
+
+
+def accuracy_at(threshold, scores, truths):
+    return np.mean((scores >= threshold) == truths)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_the_threshold_is_the_smallest_of_the_best_that_occur(case):
+    truths, scores = case
+    best = Thresholds.fit(scored(scores, truths)).everywhere
+    tried = {threshold: accuracy_at(threshold, scores, truths) for threshold in sorted(set(scores))}
+    assert best == min(t for t, accuracy in tried.items() if accuracy == max(tried.values()))
+
+
+def test_a_relation_without_validation_triples_gets_the_threshold_of_all():
+    valid = scored([1, 2, 3, 7, 8, 9], [0, 0, 1, 0, 1, 1], ["a"] * 3 + ["b"] * 3)
+    fitted = Thresholds.fit(valid)
+    assert fitted.by_relation == {"a": 3.0, "b": 8.0}
+    test = scored([3, 7, 7], [1, 0, 1], ["a", "b", "unheard of"])
+    assert fitted.decide(test).tolist() == [True, False, True]
+    assert fitted.everywhere == 3.0
+
+
+def test_no_validation_triples_leave_the_decisions_undefined_but_not_the_area():
+    data = judge(scored([], []), scored([1, 2], [0, 1]), calibration="platt")
+    with pytest.raises(Undefined, match="no validation triples"):
+        value("accuracy", data)
+    with pytest.raises(Undefined, match="nothing to calibrate"):
+        value("brier", data)
+    assert value("roc_auc", data) == 1
+
+
+# Calibration
+
+
+class Scores(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision function is its single feature."""
+
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, x):
+        return x[:, 0]
+
+    def predict(self, x):
+        return (x[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize(("calibration", "method"), [("platt", "sigmoid"), ("isotonic", "isotonic")])
+def test_calibration_agrees_with_scikit_learn(calibration, method):
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, 3, 200)
+    truths = (scores + rng.normal(0, 2, 200) > 1).astype(int)
+    model = CalibratedClassifierCV(FrozenEstimator(Scores().fit(None, truths)), method=method)
+    model.fit(scores[:, None], truths)
+    new = np.linspace(-8, 8, 33)
+    expected = model.predict_proba(new[:, None])[:, 1]
+    np.testing.assert_allclose(calibrator(scored(scores, truths), calibration)(new), expected, atol=2e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(), st.sampled_from(["platt", "isotonic"]))
+def test_probabilities_never_fall_as_scores_rise_the_better_way(case, calibration):
+    truths, scores = case
+    fitted = calibrator(scored(scores, truths), calibration)(np.linspace(-1, 2, 31))
+    assert ((fitted >= 0) & (fitted <= 1)).all()
+    rises = np.diff(fitted)
+    assert (rises >= -1e-12).all() or (calibration == "platt" and (rises <= 1e-12).all())
+
+
+def test_separable_scores_stay_finite():
+    fitted = calibrator(scored([-1000.0, 1000.0], [0, 1]))(np.array([-1000.0, 1000.0]))
+    # Platt's targets of one triple each: 1/3 and 2/3.
+    np.testing.assert_allclose(fitted, [1 / 3, 2 / 3], atol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0.001, 1000), st.floats(-100, 100))
+def test_platt_does_not_mind_the_scale_of_scores(factor, shift):
+    rng = np.random.default_rng(2)
+    scores, truths = rng.normal(size=30), np.tile([0, 1], 15)
+    plain = calibrator(scored(scores, truths))(scores)
+    moved = calibrator(scored(factor * scores + shift, truths))(factor * scores + shift)
+    np.testing.assert_allclose(moved, plain, atol=1e-5)
+
+
+def test_scores_that_are_no_probabilities_are_not_taken_for_such():
+    valid = scored([0.5, 3.0], [0, 1])
+    data = judge(valid, valid, calibration="none")
+    with pytest.raises(Undefined, match="scores such as 3 are no probabilities"):
+        value("brier", data)
+    assert value("accuracy", data) == 1
+
+
+def test_validation_of_a_single_class_cannot_calibrate():
+    with pytest.raises(Undefined, match="all true"):
+        calibrator(scored([1, 2], [1, 1]))
+
+
+def test_an_unknown_calibration_is_refused_with_the_nearest():
+    with pytest.raises(MetricError, match="Did you mean 'platt'"):
+        calibrator(scored([1, 2], [0, 1]), "plat")
+
+
+# Input and names
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "message"),
+    [
+        ([1, np.nan], [0, 1], "score 1 is nan"),
+        ([1, np.inf], [0, 1], "score 1 is inf"),
+        ([1, 2], [0, 1.5], "label 1 is 1.5"),
+        ([1, 2], [0, np.nan], "label 1 is nan"),
+        ([1, 2], [0], "2 scores, 1 labels and 2 relations"),
+    ],
+)
+def test_bad_arrays_are_refused(scores, labels, message):
+    with pytest.raises(MetricError, match=message):
+        scored(scores, labels)
+
+
+def test_confidences_are_no_truth_values():
+    with pytest.raises(MetricError, match=r"label 0 is 0\.3"):
+        Thresholds.fit(scored([1, 2], [0.3, 1]))
+
+
+def test_all_unknown_names_are_told_at_once():
+    with pytest.raises(MetricError, match=r"(?s)'accurcy'.*'accuracy'.*'marco'.*'macro'"):
+        parse_label_metrics(["accurcy", "marco.f1", "f1"], confidences=False)
+    with pytest.raises(MetricError, match="unknown metric 'rmse' of triple classification"):
+        parse_label_metrics(["rmse"], confidences=False)
+
+
+def test_every_declaration_says_where_it_comes_from():
+    for metric in (METRICS | metrics("confidences")).values():
+        assert metric.title
+        assert metric.formula
+        assert metric.source
+        assert metric.undefined
+        assert metric.lowest < metric.highest

@@ -1,0 +1,106 @@
+"""Tasks of a configuration: classification and confidences, alone and for several models."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kgeval.errors import ConfigError, InputError
+from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary
+from kgeval.runs.load import load_config
+from kgeval.runs.runner import run
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+
+CLASSIFY = {"kind": "classification", "negatives": {"kind": "corruption"}}
+
+
+def test_several_models_meet_the_same_negatives(config, place):
+    models = {"one": "model.safetensors", "two": "spare/other.safetensors"}
+    content = load_config(config(model=None, models=models, task=CLASSIFY, metrics=["roc_auc"]))
+    outcomes = run(content, place / "out")
+    assert [outcome.name for outcome in outcomes] == ["one", "two"]
+    tables = [outcome.table.labels for outcome in outcomes]
+    assert (tables[0].column("tail") == tables[1].column("tail")).all()
+    one, two = (outcome.summary for outcome in outcomes)
+    assert isinstance(one, LabelSummary)
+    assert one["roc_auc"] != two["roc_auc"]
+    assert one.of("tail frequency", "roc_auc") == two.of("tail frequency", "roc_auc")
+    manifest = json.loads((place / "out" / "one" / "manifest.json").read_text())
+    assert manifest["seeds"] == {"corruption": 0}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"task": {"kind": "clasification"}}, "Did you mean 'classification'"),
+        ({"task": {**CLASSIFY, "calibratoin": "platt"}}, "Did you mean 'calibration'"),
+        ({"task": {**CLASSIFY, "negatives": {"test": "nothing.txt"}}}, "no such file 'nothing.txt'"),
+        ({"task": CLASSIFY, "metrics": ["mrr"]}, "unknown metric 'mrr' of triple classification"),
+        ({"task": {"kind": "confidences"}, "metrics": ["f1"]}, "unknown metric 'f1' of confidences"),
+        ({"task": {"kind": "confidences", "mapping": {"kind": "logistic", "bias": 1.0}}}, "give weight and bias"),
+        ({"task": {"kind": "confidences", "high": 2.0}, "metrics": ["rmse"]}, "1 problem\n  task.high: "),
+        ({"task": CLASSIFY, "evaluation": {"split": "valid"}}, "give either evaluation"),
+    ],
+)
+def test_wrong_tasks_are_refused_before_anything_is_done(config, keys, message):
+    with pytest.raises(ConfigError) as error:
+        load_config(config(**keys))
+    assert message in str(error.value)
+
+
+def test_a_dataset_that_does_not_fit_is_refused_before_a_model_is_trained(config, place):
+    training = {"kind": "pykeen", "model": "DistMult"}
+    content = load_config(config(model=training, task={"kind": "confidences"}))
+    with pytest.raises(InputError, match="has no confidences"):
+        run(content, place / "out")
+    assert not (place / "out" / "model").exists()
+
+
+def test_a_task_and_its_dataset_are_told_apart_with_the_line(config, place):
+    negatives = "task: {kind: classification, negatives: {valid: false.txt, test: false.txt}}"
+    (place / "false.txt").write_text("e0\teats\te1\ne0\teats\te99\n")
+    content = load_config(config(f"dataset: {{path: graph}}\nmodel: model.safetensors\n{negatives}\n"))
+    with pytest.raises(ConfigError) as refusal:
+        run(content, place / "out")
+    assert "task: false.txt, row 2: unknown entity 'e99' in the column tail" in str(refusal.value)
+    assert "(config line 3)" in str(refusal.value)
+
+
+def test_the_metrics_of_the_task_are_spelled_out(config, place):
+    run(load_config(config(task=CLASSIFY)), place / "out")
+    written = yaml.safe_load((place / "out" / "config.yaml").read_text())
+    assert tuple(written["metrics"]) == CLASSIFICATION
+    assert "evaluation" not in written
+
+
+def test_a_run_of_another_kind_leaves_nothing_of_the_one_it_replaces(config, place):
+    for keys, left in (({}, "ranks.parquet"), ({"task": CLASSIFY}, "labels.parquet"), ({}, "ranks.parquet")):
+        run(load_config(config(**keys)), place / "out", force=True)
+        tables = {path.name for path in (place / "out").iterdir()} & {"ranks.parquet", "labels.parquet"}
+        assert tables == {left}
+    assert not (place / "out" / "curves.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "folder", "floor", "values"),
+    [
+        ("classification", "codex-s", "relation majority", {"accuracy": 0.781, "f1": 0.773}),
+        ("confidences", "ppi5k", "same or reversed", {"mse": 0.0082, "mae": 0.0322}),
+    ],
+)
+def test_the_example_runs_as_it_stands_beside_its_data(shared, tmp_path, monkeypatch, name, folder, floor, values):
+    """With one epoch instead of several; what the floors reach does not depend on that."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(shared / "data" / folder, tmp_path / "data" / folder)
+    content = load_config(CONFIGS / f"{name}.yaml", ["model.training_kwargs.num_epochs=1"])
+    (outcome,) = run(content, tmp_path / "out")
+    for metric, expected in values.items():
+        digits = len(str(expected).split(".")[1])
+        assert round(outcome.summary.of(floor, metric), digits) == expected
+    assert (tmp_path / "out" / "labels.parquet").is_file()

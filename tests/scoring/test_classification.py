@@ -1,0 +1,245 @@
+"""Classification from dataset to summary: negatives, floors, published numbers, and the table on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kgeval
+from kgeval.corruption import Uniform
+from kgeval.errors import DatasetError, InputError, MetricError, TableError
+from kgeval.graph.dataset import Dataset
+from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
+from kgeval.metrics.mapping import ConfidenceMapping
+from kgeval.scoring.classification import Classification, classify
+from kgeval.scoring.confidences import Confidences
+from kgeval.scoring.negatives import MadeNegatives, NegativeFiles
+from kgeval.scoring.table import LabelTable
+from tests.conftest import random_dataset
+
+DATA = random_dataset(5)
+
+
+def model(heads, relations, tails):
+    return ((heads * 7 + relations * 3 + tails) % 13).astype(float)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Negatives of the random graph, one of which is a fact."""
+    rng = np.random.default_rng(0)
+    for split in ("valid", "test"):
+        ids = np.stack([rng.integers(0, 30, 40), rng.integers(0, 4, 40), rng.integers(0, 30, 40)], 1)
+        ids[0] = DATA.train.ids[0]
+        rows = ["\t".join([DATA.entities[h], DATA.relations[r], DATA.entities[t]]) for h, r, t in ids]
+        (tmp_path / f"{split}.txt").write_text("\n".join(rows) + "\n")
+    return NegativeFiles(valid=str(tmp_path / "valid.txt"), test=str(tmp_path / "test.txt"))
+
+
+@pytest.mark.parametrize(
+    ("name", "majority", "frequency"),
+    [("codex-s", (0.781, 0.773), (None, 0.800)), ("codex-m", (0.727, 0.705), (0.752, 0.748))],
+)
+def test_the_floors_reach_the_published_numbers(shared, name, majority, frequency):
+    folder = shared / "data" / name
+    data = kgeval.load_dataset(folder)
+    negatives = NegativeFiles(valid=str(folder / "valid_negatives.txt"), test=str(folder / "test_negatives.txt"))
+    table = classify(model, data, negatives=negatives)
+    summary = summarize_labels(table)
+    assert not any("known facts" in note for note in table.notes)
+    for floor, published in (("relation majority", majority), ("tail frequency", frequency)):
+        for metric, expected in zip(("accuracy", "f1"), published, strict=True):
+            if expected is not None:
+                assert round(summary.of(floor, metric), 3) == expected
+    # The model learned nothing, and yet is right in three of four cases: thresholds alone tell relations apart.
+    assert summary["roc_auc"] == pytest.approx(0.5, abs=0.01)
+    assert summary["accuracy"] > 0.7
+    if name == "codex-s":
+        # One relation has two test triples and none in validation. With both called true the accuracy is the published
+        # .7905, rounded there once more to .791; by the threshold of all relations, as here, one differs.
+        test = table.where(table.column("split") == "test")
+        called = summarize_fallback(table)
+        lonely = test.column("relation_label").astype(str) == "P35"
+        truths = test.column("label") == 1
+        assert lonely.sum() == 2
+        assert round(float(np.mean(np.where(lonely, True, called) == truths)), 4) == 0.7905
+
+
+def summarize_fallback(table):
+    """What the tail-frequency floor calls true, by a plain loop over relations."""
+
+    def part(split):
+        mine = table.where(table.column("split") == split)
+        return mine.column("relation_label").astype(str), mine.column("tail frequency"), mine.column("label") == 1
+
+    relations, scores, truths = part("valid")
+    test_relations, test_scores, _ = part("test")
+    called = np.zeros(len(test_scores), bool)
+    for relation in np.unique(test_relations):
+        rows = relations == relation if (relations == relation).any() else np.ones(len(relations), bool)
+        best = max(sorted(set(scores[rows])), key=lambda t, rows=rows: ((scores[rows] >= t) == truths[rows]).sum())
+        called[test_relations == relation] = test_scores[test_relations == relation] >= best
+    return called
+
+
+def test_floors_are_plain_counts(files):
+    table = classify(model, DATA, negatives=files)
+    counts = Counter((r, t) for _, r, t in DATA.train.ids.tolist())
+    rows = zip(*(table.column(name).tolist() for name in ("relation", "tail")), strict=True)
+    assert table.column("tail frequency").tolist() == [counts[row] for row in rows]
+    valid = table.column("split") == "valid"
+    for relation in np.unique(table.column("relation")):
+        mine = table.column("relation") == relation
+        share = table.column("label")[valid & mine].mean()
+        np.testing.assert_allclose(table.column("relation majority")[mine], share)
+
+
+def test_negatives_that_are_facts_are_counted_and_named(files):
+    table = classify(model, DATA, negatives=files)
+    facts = {tuple(row) for split in DATA.splits.values() for row in split.ids.tolist()}
+    rows = [tuple(row) for row in np.stack([table.column(c) for c in ("head", "relation", "tail")], 1).tolist()]
+    known = np.array([row in facts for row in rows])
+    np.testing.assert_array_equal(table.column("known"), known)
+    wrong = int((known & ~table.column("given") & (table.column("split") == "test")).sum())
+    note = next(note for note in table.notes if "test negatives" in note)
+    assert note.startswith(f"{wrong} of the 40 test negatives ({wrong / 40:.1%}) are known facts of the graph: ")
+    assert DATA.triple(*DATA.train.ids[0]) in note
+
+
+def test_negatives_that_are_made_are_seeded_and_false():
+    made = MadeNegatives(corruption=Uniform(count=2, seed=4), sides=("head", "tail"))
+    first, again = (classify(model, DATA, negatives=made) for _ in range(2))
+    assert first.data.equals(again.data)
+    false = ~first.column("given")
+    assert false.sum() == 4 * (len(DATA.valid) + len(DATA.test))
+    assert not first.column("known")[false].any()
+    assert (first.column("label") == first.column("given")).all()
+
+
+def test_the_summary_groups_by_relation_as_a_plain_mask_does(files):
+    table = classify(model, DATA, negatives=files)
+    names = ["accuracy", "roc_auc", "macro.accuracy"]
+    grouped = summarize_labels(table, names, by_relation=True)
+    scored = table.scored("test")
+    from sklearn.metrics import roc_auc_score
+
+    accuracies = []
+    for relation in DATA.relations:
+        rows = scored.relations == relation
+        expected = roc_auc_score(scored.labels[rows], scored.scores[rows])
+        assert grouped.of("model", "roc_auc", relation=relation) == pytest.approx(expected)
+        accuracies.append(grouped.of("model", "accuracy", relation=relation))
+    assert grouped["macro.accuracy"] == pytest.approx(np.mean(accuracies))
+    assert grouped["accuracy"] == summarize_labels(table)["accuracy"]
+
+
+def test_the_metrics_file_says_everything(files):
+    summary = summarize_labels(classify(model, DATA, negatives=files))
+    content = summary.to_dict()
+    assert set(content["metrics"]) == {"model", "relation majority", "tail frequency"}
+    assert set(content["metrics"]["model"]) == set(CLASSIFICATION)
+    assert content["triples"] == {
+        "judged": len(DATA.test) + 40,
+        "true": len(DATA.test),
+        "false": 40,
+        "validation": len(DATA.valid) + 40,
+    }
+    assert set(content["thresholds"]["by_relation"]) == set(DATA.relations)
+    assert {name: set(curve) for name, curve in summary.curves.items()} == {
+        "roc": {"false_positive_rate", "true_positive_rate", "threshold"},
+        "precision_recall": {"precision", "recall", "threshold"},
+        "reliability": {"lowest", "highest", "triples", "mean_probability", "share_true"},
+    }
+    with pytest.raises(MetricError, match="Did you mean 'tail frequency'"):
+        summary.of("tail frequencies", "f1")
+    with pytest.raises(MetricError, match="does not hold"):
+        summarize_labels(classify(model, DATA), ["f1"])["accuracy"]
+
+
+def test_macro_averages_tell_how_many_relations_they_leave_out(tmp_path):
+    (tmp_path / "n.txt").write_text(f"{DATA.entities[0]}\tr00\t{DATA.entities[1]}\n")
+    path = str(tmp_path / "n.txt")
+    summary = summarize_labels(classify(model, DATA, negatives=NegativeFiles(valid=path, test=path)), ["macro.roc_auc"])
+    (line,) = summary.of_model
+    assert line.left_out == {"macro.roc_auc": 3}
+    assert "model: macro.roc_auc leaves out 3 relations, where it is undefined." in summary.notes
+
+
+def test_a_table_comes_back_from_disk(tmp_path, files):
+    table = classify(model, DATA, negatives=files)
+    table.to_parquet(tmp_path / "labels.parquet")
+    back = LabelTable.from_parquet(tmp_path / "labels.parquet")
+    assert (back.notes, dict(back.floors)) == (table.notes, dict(table.floors))
+    assert summarize_labels(back).to_dict() == summarize_labels(table).to_dict()
+    assert back.to_pandas().equals(table.to_pandas())
+
+
+def test_what_is_no_label_table_is_refused(tmp_path):
+    with pytest.raises(TableError, match="no such file"):
+        LabelTable.from_parquet(tmp_path / "none.parquet")
+    kgeval.evaluate(model, DATA).to_parquet(tmp_path / "ranks.parquet")
+    with pytest.raises(TableError, match="not a readable label table"):
+        LabelTable.from_parquet(tmp_path / "ranks.parquet")
+    (tmp_path / "text.parquet").write_text("nothing")
+    with pytest.raises(TableError, match="not a readable label table"):
+        LabelTable.from_parquet(tmp_path / "text.parquet")
+    about = b'{"notes": [], "thresholds": {}}'
+    pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"kgeval_labels": about}), tmp_path / "bare.parquet")
+    with pytest.raises(TableError, match="needs the column 'split'"):
+        LabelTable.from_parquet(tmp_path / "bare.parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("e0000\tr00\tnobody\n", "unknown entity 'nobody' in the column tail"),
+        ("e0000\tr00\te0001\t0.4\n", "no negatives in it"),
+        ("e0000\tr00\te0001\t7\n", "row 1: the confidence '7' is no number from 0 to 1"),
+        ("e0000\tr00\n", "2 columns"),
+    ],
+)
+def test_bad_files_of_negatives_are_refused(tmp_path, text, message):
+    (tmp_path / "bad.txt").write_text(text)
+    path = str(tmp_path / "bad.txt")
+    with pytest.raises(DatasetError, match=message):
+        classify(model, DATA, negatives=NegativeFiles(valid=path, test=path))
+
+
+def test_both_splits_need_negatives_and_triples(files):
+    with pytest.raises(InputError, match="no test negatives"):
+        classify(model, DATA, negatives=NegativeFiles(valid=files.valid))
+    whole = Dataset.build(
+        "no valid", {"train": DATA.train, "test": DATA.test}, entities=DATA.entities, relations=DATA.relations
+    )
+    with pytest.raises(DatasetError, match="it has no valid triples"):
+        classify(model, whole, negatives=files)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Classification(calibration="plat"), "calibration: unknown value 'plat'. Did you mean 'platt'?"),
+        (lambda: Classification(calibratoin="platt"), "calibratoin: unknown key 'calibratoin'. Did you mean"),
+        (lambda: Classification(negatives={"kind": "file"}), "negatives: unknown kind 'file'. Did you mean 'files'?"),
+        (lambda: Classification(negatives={"tset": "x"}), "negatives.tset: unknown key 'tset'. Did you mean 'test'?"),
+        (lambda: Confidences(high=0.0), "high: expected greater than 0, found 0.0."),
+        (lambda: Confidences(sides="tial"), "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
+        (lambda: ConfidenceMapping(kind="linear"), "kind: unknown value 'linear'. Did you mean 'bounded-linear'?"),
+        (lambda: MadeNegatives(sides=["tail", "tail"]), "sides: a side is said twice"),
+        (lambda: NegativeFiles(test=5), "test: expected text, found 5."),
+        (lambda: classify(model, DATA, unseen="worst"), "unseen: unknown value 'worst'. Choose one of"),
+    ],
+)
+def test_a_bad_argument_is_named(make, message):
+    with pytest.raises(InputError) as refusal:
+        make()
+    _, line = str(refusal.value).splitlines()
+    assert line.strip().startswith(message)
+
+
+def test_a_dataset_may_be_given_by_its_name():
+    assert classify(model, "nations").data.equals(classify(model, kgeval.load_dataset("nations")).data)

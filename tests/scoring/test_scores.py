@@ -1,0 +1,112 @@
+"""The score of a triple is the number it is ranked by, whatever scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kgeval
+from kgeval.errors import InputError, ScoreError
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.alignment import align
+from kgeval.scorers.family import family
+from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scoring.classification import classify
+from kgeval.scoring.triples import score_triples
+from tests.conftest import random_dataset
+
+DATA = random_dataset(3)
+
+
+def vectors(name="RotatE", relations=4, **options):
+    rng = np.random.default_rng(0)
+    width = {"RotatE": 8, "PairRE": 32}.get(name, 16)
+    relation = rng.normal(size=(relations, width))
+    if name == "RotatE":
+        relation = rng.uniform(-3, 3, size=(relations, width))
+    return family(name).build(
+        {"entity": rng.normal(size=(30, 16)).astype(np.float32), "relation": relation.astype(np.float32)}, options
+    )
+
+
+SCORERS = {
+    "TransE 1": lambda: vectors("TransE", norm=1),
+    "TransE 2": lambda: vectors("TransE", norm=2),
+    "DistMult": lambda: vectors("DistMult"),
+    "ComplEx": lambda: vectors("ComplEx"),
+    "PairRE": lambda: vectors("PairRE", norm=2),
+    "reciprocal": lambda: Reciprocal(vectors("ComplEx", relations=8)),
+    "callable": lambda: lambda h, r, t: np.float32(0.1) * ((h * 7 + r * 3 + t) % 11),
+}
+
+
+@pytest.mark.parametrize("side", ["head", "tail"])
+@pytest.mark.parametrize("name", SCORERS)
+def test_scores_are_those_of_the_rank_table_bit_for_bit(name, side):
+    model = SCORERS[name]()
+    table = kgeval.evaluate(model, DATA, sides=(side,))
+    scores = score_triples(align(model, DATA), DATA.test, DATA, side=side)
+    np.testing.assert_array_equal(scores[table.column("triple")], table.column("score"))
+
+
+def test_order_repetition_and_company_change_no_score():
+    scorer = align(SCORERS["TransE 2"](), DATA)
+    rows = np.random.default_rng(1).integers(0, len(DATA.train), 300)
+    alone = score_triples(scorer, DATA.train, DATA)
+    np.testing.assert_array_equal(score_triples(scorer, Triples(DATA.train.ids[rows]), DATA), alone[rows])
+
+
+def test_scores_are_the_formula():
+    model = vectors("TransE", norm=1)
+    h, r, t = DATA.test.ids.T
+    entity, relation = model.entity.astype(float), model.relation.astype(float)
+    expected = -np.abs(entity[h] + relation[r] - entity[t]).sum(axis=1)
+    np.testing.assert_allclose(score_triples(align(model, DATA), DATA.test, DATA), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("side", ["head", "tail"])
+def test_nan_is_refused_with_the_triple(side):
+    head, relation, tail = DATA.test.ids[5]
+    named = DATA.triple(head, relation, tail)
+
+    def broken(h, r, t):
+        return np.where((h == head) & (r == relation) & (t == tail), np.nan, 1.0)
+
+    with pytest.raises(ScoreError, match="is NaN") as error:
+        score_triples(align(broken, DATA), DATA.test, DATA, side=side)
+    assert named in str(error.value)
+
+
+def test_infinite_scores_are_refused_with_the_triple():
+    with pytest.raises(ScoreError, match=r"\(e.*\) is -inf: labelled triples need finite scores"):
+        classify(lambda h, r, t: np.where(h == DATA.test.heads[0], -np.inf, 1.0), DATA)
+
+
+def test_a_live_model_scores_as_its_saved_checkpoint(tmp_path):
+    """PyKEEN's own scores of triples, asked of the model itself."""
+    import torch
+    from pykeen.models import DistMult
+
+    from kgeval.graph.readers.pykeen import to_factories
+
+    model = DistMult(triples_factory=to_factories(DATA)["train"], embedding_dim=8, random_seed=0).double()
+    theirs = model.predict_hrt(torch.from_numpy(DATA.test.ids)).detach().numpy().ravel()
+    np.testing.assert_allclose(score_triples(align(model, DATA), DATA.test, DATA), theirs, rtol=1e-9)
+
+
+def test_triples_that_the_model_does_not_know_are_refused_or_left_out():
+    small = vectors("DistMult")
+    assert len(np.unique(DATA.train.ids[:, [0, 2]])) == 30
+    wider = Dataset.build(
+        "wider",
+        {"train": DATA.train, "valid": DATA.valid, "test": Triples(np.vstack([DATA.test.ids, [[30, 0, 1]]]))},
+        entities=Vocabulary([f"e{index:04}" for index in range(31)]),
+        relations=DATA.relations,
+    )
+    with pytest.raises(InputError, match=r"labelled test triples have an entity .*e0030.*unseen: drop"):
+        classify(small, wider)
+    table = classify(small, wider, unseen="drop")
+    assert any("were left out" in note for note in table.notes)
+    assert "e0030" not in table.column("head_label").astype(str)
