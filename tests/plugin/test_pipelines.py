@@ -52,7 +52,7 @@ def search(evaluator, metric="both.realistic.inverse_harmonic_mean_rank"):
     result = hpo_pipeline(
         **{**COMMON, "model_kwargs": None},
         training_kwargs={"num_epochs": 2, "batch_size": 512, "use_tqdm": False},
-        model_kwargs_ranges={"embedding_dim": {"type": int, "low": 4, "high": 8, "step": 4}},
+        model_kwargs_ranges={"embedding_dim": {"type": int, "low": 4, "high": 64, "step": 4}},
         evaluator=evaluator,
         n_trials=2,
         sampler="random",
