@@ -33,7 +33,7 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.halves import from_interleaved
 
 
-def family_of(model: Module, *, name: str, inverse: bool) -> Family:
+def family_of(parts: Parts, name: str) -> Family:
     """Make the family of a model whose interaction has a name.
 
     Raises
@@ -43,11 +43,11 @@ def family_of(model: Module, *, name: str, inverse: bool) -> Family:
     CheckpointError
         if arrays are missing or do not fit together
     """
-    interaction = model.child("interaction")
     if name not in FAMILIES:
-        asked = model.class_name if model.class_name == name else f"{model.class_name} ({name})"
+        model = parts.model.class_name
+        asked = model if model == name else f"{model} ({name})"
         raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(FAMILIES)}.")
-    return FAMILIES[name](Parts(model, interaction or model, inverse))
+    return FAMILIES[name](parts)
 
 
 def _boxe(parts: Parts) -> Family:

@@ -86,6 +86,11 @@ class Parts:
     inverse: bool
     """whether relations 2r and 2r + 1 are a relation and its inverse"""
 
+    @classmethod
+    def of(cls, model: Module, *, inverse: bool) -> Parts:
+        """Take a model apart."""
+        return cls(model, model.child("interaction") or model, inverse)
+
     def entity(self, index: int = 0) -> FloatArray:
         """Return an entity representation; PyKEEN stores complex vectors as re, im, re, im and so on."""
         names = ("entity_embeddings", "tail_entity_embeddings")

@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",
     "metrics": "Compute metrics from the stored ranks or labels of a run; nothing is scored again.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
+    "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
     "run": "Run experiments from configuration files.",
     "schema": "Print the JSON schema of the configuration, for editors.",
 }

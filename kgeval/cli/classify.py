@@ -40,8 +40,8 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     data/codex-s/valid_negatives.txt --test-negatives data/codex-s/test_negatives.txt
     """
     from kgeval.cli.display import show_notes, show_summary, watching
+    from kgeval.directory import as_json as json_text
     from kgeval.graph.layouts import load_dataset
-    from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.document import Document
     from kgeval.runs.load import check
     from kgeval.runs.runner import run

@@ -38,7 +38,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
     from kgeval.cli.display import show_notes, show_summary, watching
-    from kgeval.runs.directory import as_json as json_text
+    from kgeval.directory import as_json as json_text
     from kgeval.runs.document import Document
     from kgeval.runs.load import check
     from kgeval.runs.runner import run

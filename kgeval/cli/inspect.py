@@ -18,7 +18,7 @@ from kgeval.cli.options import JSON, pairs
 def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.display import show_table
-    from kgeval.runs.directory import as_json as json_text
+    from kgeval.directory import as_json as json_text
 
     described = _describe(path, pairs(options, "--option"))
     if as_json:
@@ -30,8 +30,8 @@ def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
 def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats
+    from kgeval.directory import LABELS, MANIFEST, RANKS, is_run
     from kgeval.paths import is_there
-    from kgeval.runs.directory import LABELS, MANIFEST, RANKS, is_run
 
     place = Path(path)
     if is_there(place) and is_run(place):
@@ -49,8 +49,8 @@ def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(folder: Path) -> dict[str, Any]:
+    from kgeval.directory import MANIFEST, METRICS
     from kgeval.errors import InputError
-    from kgeval.runs.directory import MANIFEST, METRICS
 
     try:
         manifest, metrics = (
@@ -62,7 +62,7 @@ def _run(folder: Path) -> dict[str, Any]:
 
 
 def _ranks(path: Path) -> dict[str, Any]:
-    from kgeval.runs.directory import read_ranks
+    from kgeval.directory import read_ranks
 
     table = read_ranks(path)
     sides = sorted(set(table.column("side").tolist()))
@@ -76,7 +76,7 @@ def _ranks(path: Path) -> dict[str, Any]:
 
 
 def _labels(path: Path) -> dict[str, Any]:
-    from kgeval.runs.directory import read_labels
+    from kgeval.directory import read_labels
 
     table = read_labels(path)
     return {"labelled triples": len(table), "floors": list(table.floors), "notes": list(table.notes)}

@@ -17,7 +17,7 @@ Listing = tuple[list[str], list[list[str]]]
 def command(what: str, as_json: bool) -> None:
     """List metrics, models, formats, protocols, corruptions or datasets."""
     from kgeval.cli.display import show_table
-    from kgeval.runs.directory import as_json as json_text
+    from kgeval.directory import as_json as json_text
 
     columns, rows = _LISTINGS[what]()
     if as_json:

@@ -46,8 +46,8 @@ def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) ->
     relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.cli.display import show_notes, show_summary
-    from kgeval.runs.directory import as_json as json_text
-    from kgeval.runs.directory import holds_labels_alone
+    from kgeval.directory import as_json as json_text
+    from kgeval.directory import holds_labels_alone
 
     notes, summary = (_of_labels if holds_labels_alone(run) else _of_ranks)(run, metrics, given)
     click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
@@ -55,9 +55,9 @@ def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) ->
 
 
 def _of_ranks(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tuple[tuple[str, ...], Summary]:
+    from kgeval.directory import read_ranks
     from kgeval.errors import ConfigError
     from kgeval.metrics.summary import DEFAULT, summarize
-    from kgeval.runs.directory import read_ranks
 
     table = read_ranks(run, given["dataset"], given["split"])
     if given["calibration"] is not None:
@@ -67,9 +67,9 @@ def _of_ranks(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tup
 
 
 def _of_labels(run: Path, metrics: tuple[str, ...], given: dict[str, Any]) -> tuple[tuple[str, ...], LabelSummary]:
+    from kgeval.directory import read_labels
     from kgeval.errors import ConfigError
     from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
-    from kgeval.runs.directory import read_labels
 
     if given["dataset"] is not None:
         raise ConfigError("--dataset: the labels of a run tell their dataset.")

@@ -45,10 +45,10 @@ def command(
 ) -> None:
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
     from kgeval.corruption.negatives import negatives, write_negatives
+    from kgeval.directory import as_json as json_text
     from kgeval.errors import InputError
     from kgeval.graph.layouts import load_dataset
     from kgeval.paths import is_there
-    from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import check_corruption
 
     options = {key: value for key, value in given.items() if value not in (None, ())}

@@ -30,8 +30,8 @@ def command(
     labels.parquet); one with several models gives a directory for each of them, and one table.
     """
     from kgeval.cli.display import show_notes, watching
+    from kgeval.directory import as_json as json_text
     from kgeval.errors import ConfigError
-    from kgeval.runs.directory import as_json as json_text
     from kgeval.runs.load import load_config
     from kgeval.runs.runner import incomparable, run
 

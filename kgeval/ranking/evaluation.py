@@ -75,8 +75,15 @@ class Evaluation(Settings):
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
 
-    def __call__(self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None) -> RankTable:
-        """Rank every triple of the split; see :func:`evaluate`."""
+    def __call__(
+        self,
+        model: Any,
+        dataset: Dataset | str | Path,
+        *,
+        progress: Progress | None = None,
+        among: IntArray | None = None,
+    ) -> RankTable:
+        """Rank every triple of the split, if need be among some entities (ids) only; see :func:`evaluate`."""
         dataset = as_dataset(dataset)
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
@@ -91,8 +98,11 @@ class Evaluation(Settings):
             self.batch_size,
             progress or (lambda _: None),
         )
+        allowed = np.ones(len(dataset.entities), np.bool_)
+        if among is not None:
+            allowed = np.isin(np.arange(len(dataset.entities)), among)
         with bound_threads(self.threads):
-            parts = [self._rank_side(engine, scorer, dataset, known, side) for side in self.sides]
+            parts = [self._rank_side(engine, scorer, dataset, side, known, allowed) for side in self.sides]
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
         return RankTable(data, self.split, tuple(dict.fromkeys(notes)), engine.kernel.work(), filter=self.filter)
@@ -105,7 +115,9 @@ class Evaluation(Settings):
         dim = scorer.entity_vectors("tail", np.flatnonzero(scorer.entity_rows >= 0)[:1]).shape[1]
         return bool(2 * len(self.sides) * triples * scorer.num_entities * dim > TORCH_PAYS)
 
-    def _rank_side(self, engine: Engine, scorer: Aligned, dataset: Dataset, known: BoolArray, side: Side) -> RankTable:
+    def _rank_side(
+        self, engine: Engine, scorer: Aligned, dataset: Dataset, side: Side, known: BoolArray, allowed: BoolArray
+    ) -> RankTable:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
         filtered = [part for name, part in dataset.splits.items() if name in self.filter]
         facts = KnownAnswers.of(filtered, side)
@@ -118,13 +130,13 @@ class Evaluation(Settings):
             return Contest.of(queries, candidates.among(competing), facts.rows(queries))
 
         ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
-        seen = contest(ranked, scorer.entity_rows >= 0)
+        seen = contest(ranked, allowed & (scorer.entity_rows >= 0))
         try:
             parts = [tabulated(dataset, self.split, ranked[seen.queries.triples], side, engine.rank(scorer, seen))]
         except UndefinedScore as error:
             raise ScoreError(_undefined(error, dataset)) from error
         if self.unseen == "worst" and len(unseen):
-            lost = contest(unseen, np.ones(len(dataset.entities), np.bool_))
+            lost = contest(unseen, allowed)
             parts.append(tabulated(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
         return RankTable(data, self.split, seen.candidates.notes, filter=self.filter)

@@ -13,7 +13,7 @@ def refuse_unknown(part: str, name: str) -> None:
     Parameters
     ----------
     part
-        a parameter of ``pykeen.pipeline.pipeline``, such as ``"loss"``
+        a parameter of ``pykeen.pipeline.pipeline``, such as ``"loss"``, or ``"tracker"``
     name
         what was given for it
 
@@ -56,6 +56,7 @@ def _resolver(part: str) -> Any:
     from pykeen.regularizers import regularizer_resolver
     from pykeen.sampling import negative_sampler_resolver
     from pykeen.stoppers import stopper_resolver
+    from pykeen.trackers import tracker_resolver
     from pykeen.training import training_loop_resolver
 
     return {
@@ -66,5 +67,6 @@ def _resolver(part: str) -> Any:
         "optimizer": optimizer_resolver,
         "regularizer": regularizer_resolver,
         "stopper": stopper_resolver,
+        "tracker": tracker_resolver,
         "training_loop": training_loop_resolver,
     }[part]

@@ -21,6 +21,7 @@ from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.document import Document
 from kgeval.runs.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
+from kgeval.runs.trackers import TrackerConfig
 from kgeval.runs.values import Metrics, PathText, or_text, readable, refusing, writable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
@@ -134,6 +135,8 @@ class RunConfig(Settings):
     """``[side.][ties.][average.]name[@k]``, of a task ``[macro.]name[@k]``; by default those of the task or protocol"""
     ties: Ties | None = None
     """the rank of an answer that ties with others; by default as the protocol says"""
+    tracker: TrackerConfig | None = None
+    """a result tracker of PyKEEN, which is told of every run"""
     output: PathText | None = None
     """the run directory; by default ``runs/`` and the name of the configuration file"""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray
+from kgeval.directory import LABELS, RANKS, Stored
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.confidence_summary import summarize_confidences
@@ -17,7 +18,6 @@ from kgeval.metrics.label_summary import LabelSummary, summarize_labels
 from kgeval.metrics.ranks import Ties
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
-from kgeval.runs.directory import LABELS, RANKS, Stored
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
 from kgeval.scoring.table import LabelTable

@@ -89,7 +89,7 @@ class TrainingConfig(Settings):
     negative_sampler_kwargs: dict[str, Any] = Field(default_factory=dict)
     """what the sampler is constructed with"""
     stopper: str | None = None
-    """``early`` stops when the model gets no better; by default never"""
+    """``early`` stops when the model gets no better, as kgeval evaluates it on the valid split; by default never"""
     stopper_kwargs: dict[str, Any] = Field(default_factory=dict)
     """what the stopper is constructed with"""
     create_inverse_triples: bool = False

@@ -13,6 +13,7 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.checkpoints import Checkpoint, read_checkpoint
+from kgeval.directory import RANKS, claim, describe_machine, fingerprints, write_run
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
@@ -22,10 +23,10 @@ from kgeval.metrics.summary import Summary, summarize
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.runs.config import DatasetConfig, RunConfig
-from kgeval.runs.directory import RANKS, claim, describe_machine, fingerprints, write_run
 from kgeval.runs.labelled import Judgement, judge_labelled, negatives_of
 from kgeval.runs.misfits import refuse_misfits
 from kgeval.runs.models import CheckpointConfig, TrainingConfig
+from kgeval.runs.trackers import report, tracking
 from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scoring.confidences import Confidences
@@ -95,7 +96,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         dataset = _dataset(config.dataset)
     refuse_misfits(config, dataset)
     config = config.resolved(dataset.splits)
-    return [_run_model(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
+    return [_run_tracked(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
 
 
 def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
@@ -122,13 +123,33 @@ def _run_model(
         scorer = _scorer(job, dataset, config, folder)
     table, summary = _results(config, name, dataset, scorer, clock, watch)
     if folder is not None:
-        # What stands in the folder is the configuration of this one model, so that it can be run again by itself.
-        alone = config.model_copy(update={"model": job, "models": None, "output": str(folder)})
-        manifest = _manifest(alone, dataset, scorer, table, clock)
-        content = alone.model_dump(mode="json", exclude_none=True, exclude={"evaluation"} if config.task else None)
+        manifest = _manifest(_alone(config, name, folder), dataset, scorer, table, clock)
         tables = table.tables if isinstance(table, Judgement) else {RANKS: table}
-        write_run(folder, config=content, manifest=manifest, tables=tables, summary=summary)
+        write_run(folder, config=_content(config, name, folder), manifest=manifest, tables=tables, summary=summary)
     return Outcome(name, table, summary, folder)
+
+
+def _run_tracked(
+    config: RunConfig, name: str, dataset: Dataset, folder: Path | None, clock: Clock, watch: Watch
+) -> Outcome:
+    """Run a model, and tell the tracker when everything is written."""
+    if config.tracker is None:
+        return _run_model(config, name, dataset, folder, clock, watch)
+    with tracking(config.tracker, name or dataset.name) as tracker:
+        outcome = _run_model(config, name, dataset, folder, clock, watch)
+        report(tracker, _content(config, name, folder), outcome.summary.to_dict(), folder)
+    return outcome
+
+
+def _alone(config: RunConfig, name: str, folder: Path | None) -> RunConfig:
+    """The configuration of this one model, so that it can be run again by itself."""
+    output = None if folder is None else str(folder)
+    return config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
+
+
+def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any]:
+    left_out = {"evaluation"} if config.task else None
+    return _alone(config, name, folder).model_dump(mode="json", exclude_none=True, exclude=left_out)
 
 
 def _results(

@@ -14,10 +14,10 @@ from typing import Any
 from kgeval.atomic import replacing_folder
 from kgeval.checkpoints import load_checkpoint
 from kgeval.checkpoints.readers.pykeen import NoFormula
+from kgeval.directory import MODEL, reopen
 from kgeval.errors import RunError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.readers.pykeen import to_factories
-from kgeval.runs.directory import MODEL, reopen
 from kgeval.runs.models import TrainingConfig
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.live import PyKEENScorer
@@ -52,11 +52,15 @@ def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
     import torch
     from pykeen.pipeline import pipeline
 
+    from kgeval.pykeen import KGEvalEvaluator
+
     factories = to_factories(dataset, inverse=config.create_inverse_triples)
     given = config.model_dump(exclude={"kind", "create_inverse_triples"}, exclude_none=True)
     given["training_kwargs"] = {"use_tqdm": sys.stderr is not None and sys.stderr.isatty(), **config.training_kwargs}
     given["device"] = config.device or ("cuda" if torch.cuda.is_available() else "cpu")
     return pipeline(
+        # Whoever stops early asks kgeval; a model that diverged is as bad as can be.
+        evaluator=KGEvalEvaluator(nan="worst") if config.stopper else None,
         training=factories["train"],
         validation=factories.get("valid"),
         # The pipeline insists on evaluating what it trained. One triple is enough: kgeval does the rest.

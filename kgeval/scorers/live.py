@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Side
 from kgeval.scorers.finished import as_float64
 
 CELLS = 2**18
@@ -26,11 +29,13 @@ class PyKEENScorer:
 
     model: Any
     """a ``pykeen.models.Model``"""
+    mode: str | None = None
+    """for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``"""
 
     @property
     def num_entities(self) -> int:
         """How many entities the model knows."""
-        return int(self.model.num_entities)
+        return int(self.model.num_entities if self.mode is None else self.model._get_entity_len(mode=self.mode))
 
     @property
     def num_relations(self) -> int:
@@ -41,15 +46,38 @@ class PyKEENScorer:
         """Score all entities, and take the candidates."""
         import torch
 
-        if queries.side == "tail":
-            batch, predict = np.stack([queries.anchors, queries.relations], axis=1), self.model.predict_t
-        else:
-            batch, predict = np.stack([queries.relations, queries.anchors], axis=1), self.model.predict_h
-        step = max(1, CELLS // max(self.num_entities, 1))
-        with torch.inference_mode(), _evaluating(self.model):
-            parts = [predict(torch.from_numpy(batch[i : i + step])).cpu() for i in range(0, len(batch), step)]
-        rows = as_float64(torch.cat(parts), "the model")
+        columns = (queries.anchors, queries.relations)
+        batch = torch.from_numpy(np.stack(columns if queries.side == "tail" else columns[::-1], axis=1))
+        with torch.inference_mode(), evaluating(self.model):
+            rows = as_float64(self._every_entity(batch, queries.side), "the model")
         return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
+
+    def _every_entity(self, batch: Any, side: Side) -> Any:
+        """Score in batches, each half as large as the one before where a device has too little memory."""
+        import torch
+
+        predict, parts, start = self._predict(side), [], 0
+        step = max(1, CELLS // max(self.num_entities, 1))
+        while start < len(batch):
+            try:
+                parts.append(predict(batch[start : start + step]).cpu())
+                start += step
+            except torch.cuda.OutOfMemoryError:
+                if step == 1:
+                    raise
+                step //= 2
+        return torch.cat(parts) if parts else torch.empty(0, self.num_entities)
+
+    def _predict(self, side: Side) -> Callable[..., Any]:
+        # A model without tensors, such as the baselines, is on no device, which predict_t and predict_h insist on.
+        tensors = next(chain(self.model.parameters(), self.model.buffers()), None)
+        names = (
+            {"tail": "predict_t", "head": "predict_h"}
+            if tensors is not None
+            else {"tail": "score_t", "head": "score_h"}
+        )
+        function: Callable[..., Any] = getattr(self.model, names[side])
+        return function if self.mode is None else partial(function, mode=self.mode)
 
 
 def is_pykeen_model(candidate: object) -> bool:
@@ -58,7 +86,8 @@ def is_pykeen_model(candidate: object) -> bool:
 
 
 @contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def evaluating(model: Any) -> Iterator[None]:
+    """Put a model into evaluation mode, and each of its modules back into its own mode afterwards."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:

@@ -21,7 +21,7 @@ from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.report import markdown
 from scripts.benchmark.shares import shares
-from scripts.benchmark.tools import CASES, Case, Kgeval, PyKEEN, TorchKGE
+from scripts.benchmark.tools import CASES, Case, InPyKEEN, Kgeval, PyKEEN, TorchKGE
 
 SAMPLE = 256
 """test triples that the slow peers are timed on; their time is scaled to the whole split"""
@@ -61,19 +61,21 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
 def _compare(case: Case, graph: Dataset, repeat: int, queries: int) -> dict[str, Any]:
     click.echo(f"{case.name} ...", err=True)
     weights = case.weights(graph)
-    ours, peers = Kgeval(case, graph, weights), {"PyKEEN": PyKEEN(case, graph, weights)}
+    ours, inside = Kgeval(case, graph, weights), InPyKEEN(case, graph, weights)
+    peers: dict[str, Any] = {"PyKEEN": PyKEEN(case, graph, weights)}
     if case.family in TorchKGE.families:
         peers["TorchKGE"] = TorchKGE(case, graph, weights)
     rows = np.random.default_rng(0).permutation(len(graph.test))[:SAMPLE]
     expected = ours.pessimistic(rows[:CHECKED])
-    for name, peer in peers.items():
+    for name, peer in {**peers, "kgeval in PyKEEN": inside}.items():
         different = int((peer.double().pessimistic(rows[:CHECKED]) != expected).sum())
         if different:
             raise SystemExit(f"{case.name}: {different} of {expected.size} ranks of {name} differ from kgeval's.")
         peer.single().pessimistic(rows[:2])  # what it does once, it has done now
-    seconds: dict[str, list[float]] = {name: [] for name in ("kgeval", *peers)}
+    seconds: dict[str, list[float]] = {name: [] for name in ("kgeval", "kgeval in PyKEEN", *peers)}
     for _ in range(repeat):
         seconds["kgeval"].append(_seconds(ours.table))
+        seconds["kgeval in PyKEEN"].append(_seconds(inside.evaluator))
         for name, peer in peers.items():
             seconds[name].append(_seconds(lambda: peer.pessimistic(rows)) * len(graph.test) / SAMPLE)  # noqa: B023
     product = 2 * queries * len(graph.entities) * case.dim / 1e9

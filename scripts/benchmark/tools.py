@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kgeval import Dataset, evaluate
+from kgeval import Dataset, RankTable, evaluate
 from kgeval.scorers.family import family
 
 
@@ -38,6 +38,13 @@ CASES = [
 ]
 
 
+def pessimistic(table: RankTable, rows: np.ndarray) -> np.ndarray:
+    """Take the pessimistic ranks of head and tail of some test triples; int64[row, 2]."""
+    frame = table.to_pandas()
+    frame["rank"] = 1 + frame["greater"] + frame["tied"]
+    return frame.pivot_table(index="triple", columns="side", values="rank", observed=True).to_numpy(int)[rows]
+
+
 class Tool(Protocol):
     """One way of ranking; made once for a case, and then timed."""
 
@@ -59,9 +66,7 @@ class Kgeval:
 
     def pessimistic(self, rows: np.ndarray) -> np.ndarray:
         """Rank everything, and take some rows."""
-        frame = self.table().to_pandas()
-        frame["rank"] = 1 + frame["greater"] + frame["tied"]
-        return frame.pivot_table(index="triple", columns="side", values="rank", observed=True).to_numpy(int)[rows]
+        return pessimistic(self.table(), rows)
 
 
 class PyKEEN:
@@ -112,6 +117,22 @@ class PyKEEN:
         evaluator.evaluate(self._model, self._test[rows], additional_filter_triples=self._filters, use_tqdm=False)
         sides = [np.concatenate(evaluator.ranks[side, "pessimistic"]) for side in ("head", "tail")]
         return np.stack(sides, axis=1).astype(int)
+
+
+class InPyKEEN(PyKEEN):
+    """PyKEEN's live model with ``evaluator="kgeval"``, as a pipeline calls it; all metrics included."""
+
+    def evaluator(self) -> Any:
+        """Evaluate the whole split, and return the evaluator with its ranks."""
+        from kgeval.pykeen import KGEvalEvaluator
+
+        evaluator = KGEvalEvaluator()
+        evaluator.evaluate(self._model, self._test, additional_filter_triples=self._filters, use_tqdm=False)
+        return evaluator
+
+    def pessimistic(self, rows: np.ndarray) -> np.ndarray:
+        """Rank everything, and take some rows."""
+        return pessimistic(self.evaluator().table, rows)
 
 
 class TorchKGE:

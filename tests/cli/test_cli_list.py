@@ -127,7 +127,7 @@ def test_help_comes_in_any_order_of_calls(done):
     """Each command is a module; importing one must not hide a name of the group."""
     done("list", "formats")
     printed = done("--help")
-    for command in ("classify", "evaluate", "inspect", "list", "metrics", "negatives", "run", "schema"):
+    for command in ("classify", "evaluate", "inspect", "list", "metrics", "negatives", "pykeen", "run", "schema"):
         assert command in printed
 
 

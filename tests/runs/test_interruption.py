@@ -18,8 +18,8 @@ import pytest
 from kgeval import RankTable, Uniform, load_dataset, negatives
 from kgeval.atomic import replacing_folder
 from kgeval.corruption.negatives import write_negatives
+from kgeval.directory import is_run
 from kgeval.errors import RunError
-from kgeval.runs.directory import is_run
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 

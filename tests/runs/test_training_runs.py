@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
+from kgeval.directory import is_run
 from kgeval.errors import RunError
-from kgeval.runs.directory import is_run
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
@@ -41,6 +41,12 @@ def test_the_saved_model_gives_the_ranks_of_the_run(config, place, inverse):
     graph = load_dataset("graph/")
     again = evaluate(load_checkpoint(place / "run/model", dataset=graph), graph)
     assert same_tables(RankTable.from_parquet(place / "run/ranks.parquet"), again)
+
+
+def test_training_stops_early_by_a_metric_that_only_kgeval_has(config, place):
+    stopper = {"stopper": "early", "stopper_kwargs": {"metric": "macro.mrr", "frequency": 1, "patience": 1}}
+    [outcome] = run(load_config(config(**job(**stopper))), place / "run")
+    assert 0 < outcome.summary["mrr"] <= 1
 
 
 def test_the_manifest_tells_the_seed_and_the_model(config, place):

@@ -14,7 +14,7 @@ from typing import Any
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
 from kgeval.checkpoints.pykeen_families import family_of
-from kgeval.checkpoints.pykeen_modules import Module, NoFormula
+from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
@@ -55,7 +55,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         _refuse_sigmoids(model)
         inverse = bool(model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
-        family = family_of(model, name=interaction, inverse=inverse)
+        family = family_of(Parts.of(model, inverse=inverse), interaction)
         found = _labels(file)
         whole: Family | Reciprocal = Reciprocal.of(family) if inverse else family
     except NoFormula as error:
@@ -87,9 +87,9 @@ def _read_training(file: Path, content: dict[str, Any], options: Options) -> Che
     if name in NORMS:
         interaction.state["p"] = options.require("p", None, file.name, [1, 2])
     try:
-        family = family_of(model, name=name, inverse=False)
+        family = family_of(Parts.of(model, inverse=False), name)
         inverse = relations is not None and family.num_relations == 2 * len(relations)
-        family = family_of(model, name=name, inverse=inverse)
+        family = family_of(Parts.of(model, inverse=inverse), name)
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     options.resolve("reciprocal", inverse, file.name)

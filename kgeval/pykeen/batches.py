@@ -1,0 +1,111 @@
+"""Batches that PyKEEN scored and filtered itself: counted as they come, put together into a rank table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.errors import InputError, ScoreError
+from kgeval.graph.triples import Triples
+from kgeval.ranking.table import SCHEMA, RankTable
+
+COLUMN = {"head": 0, "tail": 2}
+
+NOTE = "PyKEEN handed over scores that it had filtered itself: the raw counts are those of the filtered scores."
+
+
+@dataclass
+class Batches:
+    """The counts of the batches so far."""
+
+    parts: list[pa.Table] = field(default_factory=list)
+    done: dict[str, int] = field(default_factory=dict)
+    """how many triples were counted, by side"""
+
+    def add(  # PyKEEN's batch
+        self, triples: Any, target: str, scores: Any, true_scores: Any, mask: Any, *, filtered: bool
+    ) -> None:
+        """Count one batch.
+
+        Parameters
+        ----------
+        triples
+            long[triple, 3]
+        target
+            ``"head"`` or ``"tail"``
+        scores
+            float[triple, entity], NaN where the filter took a candidate out
+        true_scores
+            float[triple, 1], the answers'; without them they are looked up among the scores
+        mask
+            [triple, entity], true where the filter took a candidate out, if that is told
+        filtered
+            whether NaN can be the filter's
+        """
+        import torch
+
+        rows, column = torch.arange(len(triples), device=scores.device), COLUMN[target]
+        if true_scores is None:
+            true_scores = scores[rows, triples[:, column].to(scores.device), None]
+        missing = torch.isnan(scores)
+        self._refuse_nan(triples, target, torch.isnan(true_scores[:, 0]), "the answer")
+        foreign = missing & ~mask.bool().to(missing.device) if mask is not None else missing
+        if mask is not None or not filtered:
+            self._refuse_nan(triples, target, foreign.any(dim=1), "a candidate")
+        greater, level = (scores > true_scores).sum(dim=1), (scores == true_scores).sum(dim=1)
+        counts = [greater, level - 1, (~missing).sum(dim=1)]
+        self.parts.append(self._table(triples, target, true_scores[:, 0], [count.cpu().numpy() for count in counts]))
+
+    def table(self) -> RankTable:
+        """Put the batches together.
+
+        Raises
+        ------
+        InputError
+            if there are none
+        """
+        if not self.parts:
+            raise InputError("there is nothing to finalize: no batch was processed since the last evaluation.")
+        data = pa.concat_tables(self.parts).unify_dictionaries().combine_chunks()
+        return RankTable(data, notes=(NOTE,))
+
+    def _table(self, triples: Any, target: str, scores: Any, counts: list[Any]) -> pa.Table:
+        ids = Triples.of(triples.cpu().numpy()).ids
+        first = self.done.get(target, 0)
+        self.done[target] = first + len(ids)
+        columns = {
+            "triple": np.arange(first, first + len(ids)),
+            "head": ids[:, 0],
+            "relation": ids[:, 1],
+            "tail": ids[:, 2],
+            "side": _repeated(target, len(ids)),
+            "score": scores.double().cpu().numpy(),
+            **dict(
+                zip(
+                    ("greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"),
+                    2 * counts,
+                    strict=True,
+                )
+            ),
+            **{f"{name}_label": _labels(ids[:, place]) for place, name in enumerate(("head", "relation", "tail"))},
+        }
+        return pa.table([columns[name] for name in SCHEMA.names], SCHEMA)
+
+    def _refuse_nan(self, triples: Any, target: str, undefined: Any, what: str) -> None:
+        if undefined.any():
+            row = triples[int(undefined.nonzero()[0, 0])].tolist()
+            raise ScoreError(
+                f"the model's score of {what} is NaN for triple {tuple(row)}, {target} side: a rank is undefined."
+            )
+
+
+def _repeated(word: str, count: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), [word])
+
+
+def _labels(ids: Any) -> pa.DictionaryArray:
+    used, codes = np.unique(ids, return_inverse=True)
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), [str(index) for index in used])

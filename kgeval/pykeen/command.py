@@ -1,0 +1,10 @@
+"""PyKEEN's own command line, with the evaluator among its choices."""
+
+from __future__ import annotations
+
+import click
+from pykeen.cli import main
+
+import kgeval.pykeen  # noqa: F401  # registers the evaluator before PyKEEN fixes the choices of --evaluator
+
+command: click.Command = main

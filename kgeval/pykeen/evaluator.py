@@ -1,0 +1,202 @@
+"""PyKEEN's evaluator with kgeval's ranks: ``evaluator="kgeval"`` wherever PyKEEN takes an evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pykeen.evaluation import RankBasedEvaluator
+from pykeen.metrics.ranking import rank_based_metric_resolver
+
+from kgeval.errors import InputError, did_you_mean
+from kgeval.metrics.names import parse
+from kgeval.pykeen.batches import Batches
+from kgeval.pykeen.record import record
+from kgeval.pykeen.request import Request, progress_bar
+from kgeval.pykeen.results import KGEvalMetricResults, packs
+from kgeval.pykeen.scoring import scorer_of
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.table import RankTable
+from kgeval.scorers.base import VectorScorer
+
+THEIRS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
+"""what else PyKEEN's evaluator takes"""
+
+OURS = ("corruption", "unseen", "nan", "memory_limit", "threads", "kernel")
+"""what of kgeval's evaluation PyKEEN does not say"""
+
+OWN = ("expected.mrr", "macro.mrr", "map", "auc")
+"""kgeval's metrics that are reported besides PyKEEN's"""
+
+
+class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is untyped here
+    """PyKEEN's rank-based evaluator, whose ranks are kgeval's.
+
+    It reports what ``RankBasedEvaluator`` does, under the same keys, by PyKEEN's own metric classes, and a few metrics
+    of kgeval; any other can be asked of the results by name. The values are the same, except where PyKEEN
+
+    * compares float32 scores that another batch would have rounded otherwise (kgeval: float64, a pair's own score);
+    * gives NaN scores rank 0.5, so an MRR of up to 2.0 (kgeval refuses them, naming triple and candidate);
+    * does not count candidates whose score is infinite among those that adjusted metrics compare with (kgeval does);
+    * always raises where ``filtered=False`` (kgeval gives raw ranks).
+
+    Like PyKEEN's, its results hold one ``z_hits_at_k`` and one ``adjusted_hits_at_k``, for k = 10: those keys lose k.
+    kgeval's ``z-hits@3`` and ``ahits@3`` keep it.
+
+    Parameters
+    ----------
+    filtered
+        whether other known answers are left out of the ranking
+    metrics
+        further metrics, by PyKEEN's names or kgeval's
+    result_directory
+        where each evaluation writes a run directory, the last one staying: ranks, metrics, manifest
+    options
+        PyKEEN's (``add_defaults``, ``metrics_kwargs``, ``clear_on_finalize``, ``batch_size``, ``slice_size``, ``mode``)
+        and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``), as in :func:`kgeval.evaluate`
+
+    Raises
+    ------
+    InputError
+        if an option or its value is unknown, with the nearest one
+
+    Examples
+    --------
+    >>> KGEvalEvaluator(metrics=["ndcg@10"], corruption={"kind": "uniform", "count": 50}).evaluation.corruption.count
+    50
+    >>> KGEvalEvaluator(corupption="all")
+    Traceback (most recent call last):
+    kgeval.errors.InputError: the evaluator has no option 'corupption'. Did you mean 'corruption'?
+    """
+
+    metric_result_cls = KGEvalMetricResults
+
+    def __init__(
+        self,
+        filtered: bool = True,  # noqa: FBT001, FBT002  # PyKEEN's signature
+        metrics: str | Sequence[Any] | None = None,
+        *,
+        result_directory: str | Path | None = None,
+        **options: Any,
+    ) -> None:
+        for name in options:
+            if name not in {*THEIRS, *OURS}:
+                raise InputError(f"the evaluator has no option {name!r}. {did_you_mean(name, [*THEIRS, *OURS])}")
+        asked = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
+        own = [name for name in asked if isinstance(name, str) and not _is_pykeens(name)]
+        rest = [name for name in asked if name is not None and name not in own]
+        theirs = {name: options[name] for name in THEIRS if name in options}
+        super().__init__(filtered, rest or None, **theirs)
+        for name in own:
+            parse(name)
+        self.own = (*own, *(OWN if options.get("add_defaults", True) else ()))
+        self.evaluation = Evaluation(**{name: options[name] for name in OURS if name in options})
+        self.result_directory = None if result_directory is None else Path(result_directory)
+        self.table: RankTable | None = None
+        """the ranks of the last evaluation"""
+        self._batches = Batches()
+
+    def evaluate(  # noqa: PLR0913, PLR0917  # PyKEEN's signature
+        self,
+        model: Any,
+        mapped_triples: Any,
+        batch_size: int | None = None,
+        slice_size: int | None = None,
+        device: Any = None,
+        use_tqdm: bool = True,  # noqa: FBT001, FBT002
+        tqdm_kwargs: Mapping[str, Any] | None = None,
+        restrict_entities_to: Collection[int] | None = None,
+        restrict_relations_to: Collection[int] | None = None,
+        do_time_consuming_checks: bool = True,  # noqa: FBT001, FBT002
+        additional_filter_triples: Any = None,
+        pre_filtered_triples: bool = True,  # noqa: FBT001, FBT002
+        targets: Collection[str] = ("head", "tail"),
+    ) -> KGEvalMetricResults:
+        """Rank the triples with kgeval, and compute the metrics; parameters are those of PyKEEN's ``Evaluator``.
+
+        ``slice_size`` and, for models that are scored as vectors, ``batch_size`` are not needed: kgeval cuts its work
+        by the memory that is free.
+
+        Raises
+        ------
+        InputError
+            if triples name what is restricted away, or what the model does not know
+        ScoreError
+            if a score is NaN, with the triple and the candidate
+        """
+        request = Request.of(
+            mapped_triples,
+            additional_filter_triples if self.filtered else [],
+            targets=targets,
+            entities=restrict_entities_to,
+            relations=restrict_relations_to,
+            cut=not pre_filtered_triples,
+        )
+        if device is not None:
+            model = model.to(device)
+        scorer = scorer_of(model, mode=self.mode)
+        update: dict[str, Any] = {"sides": request.sides, "filter": request.filter if self.filtered else ()}
+        if not isinstance(scorer, VectorScorer):
+            update["batch_size"] = batch_size or self.batch_size
+        dataset = request.dataset(scorer.num_entities, scorer.num_relations)
+        evaluation = self.evaluation.model_copy(update=update)
+        with progress_bar(
+            len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
+        ) as bar:
+            table = evaluation(scorer, dataset, progress=bar.update, among=request.entities)
+        return self._results(table, evaluation)
+
+    def process_scores_(
+        self,
+        hrt_batch: Any,
+        target: str,
+        scores: Any,
+        true_scores: Any = None,
+        dense_positive_mask: Any = None,
+    ) -> None:
+        """Count a batch that somebody else has scored, and in the filtered setting filtered with NaN.
+
+        Raises
+        ------
+        ScoreError
+            if a score is NaN that no filter has put there: an answer's; any in the raw setting; any outside the mask
+        """
+        self._batches.add(hrt_batch, target, scores, true_scores, dense_positive_mask, filtered=self.filtered)
+
+    def clear(self) -> None:
+        """Forget the batches; ``table`` stays."""
+        super().clear()
+        self._batches = Batches()
+
+    def finalize(self) -> KGEvalMetricResults:
+        """Compute the metrics of the batches.
+
+        Raises
+        ------
+        InputError
+            if there were none
+        """
+        return self._results(self._batches.table(), self.evaluation)
+
+    def _results(self, table: RankTable, evaluation: Evaluation) -> KGEvalMetricResults:
+        self.table = table
+        results = KGEvalMetricResults.of(table, self.metrics, self.own)
+        if self.result_directory is not None:
+            record(self.result_directory, table, results, evaluation)
+        self.clear()
+        if not self.clear_on_finalize:
+            for pack in packs(table):
+                if pack.target != "both":
+                    self.ranks[pack.target, pack.rank_type] = [pack.ranks]
+                    self.num_candidates[pack.target] = [pack.num_candidates]
+            self.num_entities = int(table.column("raw_candidates").max())
+        return results
+
+
+def _is_pykeens(name: str) -> bool:
+    try:
+        rank_based_metric_resolver.lookup(name)
+    except KeyError:
+        return False
+    return True

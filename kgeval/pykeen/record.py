@@ -1,0 +1,35 @@
+"""The run directory of an evaluation inside PyKEEN: the ranks, the metrics, and how they were made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgeval.atomic import write_text
+from kgeval.directory import RANKS, as_json, claim, describe_machine, write_run
+from kgeval.metrics.summary import summarize
+from kgeval.pykeen.results import KGEvalMetricResults
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.table import RankTable
+
+RESULTS = "pykeen_metrics.json"
+
+
+def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluation: Evaluation) -> None:
+    """Write an evaluation as a run directory, in the place of an earlier one.
+
+    Raises
+    ------
+    RunError
+        if it cannot be written
+    """
+    claim(folder, force=True)
+    write_text(folder / RESULTS, as_json(results.to_flat_dict()))
+    manifest = {
+        "schema": 1,
+        **describe_machine(),
+        "ranking": dict(table.work),
+        "ranked": {"triples": table.num_triples, "ranks": len(table)},
+        "notes": list(table.notes),
+    }
+    config = {"evaluator": "kgeval", "evaluation": evaluation.model_dump(mode="json", exclude_none=True)}
+    write_run(folder, config=config, manifest=manifest, tables={RANKS: table}, summary=summarize(table))

@@ -1,0 +1,138 @@
+"""What PyKEEN asks an evaluator for, checked, and laid out as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.errors import InputError, did_you_mean
+from kgeval.graph.dataset import Dataset, Split, check_ids
+from kgeval.graph.triples import SIDES, Side, Triples
+from kgeval.graph.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Triples to be ranked, and triples to be left out of their rankings."""
+
+    triples: Triples
+    """as often as they are said: PyKEEN ranks a repeated triple each time"""
+    known: tuple[Triples, ...]
+    """the filter besides these triples; the first one is what the model was trained on, where PyKEEN's pipeline asks"""
+    sides: tuple[Side, ...]
+    entities: IntArray | None
+    """the entities that compete, ascending; all of them where nothing is said"""
+
+    @classmethod
+    def of(
+        cls,
+        triples: Any,
+        known: Any,
+        *,
+        targets: Collection[str],
+        entities: Collection[int] | None = None,
+        relations: Collection[int] | None = None,
+        cut: bool = False,
+    ) -> Request:
+        """Take what PyKEEN's ``Evaluator.evaluate`` takes.
+
+        Parameters
+        ----------
+        triples
+            long[triple, 3], a tensor
+        known
+            one such tensor, a list of them, or nothing
+        targets
+            ``"head"``, ``"tail"`` or both
+        entities, relations
+            ids; the triples may have no others
+        cut
+            whether triples with others are left out, instead of refused
+
+        Raises
+        ------
+        InputError
+            if a target is unknown, or a triple is restricted away
+        """
+        asked = Triples.of(triples.cpu().numpy())
+        among = None if entities is None else np.unique(_ids(entities))
+        within = _within(asked, among, relations)
+        if cut:
+            asked = Triples(asked.ids[within])
+        elif not within.all():
+            row = int(np.argmin(within))
+            raise InputError(
+                f"triple {row}, {tuple(asked.ids[row].tolist())}, has an entity or relation to which the evaluation is "
+                "not restricted. Leave such triples out, or set pre_filtered_triples=False."
+            )
+        parts = [known] if hasattr(known, "numpy") else list(known or ())
+        return cls(asked, tuple(Triples.of(part.cpu().numpy()) for part in parts), _sides(targets), among)
+
+    @property
+    def filter(self) -> tuple[Split, ...]:
+        """The splits of the dataset whose triples are known answers."""
+        return ("train", "valid", "test")
+
+    def dataset(self, num_entities: int, num_relations: int) -> Dataset:
+        """Lay it out: what was trained on as train, the other known triples as valid, what is ranked as test.
+
+        Raises
+        ------
+        InputError
+            if there is nothing to rank, or a triple has an id that the model does not know
+        """
+        if not len(self.triples):
+            raise InputError("there are no triples to evaluate.")
+        entities, relations = (
+            Vocabulary.numbered(num_entities, "entity"),
+            Vocabulary.numbered(num_relations, "relation"),
+        )
+        check_ids(self.triples, entities, relations, partial("triple {}".format))
+        train, rest = self.known[:1], self.known[1:]
+        return Dataset(
+            "the evaluated triples",
+            entities,
+            relations,
+            train=train[0] if train else Triples.of([]),
+            valid=Triples(np.concatenate([part.ids for part in rest])) if rest else Triples.of([]),
+            test=self.triples,
+        )
+
+
+def progress_bar(total: int, options: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """Show progress as PyKEEN does."""
+    from tqdm.auto import tqdm
+
+    return cast(
+        "AbstractContextManager[Any]",
+        tqdm(**{"desc": "Ranking", "total": total, "unit": "rank", "unit_scale": True, **options}),
+    )
+
+
+def _within(triples: Triples, entities: IntArray | None, relations: Collection[int] | None) -> BoolArray:
+    kept = np.ones(len(triples), np.bool_)
+    if entities is not None:
+        kept &= np.isin(triples.heads, entities) & np.isin(triples.tails, entities)
+    if relations is not None:
+        kept &= np.isin(triples.relations, _ids(relations))
+    return kept
+
+
+def _ids(collection: Any) -> IntArray:
+    given = collection.cpu().numpy() if hasattr(collection, "cpu") else list(collection)
+    return np.asarray(given, np.int64)
+
+
+def _sides(targets: Collection[str]) -> tuple[Side, ...]:
+    for target in targets:
+        if target not in SIDES:
+            raise InputError(f"cannot predict the target {target!r}. {did_you_mean(target, SIDES)}")
+    if not targets:
+        raise InputError("no targets are given: head, tail or both.")
+    return tuple(side for side in SIDES if side in targets)

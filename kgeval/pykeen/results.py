@@ -1,0 +1,104 @@
+"""Results under PyKEEN's keys, and every metric of kgeval by name, computed from the kept ranks when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pykeen.evaluation import RankBasedMetricResults
+from pykeen.evaluation.rank_based_evaluator import RankBasedMetricKey, RankPack
+from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
+
+from kgeval.errors import MetricError
+from kgeval.metrics.names import parse
+from kgeval.metrics.summary import summarize
+from kgeval.ranking.table import RankTable
+
+
+class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKEEN is untyped here
+    """PyKEEN's rank-based metrics, and the table of the ranks they were computed from.
+
+    Keys are PyKEEN's triples (side, rank type, metric). What PyKEEN has no name for goes by kgeval's:
+    ``("both", "expected", "map")`` is kgeval's ``map``, whose ties are averaged exactly.
+    """
+
+    table: RankTable | None = None
+
+    @classmethod
+    def of(cls, table: RankTable, metrics: Sequence[Any], own: Sequence[str] = ()) -> KGEvalMetricResults:
+        """Compute PyKEEN's metrics, and kgeval's own by name, leaving out those that are undefined."""
+        data = {
+            RankBasedMetricKey(pack.target, pack.rank_type, metric.key): float(
+                metric(ranks=pack.ranks, num_candidates=pack.num_candidates)
+            )
+            for pack in packs(table)
+            for metric in metrics
+        }
+        results = cls(data)
+        results.table = table
+        if own:
+            values = summarize(table, own).groups[0].values
+            results.data = {**data, **{_key(name): value for name, value in values.items() if value is not None}}
+        return results
+
+    @classmethod
+    def key_from_string(cls, s: str | None) -> RankBasedMetricKey:
+        """Read a metric's name, PyKEEN's or kgeval's.
+
+        Raises
+        ------
+        MetricError
+            if neither knows it, with the nearest name
+
+        Examples
+        --------
+        >>> KGEvalMetricResults.key_from_string("hits@5").metric
+        'hits_at_5'
+        >>> KGEvalMetricResults.key_to_string("tail.ndcg@10")
+        'tail.expected.ndcg@10'
+        """
+        try:
+            return super().key_from_string(s)
+        except (KeyError, ValueError, TypeError):
+            return _key(parse(str(s)))
+
+    def get_metric(self, name: str | RankBasedMetricKey) -> float:
+        """Look a metric up, or compute it from the ranks.
+
+        Raises
+        ------
+        MetricError
+            if it is unknown or undefined, with the reason
+        """
+        key = self.string_or_key_to_key(name)
+        if key not in self.data and self.table is not None:
+            asked = name if isinstance(name, str) else ".".join(name)
+            return summarize(self.table, [asked])[asked]
+        if key not in self.data:
+            raise MetricError(f"these results do not hold {'.'.join(key)}.")
+        return float(self.data[key])
+
+
+def packs(table: RankTable) -> list[RankPack]:
+    """Take the ranks as PyKEEN's metrics want them: by side, and of both, under each of its three tie policies."""
+    sides = {side: table.column("side") == side for side in ("head", "tail")}
+    rows = {side: here for side, here in sides.items() if here.any()}
+    rows["both"] = sides["head"] | sides["tail"]
+    greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
+    ranks: Mapping[str, Any] = {
+        RANK_OPTIMISTIC: 1 + greater,
+        RANK_REALISTIC: 1 + greater + tied / 2,
+        RANK_PESSIMISTIC: 1 + greater + tied,
+    }
+    return [
+        RankPack(side, policy, values[here], candidates[here], None)
+        for policy, values in ranks.items()
+        for side, here in rows.items()
+    ]
+
+
+def _key(name: Any) -> RankBasedMetricKey:
+    """Make PyKEEN's kind of key of kgeval's name; lists are averaged over ties exactly."""
+    ties = name.ties or ("realistic" if name.metric.needs == "ranks" else "expected")
+    last = f"{name.name}@{name.k}" if name.k else name.name
+    return RankBasedMetricKey(name.side or "both", ties, f"{name.average}.{last}" if name.average else last)

@@ -1,0 +1,62 @@
+"""Every interaction of PyKEEN: the same ranks as RankBasedEvaluator, triple by triple, with and without inverses.
+
+In float64: in float32, PyKEEN's scores depend on its own batches. There are no exceptions.
+"""
+
+from __future__ import annotations
+
+import pytest
+from pykeen.models import make_model_cls, model_resolver
+from pykeen.nn.modules import interaction_resolver
+
+from kgeval.pykeen import KGEvalEvaluator, scorer_of
+from kgeval.scorers.base import VectorScorer
+from tests.plugin.conftest import assert_same_ranks, assert_same_values
+
+SMALL = {
+    "conve": {"embedding_dim": 16, "embedding_height": 4, "embedding_width": 4, "output_channels": 4},
+    "convkb": {"embedding_dim": 8, "num_filters": 4},
+    "ntn": {"embedding_dim": 8},
+    "boxe": {"embedding_dim": 8},
+    "tucker": {"embedding_dim": 8, "relation_dim": 4},
+    "rescal": {"embedding_dim": 8},
+}
+"""the size of models that are slow at their default size"""
+
+BARE = {
+    "lineare": ({"d": 8}, {"p": 2}),
+    "multilineartucker": ({"d": 4, "e": 5, "f": 6}, {"head_dim": 4, "relation_dim": 5, "tail_dim": 6}),
+    "transformer": ({"d": 8}, {"input_dim": 8, "num_heads": 2, "num_layers": 1, "dim_feedforward": 16}),
+    "triplere": ({"d": 8}, {"p": 1}),
+}
+"""dimensions and arguments of the interactions that PyKEEN has no model for"""
+
+VECTORS = {"complex", "cp", "distmult", "hole", "mure", "quate", "rescal", "rotate", "simple", "transe", "tucker"}
+"""the interactions that the kernels rank; all others are ranked on the model's own scores"""
+
+VECTORS_OF_INVERSES = {"conve"}
+"""those that have vectors for tails only, which is all that a model of inverse triples needs"""
+
+
+def build(name, triples, make):
+    if name in BARE:
+        dimensions, kwargs = BARE[name]
+        built = make_model_cls(dimensions, interaction_resolver.lookup(name), interaction_kwargs=kwargs)
+        return built(triples_factory=triples, random_seed=0).double().eval()
+    return make(name, triples, **SMALL.get(name, {}))
+
+
+@pytest.mark.parametrize("inverse", [False, True], ids=["plain", "inverse"])
+@pytest.mark.parametrize("name", sorted(interaction_resolver.lookup_dict))
+def test_ranks_and_metrics_are_those_of_pykeen(graphs, known, make, theirs, name, inverse):
+    assert name in BARE or name in model_resolver.lookup_dict
+    graph = graphs[inverse]
+    model = build(name, graph.training, make)
+    results, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+
+    evaluator = KGEvalEvaluator()
+    ours = evaluator.evaluate(model, graph.testing.mapped_triples, additional_filter_triples=known, use_tqdm=False)
+    assert_same_ranks(evaluator.table, ranks)
+    assert_same_values(ours, results)
+    quick = name in VECTORS or (inverse and name in VECTORS_OF_INVERSES)
+    assert isinstance(scorer_of(model), VectorScorer) == quick

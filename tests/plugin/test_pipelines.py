@@ -1,0 +1,116 @@
+"""One word changed: pipelines, early stopping and hyper-parameter searches end as with PyKEEN's own evaluator."""
+
+from __future__ import annotations
+
+import pytest
+from pykeen.hpo import hpo_pipeline
+from pykeen.pipeline import pipeline, pipeline_from_config
+
+import kgeval.pykeen
+from tests.plugin.conftest import assert_same_values
+
+EVALUATORS = ("rankbased", "kgeval")
+
+COMMON = {
+    "dataset": "umls",
+    "model": "ComplEx",
+    "model_kwargs": {"embedding_dim": 8},
+    "training_loop": "lcwa",
+    "optimizer_kwargs": {"lr": 0.05},
+    "evaluation_kwargs": {"use_tqdm": False},
+    "device": "cpu",
+}
+
+
+def stopped(evaluator, **options):
+    return pipeline(
+        **COMMON,
+        training_kwargs={"num_epochs": 12, "batch_size": 512, "use_tqdm": False},
+        evaluator=evaluator,
+        stopper="early",
+        stopper_kwargs={"frequency": 1, "patience": 2, "relative_delta": 0.05, "metric": "mrr"},
+        random_seed=1,
+        **options,
+    )
+
+
+def test_early_stopping_ends_at_the_same_epoch_with_the_same_metrics():
+    expected, ours = (stopped(evaluator) for evaluator in EVALUATORS)
+    assert ours.stopper.stopped
+    assert ours.stopper.best_epoch == expected.stopper.best_epoch
+    assert ours.stopper.results == pytest.approx(expected.stopper.results, rel=1e-6)
+    assert_same_values(ours.metric_results, expected.metric_results)
+
+
+def test_early_stopping_on_a_sample_on_which_pykeens_sampled_evaluator_fails():
+    result = stopped("kgeval", evaluator_kwargs={"corruption": {"kind": "uniform", "count": 20}})
+    assert result.stopper.stopped
+    assert result.metric_results.get_metric("mrr") > result.metric_results.get_metric("hits@1")
+
+
+def search(evaluator, metric="both.realistic.inverse_harmonic_mean_rank"):
+    result = hpo_pipeline(
+        **{**COMMON, "model_kwargs": None},
+        training_kwargs={"num_epochs": 2, "batch_size": 512, "use_tqdm": False},
+        model_kwargs_ranges={"embedding_dim": {"type": int, "low": 4, "high": 64, "step": 4}},
+        evaluator=evaluator,
+        n_trials=2,
+        sampler="random",
+        sampler_kwargs={"seed": 3},
+        metric=metric,
+        save_model_directory=None,
+    )
+    return result.study
+
+
+def test_a_search_ends_with_the_same_values(monkeypatch):
+    monkeypatch.setattr("pykeen.pipeline.api.random_non_negative_int", lambda: 7)  # trials are seeded by chance
+    studies = [search(evaluator) for evaluator in EVALUATORS]
+    expected, ours = ([trial.value for trial in study.trials] for study in studies)
+    assert ours == pytest.approx(expected, rel=1e-6)
+    assert len(set(ours)) == 2
+
+
+def test_a_search_by_a_metric_of_kgeval():
+    assert 0 < search("kgeval", "macro.mrr").best_value <= 1
+
+
+def test_a_configuration_with_expected_results(tmp_path):
+    """The keys of a results block are normalised by PyKEEN's own rules, and then looked up."""
+    first = pipeline_from_config(
+        config := {
+            "metadata": {},
+            "pipeline": {
+                **COMMON,
+                "training_kwargs": {"num_epochs": 1, "use_tqdm": False},
+                "evaluator": "kgeval",
+                "random_seed": 1,
+            },
+        }
+    )
+    mrr = first.metric_results.get_metric("both.realistic.inverse_harmonic_mean_rank")
+    again = pipeline_from_config({**config, "results": {"best": {"mean_reciprocal_rank": mrr}}})
+    assert again.metric_results.get_metric("mrr") == mrr
+    again.save_to_directory(tmp_path)
+
+
+def test_an_evaluation_callback_sees_every_epoch():
+    from pykeen.datasets import get_dataset
+
+    graph, evaluator = get_dataset(dataset="umls"), kgeval.pykeen.KGEvalEvaluator()
+    pipeline(
+        **{**COMMON, "dataset": graph},
+        training_kwargs={
+            "num_epochs": 2,
+            "use_tqdm": False,
+            "callbacks": "evaluation",
+            "callbacks_kwargs": {
+                "evaluation_triples": graph.validation.mapped_triples,
+                "evaluator": evaluator,
+                "prefix": "validation",
+                "additional_filter_triples": graph.training.mapped_triples,
+                "use_tqdm": False,
+            },
+        },
+    )
+    assert evaluator.table.num_triples == graph.validation.num_triples

@@ -1,0 +1,169 @@
+"""How live models are scored: vectors only where they give the model's own scores, on whatever it computes with."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pykeen.models
+import pytest
+import torch
+from pykeen.nn import Embedding
+from pykeen.nn.modules import DistMultInteraction
+
+import kgeval.pykeen
+from kgeval import PyKEENScorer, ScoreTable
+from kgeval.graph.queries import Queries
+from kgeval.pykeen import scorer_of
+from kgeval.scorers.base import VectorScorer
+from tests.plugin.conftest import assert_same_ranks
+
+
+def build(graph, interaction, **entity):
+    model = pykeen.models.ERModel(
+        triples_factory=graph.training,
+        interaction=interaction,
+        entity_representations=Embedding,
+        entity_representations_kwargs={"shape": (8,), **entity},
+        relation_representations_kwargs={"shape": (8,)},
+        random_seed=0,
+    )
+    return model.double().eval()
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [
+        {"normalizer": partial(torch.nn.functional.normalize, dim=-1)},
+        {"normalizer": lambda x: torch.tanh(3 * x)},
+        {"dropout": 0.5},
+        {"constrainer": torch.nn.functional.normalize},
+    ],
+    ids=["normalised", "squashed", "dropout", "constrained"],
+)
+def test_vectors_are_those_that_the_model_computes_with(graph, theirs, known, entity):
+    model = build(graph, "distmult", **entity).train()
+    assert isinstance(scorer_of(model), VectorScorer)
+    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    dataset = kgeval.pykeen.once.from_factories("n", graph.training, graph.testing, graph.validation)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, dataset), ranks)
+
+
+def test_an_interaction_with_a_known_name_and_another_formula_is_found_out(graph, theirs, known):
+    class Other:
+        class DistMultInteraction(DistMultInteraction):
+            def forward(self, h, r, t):
+                return (h * r * t).sum(dim=-1) + 0.01 * t.sum(dim=-1)
+
+    model = build(graph, Other.DistMultInteraction())
+    assert isinstance(scorer_of(model), PyKEENScorer)
+    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
+
+
+def test_saturating_sigmoids_are_the_models_own(make, graph, theirs, known):
+    model = make("DistMult", embedding_dim=8, predict_with_sigmoid=True)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(20)
+    assert isinstance(scorer_of(model), PyKEENScorer)
+    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    assert any((ranks[side][0] != ranks[side][1]).any() for side in ranks)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
+
+
+def test_scores_that_hardly_differ_prove_nothing(make):
+    model = make("TransE", embedding_dim=8)
+    with torch.no_grad():
+        model.entity_representations[0]._embeddings.weight.fill_(0.5)
+    assert isinstance(scorer_of(model), PyKEENScorer)
+
+
+@pytest.mark.parametrize("power", [False, True])
+def test_a_power_of_a_distance_is_no_distance(make, power):
+    model = make("TransE", embedding_dim=8, scoring_fct_norm=2, power_norm=power)
+    assert isinstance(scorer_of(model), PyKEENScorer if power else VectorScorer)
+
+
+@pytest.mark.parametrize("name", ["MarginalDistributionBaseline", "SoftInverseTripleBaseline"])
+def test_models_without_parameters(graph, name):
+    """They are on no device, so PyKEEN's own evaluator cannot evaluate them; their scores can be."""
+    model = getattr(pykeen.models, name)(triples_factory=graph.training)
+    triples = graph.testing.mapped_triples
+    scores = ScoreTable(
+        triples.numpy(), head=model.score_h(triples[:, 1:]).numpy(), tail=model.score_t(triples[:, :2]).numpy()
+    )
+    dataset = kgeval.Dataset.from_factories(graph.training, graph.testing, graph.validation)
+    expected = kgeval.evaluate(scores, dataset).data
+    assert kgeval.evaluate(model, dataset).data.equals(expected)
+    assert kgeval.pykeen.evaluate(model, graph).data.equals(expected)
+    evaluator = kgeval.pykeen.KGEvalEvaluator()
+    known = [graph.training.mapped_triples, graph.validation.mapped_triples]
+    evaluator.evaluate(model, triples, additional_filter_triples=known, use_tqdm=False)
+    np.testing.assert_array_equal(evaluator.table.column("greater"), expected.column("greater").to_numpy())
+
+
+def test_a_device_that_runs_out_of_memory_gets_smaller_batches(make, graph):
+    model, asked = make("TransD", embedding_dim=8), []
+    whole, own = PyKEENScorer(model), model.predict_t
+
+    def predict(batch):
+        asked.append(len(batch))
+        if len(batch) > 3:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return own(batch)
+
+    queries = Queries.of(kgeval.Triples.of(graph.testing.mapped_triples.numpy()), "tail")
+    every = np.arange(14)
+    expected = whole.scores(queries, every)
+    model.predict_t = predict
+    np.testing.assert_allclose(whole.scores(queries, every), expected, rtol=1e-12)
+    assert max(asked[-20:]) <= 3
+
+
+@pytest.mark.parametrize("given", ["object", "name", "kgeval"])
+def test_a_dataset_in_every_form(make, graph, given):
+    model = make("ComplEx", embedding_dim=4)
+    dataset = {"object": graph, "name": "nations", "kgeval": kgeval.load_dataset("nations")}[given]
+    table = kgeval.pykeen.evaluate(model, dataset, sides="head", split="valid")
+    assert (len(table), table.split) == (199, "valid")
+    assert table.column("head_label")[0] in graph.training.entity_to_id
+
+
+def test_the_entities_of_an_inference_graph_compete():
+    """An inductive graph: train and inference share the relations, and no entity."""
+    from pykeen.datasets.inductive import EagerInductiveDataset
+    from pykeen.evaluation import RankBasedEvaluator
+    from pykeen.models import InductiveNodePiece
+    from pykeen.triples import CoreTriplesFactory
+
+    rng = np.random.default_rng(0)
+
+    def factory(entities, count, inverse=False):
+        ids = np.stack([rng.integers(0, top, count) for top in (entities, 4, entities)], axis=1)
+        triples = torch.from_numpy(np.unique(ids, axis=0))
+        return CoreTriplesFactory(triples, num_entities=entities, num_relations=4, create_inverse_triples=inverse)
+
+    train, inference = factory(20, 80, inverse=True), factory(30, 120, inverse=True)
+    graph = EagerInductiveDataset(train, inference, factory(30, 40), factory(30, 40))
+    model = InductiveNodePiece(
+        triples_factory=train,
+        inference_factory=inference,
+        num_tokens=2,
+        embedding_dim=8,
+        aggregation="mlp",
+        random_seed=0,
+    )
+    model = model.double().eval()
+    known = [inference.mapped_triples, graph.inductive_validation.mapped_triples]
+    theirs = RankBasedEvaluator(clear_on_finalize=False, mode="testing")
+    request = {"additional_filter_triples": known, "use_tqdm": False}
+    theirs.evaluate(model, graph.inductive_testing.mapped_triples, batch_size=16, **request)
+    kinds = ("optimistic", "pessimistic")
+    ranks = {side: [np.concatenate(theirs.ranks[side, kind]) for kind in kinds] for side in ("head", "tail")}
+    table = kgeval.pykeen.evaluate(model, graph)
+    assert table.column("raw_candidates").max() == 30
+    assert_same_ranks(table, ranks)
+    ours = kgeval.pykeen.KGEvalEvaluator(mode="testing")
+    ours.evaluate(model, graph.inductive_testing.mapped_triples, **request)
+    assert_same_ranks(ours.table, ranks)
