@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from kgeval.graph.vocabulary import Vocabulary as Vocabulary
     from kgeval.metrics.comparison import compare as compare
     from kgeval.metrics.summary import summarize as summarize
+    from kgeval.protocols.evaluate import evaluate as evaluate
+    from kgeval.protocols.explain import explain as explain
+    from kgeval.protocols.printout import printout as printout
     from kgeval.ranking.evaluation import Evaluation as Evaluation
-    from kgeval.ranking.evaluation import evaluate as evaluate
     from kgeval.ranking.table import RankTable as RankTable
     from kgeval.scorers.adapters import CallableScorer as CallableScorer
     from kgeval.scorers.adapters import ScoreTable as ScoreTable
@@ -54,10 +56,12 @@ _HOMES = {
     "VectorScorer": "scorers.base",
     "Vocabulary": "graph.vocabulary",
     "compare": "metrics.comparison",
-    "evaluate": "ranking.evaluation",
+    "evaluate": "protocols.evaluate",
+    "explain": "protocols.explain",
     "load_checkpoint": "checkpoints",
     "load_dataset": "graph.layouts",
     "negatives": "corruption.negatives",
+    "printout": "protocols.printout",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.summary",
 }

@@ -12,6 +12,7 @@ from kgeval.errors import KgevalError
 COMMANDS = {
     "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
+    "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",
     "metrics": "Compute metrics from the stored ranks of a run; nothing is scored again.",

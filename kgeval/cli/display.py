@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
+    from kgeval.runs.runner import Outcome
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: int | None = None) -> None:
@@ -49,6 +50,14 @@ def show_summary(summary: Summary) -> None:
         [base, *("" if side not in values else number(values[side]) for side in sides)] for base, values in group.rows()
     ]
     show_table(["", *sides], rows, right=1)
+
+
+def show_outcome(outcome: Outcome) -> None:
+    """Print what the framework prints whose protocol was followed, unless metrics were asked for; else the summary."""
+    if outcome.printed is None or outcome.asked:
+        show_summary(outcome.summary)
+    else:
+        show_table([outcome.printed.protocol, ""], outcome.printed.texts.items(), right=1)
 
 
 def show_undefined(summary: Summary) -> None:

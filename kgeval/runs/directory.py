@@ -18,7 +18,6 @@ import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
-from kgeval.metrics.summary import Summary
 from kgeval.paths import is_there, nearby
 from kgeval.ranking.table import RankTable
 
@@ -72,12 +71,12 @@ def reopen(folder: Path) -> None:
 
 
 def write_run(
-    folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, summary: Summary
+    folder: Path, *, config: dict[str, Any], manifest: dict[str, Any], table: RankTable, metrics: dict[str, Any]
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
     reopen(folder)
     table.to_parquet(folder / RANKS)
-    write_text(folder / METRICS, as_json(summary.to_dict()))
+    write_text(folder / METRICS, as_json(metrics))
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     write_text(folder / MANIFEST, as_json(manifest))
 

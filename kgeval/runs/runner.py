@@ -18,6 +18,8 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
 from kgeval.graph.readers.pykeen import read_named
 from kgeval.metrics.summary import Summary, summarize
+from kgeval.protocols.printout import Printout, printout
+from kgeval.protocols.protocol import protocol
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.runs.config import DatasetConfig, RunConfig
@@ -39,8 +41,22 @@ class Outcome:
     """the model's name in the configuration; empty where there is only one"""
     table: RankTable
     summary: Summary
+    printed: Printout | None
+    """what the framework prints whose protocol was followed, if it has names of its own"""
+    asked: bool
+    """whether the summary is another than the protocol's"""
     folder: Path | None
     """where it was written, if it was"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of ``metrics.json``."""
+        return self.summary.to_dict() | ({} if self.printed is None else {"protocol": self.printed.to_dict()})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know."""
+        told = () if self.printed is None else self.printed.notes
+        return (*self.table.notes, *self.summary.notes, *told)
 
 
 @dataclass
@@ -111,17 +127,21 @@ def _run_model(
     with clock.time("train" if isinstance(job, TrainingConfig) else "load model"):
         scorer = _scorer(job, dataset, config, folder)
     tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
+    rules = protocol(config.protocol)
     with clock.time("rank"), watch(name or "ranking", tasks) as progress:
-        table = config.evaluation(scorer, dataset, progress=progress)
+        table = config.evaluation(scorer, dataset, progress=progress, rules=rules.rules)
     with clock.time("summarize"):
-        summary = summarize(table, config.metrics, ties=config.ties or "realistic")
+        summary = summarize(table, config.metrics, ties=config.ties or rules.ties)
+        printed = printout(table) if rules.printed else None
+    asked = (config.metrics, config.ties) != (rules.metrics, rules.ties)
+    outcome = Outcome(name, table, summary, printed, asked, folder)
     if folder is not None:
         # What stands in the folder is the configuration of this one model, so that it can be run again by itself.
         alone = config.model_copy(update={"model": job, "models": None, "output": str(folder)})
         manifest = _manifest(alone, dataset, scorer, table, clock)
         content = alone.model_dump(mode="json", exclude_none=True)
-        write_run(folder, config=content, manifest=manifest, table=table, summary=summary)
-    return Outcome(name, table, summary, folder)
+        write_run(folder, config=content, manifest=manifest, table=table, metrics=outcome.to_dict())
+    return outcome
 
 
 def _dataset(config: DatasetConfig) -> Dataset:
