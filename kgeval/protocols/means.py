@@ -22,8 +22,13 @@ def float64(ranks: Float64Array, values: Values) -> Any:
 
 
 def float32(ranks: Float64Array, values: Values) -> Any:
-    """Average in float32, in pairs, as tensors do."""
+    """Average in float32, in pairs, as tensors do; the mean of two such means is one of float32 too."""
     return np.mean(values(ranks.astype(np.float32)), dtype=np.float32)
+
+
+def float32_then_64(ranks: Float64Array, values: Values) -> Any:
+    """Average in float32, and go on in float64."""
+    return float(float32(ranks, values))
 
 
 def sum32(ranks: Float64Array, values: Values) -> Any:

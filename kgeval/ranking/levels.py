@@ -97,14 +97,14 @@ def _farthest(transform: Callable[[Float64Array], Float64Array], answers: Float6
     outside = np.full_like(inside, end)
     whole = transform(_numbers(outside)) == value
     inside[whole] = end
-    while ((apart := np.abs(outside - inside)) > 1).any():
-        middle = np.where(apart > 1, _halfway(inside, outside), inside)
+    while (between := ((middle := _halfway(inside, outside)) != inside) & (middle != outside)).any():
         level = transform(_numbers(middle)) == value
-        inside, outside = np.where(level, middle, inside), np.where(level | (apart <= 1), outside, middle)
+        inside, outside = np.where(between & level, middle, inside), np.where(between & ~level, middle, outside)
     return inside
 
 
 def _halfway(first: IntArray, second: IntArray) -> IntArray:
+    """Find the place between two, the lower one of two neighbours; their sum may be more than an int64 holds."""
     return first // 2 + second // 2 + (first % 2 + second % 2) // 2
 
 

@@ -51,14 +51,20 @@ AT_THE_EDGE = {
 FLOAT64 = 4e-15
 """how far apart means may be whose values were added in another order"""
 
+LOGARITHMS = {"pykeen": r".*\.(z|adjusted)_geometric_mean_rank.*"}
+"""metrics whose variance PyKEEN takes as the small difference of two sums of logarithms"""
+
+CANCELLED = 1e-9
+"""how far apart those may be"""
+
 FLOAT32 = {
     "kbc": r"MRR.*",
     "libkge": r"mean_reciprocal_rank.*",
     "pbg": r"mrr",
-    "pykeen": r".*\.realistic\.(?!hits_at|count|median_rank|inverse_median).*",
+    "pykeen": r".*\.realistic\.(?!hits_at|count|median_rank).*",
     "torchkge": r"m.*",
 }
-"""the metrics that a framework computes in float32, in an order of its own; all others are the same to the last digit"""
+"""the metrics that a framework computes in float32, in an order of its own; all others are the same in float64"""
 
 NOISE = 2.5e-7
 """how far those may be apart, relatively: four units in the last place of float32"""
@@ -178,7 +184,8 @@ def test_the_printout_is_the_frameworks(shared, by_its_own_rules, framework, var
         expected = {name: value for name, value in expected.items() if "filtered" in name or "head" in name}
     assert expected.keys() <= printed.values.keys()
     for name, value in expected.items():
-        bound = NOISE if re.fullmatch(FLOAT32.get(framework, ""), name) else FLOAT64
+        bound = CANCELLED if re.fullmatch(LOGARITHMS.get(framework, ""), name) else FLOAT64
+        bound = NOISE if re.fullmatch(FLOAT32.get(framework, ""), name) else bound
         found = float(printed.texts[name]) if framework == "marius" else printed[name]
         assert found == pytest.approx(value, rel=bound, abs=0), name
 
@@ -216,7 +223,7 @@ def test_explain_names_the_fault(loaded, by_its_own_rules, umls, framework, vari
     told = explain(loaded(framework, variant)[0], umls, [name])
     row = told[name]
     ranks = protocol(name).ranks(by_its_own_rules(framework, variant))
-    assert row.value == pytest.approx(np.mean(1 / ranks), rel=NOISE)
+    assert row.value == pytest.approx(np.mean(1 / ranks), rel=1e-6)  # OpenKE adds up in one float32
     assert told.standard + sum(row.causes.values()) == pytest.approx(row.value, rel=FLOAT64)
     assert FAULTS[framework, variant] in told.causes
     assert max(row.causes, key=lambda cause: abs(row.causes[cause])) in {FAULTS[framework, variant], "ties"}

@@ -5,7 +5,7 @@ from kgeval.protocols.protocol import Printed, Protocol
 
 PBG = Protocol(
     name="pbg",
-    summary="pessimistic ranks; the mean of the sides' means, of float32 sums; no hits at 3 (the AUC is a random estimate)",
+    summary="pessimistic ranks; the mean of the sides' means, of float32 sums; no hits at 3, a random AUC",
     ties="pessimistic",
     sides="apart",
     mean=sum32,

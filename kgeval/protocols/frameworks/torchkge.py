@@ -3,7 +3,7 @@
 from typing import get_args
 
 from kgeval.graph.triples import SIDES
-from kgeval.protocols.means import float32
+from kgeval.protocols.means import float32_then_64
 from kgeval.protocols.protocol import Printed, Protocol, Setting
 
 _METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
@@ -15,7 +15,7 @@ TORCHKGE = Protocol(
     summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
     ties="pessimistic",
     sides="apart",
-    mean=float32,
+    mean=float32_then_64,
     printed=tuple(
         Printed(f"{name}, {setting}", metric, setting=setting)
         for name, metric in _METRICS.items()
