@@ -153,7 +153,7 @@ def explain(
     ...     return (h * 31 + t * 7) % 5
     >>> told = explain(score, load_dataset("nations"), ["openke", "torchkge"], metric="mr")
     >>> [(row.protocol, round(row.value, 3), round(row.causes["ties"], 3)) for row in told.rows]
-    [('openke', 1.465, -0.404), ('torchkge', 2.274, 0.404)]
+    [('openke', 3.925, -0.501), ('torchkge', 4.928, 0.501)]
     """
     named = [protocol(name) for name in ([protocols] if isinstance(protocols, str) else protocols)]
     printed, settings, dataset = _asked(metric), evaluation or Evaluation(), as_dataset(dataset)

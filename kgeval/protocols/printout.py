@@ -64,9 +64,9 @@ def printout(table: RankTable) -> Printout:
     >>> def score(h, r, t):
     ...     return (h * 31 + t * 7) % 5
     >>> print(printout(evaluate(score, data, protocol="libkge"))["hits_at_1_filtered"])
-    0.48009950248756217
+    0.11442786069651742
     >>> print(printout(evaluate(score, data, protocol="openke")).texts["averaged(filter) hit@1"])
-    0.691542
+    0.271144
     """
     rules = protocol(table.protocol)
     own = {printed.name: rules.value(table, printed) for printed in _shown(rules, table) if not _is_general(printed)}
