@@ -93,11 +93,11 @@ class Evaluation(Settings):
         faults = rules.biting(scorer)
         notes += [fault.told for fault in faults]
         sides = [side for side in self.sides if all(fault.asks(side) for fault in faults)]
-        if not sides:
-            raise InputError(f"{notes[-1]} Nothing is left to rank.")
         if left := len(known) - rules.kept(len(known)):
             notes.append(f"the last {left} {self.split} triples fill no batch of {rules.batch}, and were not ranked.")
             known = known[:-left]
+        if not (sides and len(known)):
+            raise InputError(f"{notes[-1]} Nothing is left to rank.")
         engine = Engine(
             kernel(self.kernel, block=self.batch_size or BLOCK),
             self.nan,

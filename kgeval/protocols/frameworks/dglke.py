@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import SharedCandidates
 from kgeval.protocols.protocol import Printed, Protocol
 from kgeval.ranking.contest import Contest
@@ -12,7 +13,6 @@ from kgeval.ranking.engine import Ranked
 from kgeval.ranking.kernels.base import Tally
 from kgeval.ranking.kernels.reference import ReferenceKernel
 from kgeval.ranking.levels import Level, clamp, under
-from kgeval.ranking.plan import BLOCK, slices
 from kgeval.ranking.rules import Fault
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.families.rescal import RESCAL
@@ -39,26 +39,22 @@ class TailsAsHeads(Fault):
         """Count tails again, by the scores that their candidates get as heads."""
         if contest.queries.side == "head":
             return ranked
-        counts = []
-        for block in slices(len(contest.queries), BLOCK):
-            part = contest[block]
-            tasks = slice(contest.queries.offsets[block.start], contest.queries.offsets[block.stop])
+        counts = [np.empty((0, 4), np.int64)]
+        for query in range(len(contest.queries)):
+            tasks = slice(*contest.queries.offsets[query : query + 2])
+            part = contest[query : query + 1]
             counts.append(_counted_as_heads(part, scorer, Tally.at_ends(part, ranked.scores[tasks], level)))
         whole = Tally(contest, ranked.scores, np.concatenate(counts), np.zeros(len(contest.queries), np.bool_))
         return Ranked(ranked.scores, whole.filtered, whole.raw)
 
 
-def _counted_as_heads(part: Contest, scorer: Aligned, ends: list[Tally]) -> np.ndarray:
-    """Count by the reference kernel, which passes an answer over by its position, whatever it would score."""
-    asked, candidates = replace(part.queries, side="head"), part.candidates
-    if isinstance(candidates, SharedCandidates):
-        scores = as_float64(scorer.scores(asked, candidates.ids), "the scorer").ravel()
-        starts = np.arange(len(asked)) * len(candidates.ids)
-    else:
-        rows = [scorer.scores(asked[q : q + 1], candidates.rows.row(q))[0] for q in range(len(asked))]
-        scores, starts = as_float64(np.concatenate(rows), "the scorer"), candidates.rows.offsets[:-1]
+def _counted_as_heads(part: Contest, scorer: Aligned, ends: list[Tally]) -> IntArray:
+    """Count one query by the reference kernel, which passes an answer over by its position, whatever it would score."""
+    candidates = part.candidates
+    ids = candidates.ids if isinstance(candidates, SharedCandidates) else candidates.rows.ids
+    scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
     for tally in ends:
-        ReferenceKernel().count_scores(scores, starts, tally)
+        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), tally)
     return Tally.between(ends[0].thresholds, ends).counts
 
 
