@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from kgeval.metrics.label_summary import summarize_labels as summarize_labels
     from kgeval.metrics.labelled import ScoredLabels as ScoredLabels
     from kgeval.metrics.summary import summarize as summarize
+    from kgeval.protocols.evaluate import evaluate as evaluate
+    from kgeval.protocols.explain import explain as explain
+    from kgeval.protocols.printout import printout as printout
     from kgeval.ranking.elsewhere import load_ranks as load_ranks
     from kgeval.ranking.evaluation import Evaluation as Evaluation
-    from kgeval.ranking.evaluation import evaluate as evaluate
     from kgeval.ranking.table import RankTable as RankTable
     from kgeval.scorers.adapters import CallableScorer as CallableScorer
     from kgeval.scorers.adapters import ScoreTable as ScoreTable
@@ -79,11 +81,13 @@ _HOMES = {
     "Vocabulary": "graph.vocabulary",
     "classify": "scoring.classification",
     "compare": "metrics.comparison",
-    "evaluate": "ranking.evaluation",
+    "evaluate": "protocols.evaluate",
+    "explain": "protocols.explain",
     "load_checkpoint": "checkpoints",
     "load_dataset": "graph.layouts",
     "load_ranks": "ranking.elsewhere",
     "negatives": "corruption.negatives",
+    "printout": "protocols.printout",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.summary",
     "summarize_confidences": "metrics.confidence_summary",

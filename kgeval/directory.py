@@ -19,8 +19,6 @@ import yaml
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
 from kgeval.graph.dataset import Split
-from kgeval.metrics.label_summary import LabelSummary
-from kgeval.metrics.summary import Summary
 from kgeval.paths import is_there, nearby
 from kgeval.ranking.elsewhere import load_ranks
 from kgeval.ranking.table import RankTable
@@ -90,7 +88,8 @@ def write_run(
     config: dict[str, Any],
     manifest: dict[str, Any],
     tables: Mapping[str, Stored],
-    summary: Summary | LabelSummary,
+    metrics: dict[str, Any],
+    curves: dict[str, Any] | None = None,
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
     reopen(folder)
@@ -98,9 +97,9 @@ def write_run(
         _remove(folder / left)
     for name, table in tables.items():
         table.to_parquet(folder / name)
-    if isinstance(summary, LabelSummary) and summary.curves:
-        write_text(folder / CURVES, as_json(summary.curves))
-    write_text(folder / METRICS, as_json(summary.to_dict()))
+    if curves:
+        write_text(folder / CURVES, as_json(curves))
+    write_text(folder / METRICS, as_json(metrics))
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     write_text(folder / MANIFEST, as_json(manifest))
 

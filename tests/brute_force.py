@@ -18,6 +18,7 @@ def brute_force(
     split: str = "test",
     filter: Iterable[str] = ("train", "valid", "test"),
     sides: Iterable[str] = ("head", "tail"),
+    level: Callable[[float, float], bool] = lambda here, truth: here == truth,
 ) -> dict[Key, tuple[int, ...]]:
     """Map (head, relation, tail, side) to greater, tied, candidates, raw greater, raw tied, raw candidates."""
     known = {tuple(map(int, row)) for name in filter for row in getattr(dataset, name).ids}
@@ -30,7 +31,8 @@ def brute_force(
                 if corrupted == (h, r, t):
                     continue
                 here, truth = score(*corrupted), score(h, r, t)
-                verdict = (here > truth, here == truth, 1)
+                tied = level(here, truth)
+                verdict = (here > truth and not tied, tied, 1)
                 counts[1] += verdict
                 if corrupted not in known:
                     counts[0] += verdict

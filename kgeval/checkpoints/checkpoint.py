@@ -39,6 +39,8 @@ class Checkpoint:
     """what the framework calls the model, where that is not the name of its family"""
     sorted_labels: bool = False
     """whether the framework gives ids to sorted labels and keeps none, so that the dataset must tell them"""
+    upside_down: bool = False
+    """whether the framework's own evaluator takes the lowest of these scores for the best"""
 
     def __post_init__(self) -> None:
         for labels, size in ((self.entities, self.num_entities), (self.relations, self.num_relations)):
@@ -143,6 +145,9 @@ class Options:
         self.dataset = dataset
         """the graph that the model will be evaluated on, if it is known"""
         self.origins: dict[str, str] = {}
+        """where each option came from"""
+        self.settled: dict[str, Any] = {}
+        """what each option is"""
         self._asked: list[str] = []
 
     def resolve(self, name: str, stored: Any, where: str) -> Any:
@@ -158,15 +163,15 @@ class Options:
         self._asked.append(name)
         if name not in self._given:
             if stored is not None:
-                self.origins[name] = where
+                self.origins[name], self.settled[name] = where, stored
             return stored
         value = self._given.pop(name)
         if stored is not None and str(stored).lower() != str(value).lower():
             raise CheckpointError(
                 f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
             )
-        self.origins[name] = "option"
-        return value if stored is None else stored
+        self.origins[name], self.settled[name] = "option", value if stored is None else stored
+        return self.settled[name]
 
     def require(self, name: str, stored: Any, where: str, choices: Sequence[Any]) -> Any:
         """Take an option as :meth:`resolve` does, which must be one of some values.
@@ -183,6 +188,7 @@ class Options:
             raise CheckpointError(f"{where} does not say {name}, which the scores depend on: give the option {asked}.")
         for choice in choices:
             if str(value).lower() == str(choice).lower():
+                self.settled[name] = choice
                 return choice
         raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
 

@@ -13,6 +13,7 @@ COMMANDS = {
     "classify": "Classify triples, or predict confidences, beside floors without a model.",
     "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
+    "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",
     "metrics": "Compute metrics from the stored ranks or labels of a run; nothing is scored again.",

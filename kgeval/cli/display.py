@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
+    from kgeval.runs.runner import Outcome
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: int | None = None) -> None:
@@ -79,6 +80,14 @@ def show_labels(summaries: dict[str, LabelSummary]) -> None:
         for name, line in lines
     ]
     show_table(["", *groups, *names], rows, right=1 + len(groups))
+
+
+def show_outcome(outcome: Outcome) -> None:
+    """Print what the framework prints whose protocol was followed, unless metrics were asked for; else the summary."""
+    if outcome.printed is None or outcome.asked:
+        show_summary(outcome.summary)
+    else:
+        show_table([outcome.printed.protocol, ""], outcome.printed.texts.items(), right=1)
 
 
 def show_undefined(summary: Summary) -> None:

@@ -19,7 +19,7 @@ from kgeval.cli.options import JSON, METRIC, TIES, pairs
 @click.option(
     "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
 )
-@click.option("--protocol", default="standard", help="The rules of the evaluation.  [default: standard]")
+@click.option("--protocol", default="standard", help="The framework whose rules are followed.  [default: standard]")
 @click.option(
     "--unseen", default="error", help="Triples the model does not know: error, drop or worst.  [default: error]"
 )
@@ -37,7 +37,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
-    from kgeval.cli.display import show_notes, show_summary, watching
+    from kgeval.cli.display import show_notes, show_outcome, watching
     from kgeval.directory import as_json as json_text
     from kgeval.runs.document import Document
     from kgeval.runs.load import check
@@ -55,7 +55,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
         "ties": given["ties"],
     }
     (outcome,) = run(check(Document("evaluate", content)), out, force=force, watch=watching)
-    click.echo(json_text(outcome.summary.to_dict()), nl=False) if as_json else show_summary(outcome.summary)
-    show_notes([*outcome.table.notes, *outcome.summary.notes])
+    click.echo(json_text(outcome.to_dict()), nl=False) if as_json else show_outcome(outcome)
+    show_notes(outcome.notes)
     if out is not None:
         click.echo(f"Written to {out}", err=True)

@@ -17,7 +17,7 @@ METRIC = click.option(
 )
 TIES = click.option(
     "--ties",
-    type=click.Choice(["optimistic", "realistic", "pessimistic", "expected", "random"]),
+    type=click.Choice(["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]),
     help="How ties are ranked.  [default: realistic]",
 )
 

@@ -48,8 +48,7 @@ def command(
         if not as_json:
             _show(outcomes)
         for outcome in outcomes:
-            notes = [*outcome.table.notes, *outcome.summary.notes]
-            show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in notes)
+            show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
             click.echo(f"Written to {outcome.folder}", err=True)
         show_notes(incomparable(outcomes))
     if as_json:
@@ -65,13 +64,13 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
 def _content(outcomes: list[Outcome]) -> dict[str, Any]:
     """The content of metrics.json; of several models, by their names."""
     if len(outcomes) == 1:
-        return outcomes[0].summary.to_dict()
-    return {outcome.name: outcome.summary.to_dict() for outcome in outcomes}
+        return outcomes[0].to_dict()
+    return {outcome.name: outcome.to_dict() for outcome in outcomes}
 
 
 def _show(outcomes: list[Outcome]) -> None:
-    """Print one model's summary; of several, a table with a row each."""
-    from kgeval.cli.display import show_labels, show_summary
+    """Print one model's numbers; of several, a table with a row each."""
+    from kgeval.cli.display import show_labels, show_outcome
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.runs.runner import incomparable
 
@@ -81,7 +80,7 @@ def _show(outcomes: list[Outcome]) -> None:
         for part in [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]:
             show_labels(part)
     elif len(outcomes) == 1:
-        show_summary(outcomes[0].summary)
+        show_outcome(outcomes[0])
     else:
         _compare(outcomes)
 

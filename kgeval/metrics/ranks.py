@@ -12,7 +12,7 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.draws import uniform
 from kgeval.metrics.metric import Undefined
 
-Ties = Literal["optimistic", "realistic", "pessimistic", "expected", "random"]
+Ties = Literal["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 
@@ -34,9 +34,9 @@ class Ranks:
     candidates: IntArray
     """int64[row], candidates and the answer itself (N)"""
     ties: Ties = "realistic"
-    """optimistic, pessimistic: the lowest, the highest rank; realistic: their mean (may be x.5); expected: the exact
-    mean of the *metric* over all ways to break the ties at random (Sun et al., 2020), which is not the metric of the
-    mean rank; random: one such way"""
+    """optimistic, pessimistic: the lowest, the highest rank; realistic: their mean (may be x.5); rounded: that mean
+    rounded up, as LibKGE does; expected: the exact mean of the *metric* over all ways to break the ties at random (Sun
+    et al., 2020), which is not the metric of the mean rank; random: one such way"""
     weights: Float64Array | None = None
     """float64[row], how much each answer counts; all the same by default"""
     draws: Float64Array | None = None
@@ -77,7 +77,8 @@ class Ranks:
         if self.ties == "random":
             draws = uniform(0, np.arange(len(self))) if self.draws is None else self.draws
             return np.asarray(self.lowest + np.floor(draws * (self.tied + 1)), np.float64)
-        return np.asarray((self.lowest + self.highest) / 2, np.float64)
+        mean = (self.lowest + self.highest) / 2
+        return np.asarray(np.ceil(mean) if self.ties == "rounded" else mean, np.float64)
 
     @cached_property
     def shares(self) -> Float64Array:

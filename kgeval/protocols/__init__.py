@@ -1,1 +1,1 @@
-"""The evaluation protocols, as data: one file each."""
+"""The evaluation protocols of the frameworks, as data; what they print, and why two of them differ."""

@@ -1,14 +1,47 @@
-"""What an evaluation protocol is: the rules that two frameworks may differ in, as data."""
+"""What an evaluation protocol is: the rules that two frameworks may differ in, as data; one field, one rule."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.discovery import instances
 from kgeval.errors import ConfigError, did_you_mean
-from kgeval.graph.dataset import Split
-from kgeval.metrics.ranks import Ties
+from kgeval.graph.dataset import Dataset, Split
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import Part, parse
+from kgeval.metrics.ranks import Ranks, Ties
+from kgeval.metrics.sample import Source
+from kgeval.metrics.summary import DEFAULT
+from kgeval.protocols.means import Mean, Values, float64
+from kgeval.ranking.levels import Level, exact
+from kgeval.ranking.rules import Fault, Rules
+from kgeval.ranking.table import RankTable
+
+Setting = Literal["filtered", "raw"]
+
+Itself = Literal["never", "raw", "subtracted"]
+"""whether an answer competes with itself: never; where nothing is filtered; or always, and all known answers that reach
+it, itself among them, are subtracted from its rank afterwards"""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One number that a framework prints."""
+
+    name: str
+    """what the framework calls it"""
+    metric: str
+    """what kgeval calls it"""
+    side: Part = "both"
+    setting: Setting = "filtered"
+    capped: bool = False
+    """whether it is left out where its cut-off is more than there are candidates"""
 
 
 @dataclass(frozen=True)
@@ -17,16 +50,92 @@ class Protocol:
 
     name: str
     summary: str
-    ties: Ties
-    filter: tuple[Split, ...]
-    metrics: tuple[str, ...]
-    """the metrics that are reported"""
+    ties: Ties = "realistic"
+    """where among the candidates that are level with it an answer stands"""
+    filter: tuple[Split, ...] = ("train", "valid", "test")
+    level: Level = exact
+    """which scores are level with an answer's"""
+    competes: Callable[[Dataset], BoolArray] | None = None
+    """the entities that compete, bool[entity]; by default all"""
+    batch: int | None = None
+    """triples are ranked in whole batches of so many, and what is left over is not ranked"""
+    itself: Itself = "never"
+    """whether an answer competes with itself"""
+    faults: tuple[Fault, ...] = ()
+    """what its evaluator does with some models only"""
+    sides: Literal["pooled", "apart"] = "pooled"
+    """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
+    mean: Mean = float64
+    """how values are added up"""
+    order: tuple[str, ...] = ("triple",)
+    """the columns in whose order they are"""
+    metrics: tuple[str, ...] = DEFAULT
+    """the metrics that are reported, under kgeval's names"""
+    printed: tuple[Printed, ...] = ()
+    """the numbers that the framework prints; nothing where it has no names of its own"""
+    text: Callable[[float], str] = repr
+    """how it prints a number"""
+    on_ties: str = ""
+    """what is said where answers tie: what they are, or what becomes of them"""
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that are followed while ranking."""
+        return Rules(self.name, self.level, self.competes, self.batch, self.faults)
+
+    def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
+        """Return the rank that the framework gives each row; float64[row].
+
+        A framework that subtracts known answers as ties, and has not counted all ties, gives ranks below 1.
+        """
+        greater, tied = (table.column(f"raw_{name}") for name in ("greater", "tied"))
+        filtered = [table.column(name) for name in ("greater", "tied")]
+        if self.itself == "subtracted":
+            known = greater + tied - sum(filtered) + (table.split in (table.filter or ()))
+            whole = self._broken(table, greater, tied + 1)
+            return whole - known if setting == "filtered" else whole
+        if setting == "filtered":
+            greater, tied = filtered
+        unfiltered = setting == "raw" or not table.filter
+        return self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
+
+    def _broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
+        draws = Source(table).draws if self.ties == "random" else None
+        return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).broken
+
+    def value(self, table: RankTable, printed: Printed) -> float:
+        """Compute a mean rank, mean reciprocal rank or hits at k as the framework does.
+
+        Raises
+        ------
+        Undefined
+            if there are no ranks
+        """
+        sides, ranks = table.column("side").astype(str), self.ranks(table, printed.setting)
+        order = np.lexsort([table.column(name) for name in reversed(self.order)])
+        parts = ("head", "tail") if printed.side == "both" else (printed.side,)
+        rows = [order[sides[order] == side] for side in parts]
+        if not sum(map(len, rows)):
+            raise Undefined(f"there are no {' or '.join(parts)} ranks")
+        groups = [part for part in rows if len(part)] if self.sides == "apart" else [np.concatenate(rows)]
+        with np.errstate(divide="ignore"):
+            means = [self.mean(ranks[group], _values(printed.metric)) for group in groups]
+        return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
+
+
+def _values(metric: str) -> Values:
+    name = parse(metric)
+    return {
+        "mr": lambda ranks: ranks,
+        "mrr": lambda ranks: 1 / ranks,
+        "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
+    }[name.name]
 
 
 @cache
 def protocols() -> dict[str, Protocol]:
     """All protocols, by name."""
-    return {protocol.name: protocol for protocol in instances("kgeval.protocols", Protocol)}
+    return {protocol.name: protocol for protocol in instances("kgeval.protocols.frameworks", Protocol)}
 
 
 def protocol(name: str) -> Protocol:

@@ -32,4 +32,4 @@ def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluat
         "notes": list(table.notes),
     }
     config = {"evaluator": "kgeval", "evaluation": evaluation.model_dump(mode="json", exclude_none=True)}
-    write_run(folder, config=config, manifest=manifest, tables={RANKS: table}, summary=summarize(table))
+    write_run(folder, config=config, manifest=manifest, tables={RANKS: table}, metrics=summarize(table).to_dict())

@@ -18,6 +18,7 @@ from kgeval.graph.triples import Side
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
+from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.plan import Plan
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.finished import as_float64
@@ -66,6 +67,8 @@ class Engine:
     batch_size: int | None = None
     """queries whose finished scores are in hand at a time; none: as many as fit"""
     progress: Progress = lambda _: None
+    level: Level = exact
+    """which scores are level with an answer's"""
 
     def rank(self, scorer: Scorer | VectorScorer, contest: Contest) -> Ranked:
         """Rank every answer of a contest.
@@ -109,17 +112,20 @@ class Engine:
             raise ScoreError(
                 f"the scorer's query and entity vectors are {widths} wide; they must be as wide as each other."
             )
-        tally = Tally.zero(contest, self.kernel.pairs(asked, answers, queries.offsets))
+        thresholds = self.kernel.pairs(asked, answers, queries.offsets)
+        ends = Tally.at_ends(contest, thresholds, self.level)
         if isinstance(candidates, SharedCandidates):
             for chunk in slices(len(candidates.ids), step):
                 offered = _offered(scorer, queries.side, candidates.ids[chunk])
-                self.kernel.count_shared(asked, offered, chunk.start, tally)
+                for tally in ends:
+                    self.kernel.count_shared(asked, offered, chunk.start, tally)
                 self._report(queries, chunk.start, chunk.stop, len(candidates.ids))
         else:
             offered, places = _offered_once(scorer, queries.side, candidates.rows.ids)
-            self.kernel.count_own(asked, offered, Rows(candidates.rows.offsets, places), tally)
+            for tally in ends:
+                self.kernel.count_own(asked, offered, Rows(candidates.rows.offsets, places), tally)
             self._report(queries, 0, 1, 1)
-        return tally
+        return Tally.between(thresholds, ends)
 
     def _rank_scores(self, scorer: Scorer | VectorScorer, contest: Contest) -> Tally:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
@@ -133,10 +139,12 @@ class Engine:
         scores: Float64Array = np.ascontiguousarray(returned)
         if self.nan == "worst":
             scores = np.where(np.isnan(scores), -np.inf, scores)
-        tally = Tally.zero(contest, scores[contest.queries.owners, columns])
-        self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], tally)
+        thresholds = scores[contest.queries.owners, columns]
+        ends = Tally.at_ends(contest, thresholds, self.level)
+        for tally in ends:
+            self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], tally)
         self._report(contest.queries, 0, 1, 1)
-        return tally
+        return Tally.between(thresholds, ends)
 
     def _report(self, queries: Queries, start: int, stop: int, total: int) -> None:
         """Report the progress of the tasks of some queries, of whose candidates a part was counted."""

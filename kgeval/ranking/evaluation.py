@@ -1,8 +1,8 @@
-"""Evaluate: dataset → queries → candidates → scores → counts → rank table, the whole way in one place."""
+"""Evaluation: dataset → queries → candidates → scores → counts → rank table, the whole way in one place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,6 +22,7 @@ from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
+from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import tabulated
 from kgeval.scorers.alignment import Aligned, AlignedVectors, align
@@ -82,8 +83,9 @@ class Evaluation(Settings):
         *,
         progress: Progress | None = None,
         among: IntArray | None = None,
+        rules: Rules = STANDARD,
     ) -> RankTable:
-        """Rank every triple of the split, if need be among some entities (ids) only; see :func:`evaluate`."""
+        """Rank every triple of the split, if need be among some entities (ids) only; see :func:`kgeval.evaluate`."""
         dataset = as_dataset(dataset)
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
@@ -91,21 +93,31 @@ class Evaluation(Settings):
             import torch  # noqa: F401  # before its threads are bound
         known = scorer.knows(triples)
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
+        faults = rules.biting(scorer)
+        notes += [fault.told for fault in faults]
+        sides = [side for side in self.sides if all(fault.asks(side) for fault in faults)]
+        if left := len(known) - rules.kept(len(known)):
+            notes.append(f"the last {left} {self.split} triples fill no batch of {rules.batch}, and were not ranked.")
+            known = known[:-left]
+        if not (sides and len(known)):
+            raise InputError(f"{notes[-1]} Nothing is left to rank.")
         engine = Engine(
             kernel(self.kernel, block=self.batch_size or BLOCK),
             self.nan,
             self.memory_limit or free_memory() // SHARE,
             self.batch_size,
             progress or (lambda _: None),
+            reduce(lambda level, fault: fault.level(level), faults, rules.level),
         )
         allowed = np.ones(len(dataset.entities), np.bool_)
         if among is not None:
             allowed = np.isin(np.arange(len(dataset.entities)), among)
         with bound_threads(self.threads):
-            parts = [self._rank_side(engine, scorer, dataset, side, known, allowed) for side in self.sides]
+            parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
         notes += [note for part in parts for note in part.notes]
         data = RankTable.concat(parts).data
-        return RankTable(data, self.split, tuple(dict.fromkeys(notes)), engine.kernel.work(), filter=self.filter)
+        told = tuple(dict.fromkeys(notes))
+        return RankTable(data, self.split, told, engine.kernel.work(), filter=self.filter, protocol=rules.protocol)
 
     def _multiplies_much(self, scorer: Aligned, triples: int) -> bool:
         """Whether products in bfloat16 would save more time than the import of torch takes."""
@@ -116,7 +128,14 @@ class Evaluation(Settings):
         return bool(2 * len(self.sides) * triples * scorer.num_entities * dim > TORCH_PAYS)
 
     def _rank_side(
-        self, engine: Engine, scorer: Aligned, dataset: Dataset, side: Side, known: BoolArray, allowed: BoolArray
+        self,
+        engine: Engine,
+        scorer: Aligned,
+        dataset: Dataset,
+        side: Side,
+        known: BoolArray,
+        allowed: BoolArray,
+        rules: Rules,
     ) -> RankTable:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
         filtered = [part for name, part in dataset.splits.items() if name in self.filter]
@@ -130,9 +149,12 @@ class Evaluation(Settings):
             return Contest.of(queries, candidates.among(competing), facts.rows(queries))
 
         ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
-        seen = contest(ranked, allowed & (scorer.entity_rows >= 0))
+        seen = contest(ranked, allowed & (scorer.entity_rows >= 0) & rules.competing(dataset))
         try:
-            parts = [tabulated(dataset, self.split, ranked[seen.queries.triples], side, engine.rank(scorer, seen))]
+            outcome = engine.rank(scorer, seen)
+            for fault in rules.biting(scorer):
+                outcome = fault.amend(outcome, seen, scorer, engine.level)
+            parts = [tabulated(dataset, self.split, ranked[seen.queries.triples], side, outcome)]
         except UndefinedScore as error:
             raise ScoreError(_undefined(error, dataset)) from error
         if self.unseen == "worst" and len(unseen):
@@ -153,96 +175,6 @@ class Evaluation(Settings):
         if self.unseen == "drop" and len(rows) == len(triples):
             raise InputError(f"{what}. Nothing is left to rank.")
         return [f"{what}. They were {'left out' if self.unseen == 'drop' else 'ranked last'} (unseen: {self.unseen})."]
-
-
-def evaluate(  # noqa: PLR0913
-    model: Any,
-    dataset: Dataset | str | Path,
-    *,
-    split: Split = "test",
-    sides: Side | Sequence[Side] = ("head", "tail"),
-    filter: Split | Sequence[Split] = ("train", "valid", "test"),
-    corruption: Corruption | None = None,
-    unseen: UnseenPolicy = "error",
-    nan: NaNPolicy = "error",
-    batch_size: int | None = None,
-    memory_limit: int | str | None = None,
-    threads: int | None = None,
-    kernel: KernelName = "auto",
-    progress: Progress | None = None,
-) -> RankTable:
-    """Rank the true answer of every triple and side of a split among its candidates.
-
-    Parameters
-    ----------
-    model
-        a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
-        ``f(heads, relations, tails) -> scores`` of equally long id arrays; higher is more plausible
-    dataset
-        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it
-    split, sides
-        which triples, and which of their sides are predicted; one side may be said bare
-    filter
-        the splits whose triples are known answers: *other* known answers of a query never count against an answer.
-        An empty filter is the raw setting; the raw counts are kept in any case
-    corruption
-        which candidates compete; all entities by default
-    unseen
-        what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
-    nan
-        what to do with scores that are not a number: ``"error"``, or ``"worst"`` to take them as minus infinity
-    batch_size, memory_limit, threads, kernel
-        how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
-        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
-    progress
-        called with the number of (triple, side) tasks that were just ranked
-
-    Returns
-    -------
-    RankTable
-        one row per (triple, side)
-
-    Raises
-    ------
-    InputError
-        if an argument is wrong, with the nearest valid value; if model and dataset do not fit together
-    ScoreError
-        if a score is NaN, with the triple and the candidate
-
-    Examples
-    --------
-    The classic example: Italy is second among its candidates, Thomas first.
-
-    >>> import numpy as np
-    >>> from kgeval import Dataset, ScoreTable, Triples, Vocabulary, summarize
-    >>> people = Vocabulary(["Jack", "Italy", "Thomas", "Ireland", "Germany", "China"])
-    >>> test = Triples.of([(0, 0, 1), (0, 1, 2)])
-    >>> relations = Vocabulary(["born_in", "friend_with"], "relation")
-    >>> data = Dataset.build("classic", {"test": test}, entities=people, relations=relations)
-    >>> scores = ScoreTable(test, tail=np.array([
-    ...     [-np.inf, 0.753, 0.234, 0.789, 0.695, 0.456],
-    ...     [-np.inf, 0.293, 0.901, 0.201, 0.156, 0.345],
-    ... ]))
-    >>> table = evaluate(scores, data, sides=("tail",))
-    >>> table.column("greater")
-    array([1, 0])
-    >>> summary = summarize(table, ["hits@1", "hits@3", "mrr"])
-    >>> summary["hits@1"], summary["hits@3"], summary["mrr"]
-    (0.5, 1.0, 0.75)
-    """
-    settings = Evaluation(
-        split=split,
-        sides=sides,  # type: ignore[arg-type]
-        filter=filter,  # type: ignore[arg-type]
-        corruption=corruption or AllEntities(),
-        unseen=unseen,
-        nan=nan,
-        batch_size=batch_size,
-        memory_limit=memory_limit,  # type: ignore[arg-type]  # the model reads "2GB"
-        threads=threads,
-        kernel=kernel,
-    )
-    return settings(model, dataset, progress=progress)
 
 
 def _last(contest: Contest) -> Ranked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,8 @@ class RankTable:
     """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
     filter: tuple[str, ...] | None = None
     """the splits whose triples were known answers; nothing where that is not known"""
+    protocol: str = "standard"
+    """whose rules they were ranked by"""
 
     def __post_init__(self) -> None:
         for column in SCHEMA:
@@ -99,7 +101,7 @@ class RankTable:
 
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row])."""
-        return RankTable(self.data.filter(pa.array(keep)), self.split, self.notes, filter=self.filter)
+        return replace(self, data=self.data.filter(pa.array(keep)), work={})
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table; sides and labels are categorical."""
@@ -114,7 +116,15 @@ class RankTable:
         RunError
             if the file cannot be written
         """
-        about = json.dumps({"schema": 1, "split": self.split, "filter": self.filter, "notes": self.notes})
+        about = json.dumps(
+            {
+                "schema": 1,
+                "split": self.split,
+                "filter": self.filter,
+                "protocol": self.protocol,
+                "notes": self.notes,
+            }
+        )
         with replacing(Path(path)) as partial:
             pq.write_table(self.data.replace_schema_metadata({"kgeval": about}), partial)
 
@@ -141,11 +151,12 @@ class RankTable:
         if (
             not isinstance(notes, list)
             or not isinstance(splits, list | None)
-            or not isinstance(about.get("split", ""), str)
+            or not all(isinstance(about.get(key, ""), str) for key in ("split", "protocol"))
         ):
             raise TableError(f"{path}: not a readable rank table (its metadata are not kgeval's).")
         filtered = None if splits is None else tuple(map(str, splits))
-        table = cls(data, about.get("split", "test"), tuple(map(str, notes)), filter=filtered)
+        split, protocol = about.get("split", "test"), about.get("protocol", "standard")
+        table = cls(data, split, tuple(map(str, notes)), filter=filtered, protocol=protocol)
         try:
             table.refuse_nonsense()
         except TableError as error:
@@ -202,6 +213,8 @@ class RankTable:
             )
         if len({table.filter for table in tables}) > 1:
             raise TableError("cannot concatenate ranks that were filtered by different splits.")
+        if len({table.protocol for table in tables}) > 1:
+            raise TableError("cannot concatenate ranks of different protocols.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
         notes = dict.fromkeys(note for table in tables for note in table.notes)
-        return cls(data, tables[0].split, tuple(notes), filter=tables[0].filter)
+        return replace(tables[0], data=data, notes=tuple(notes), work={})

@@ -126,7 +126,8 @@ class RunConfig(Settings):
     models: Annotated[dict[str, ModelConfig], Field(min_length=1)] | None = None
     """several models by name: several runs, and one table"""
     protocol: str = "standard"
-    """the rules where nothing else is said: ties, filter, metrics"""
+    """the framework whose rules are followed: what is level with an answer, who competes, and, where nothing else is
+    said, ties, filter and metrics; ``kgeval list protocols`` shows all"""
     evaluation: RunEvaluation = RunEvaluation()
     """how the models are evaluated"""
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None

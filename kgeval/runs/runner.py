@@ -20,6 +20,8 @@ from kgeval.graph.layouts import load_dataset
 from kgeval.graph.readers.pykeen import read_named
 from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary, summarize
+from kgeval.protocols.printout import Printout, printout
+from kgeval.protocols.protocol import protocol
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.runs.config import DatasetConfig, RunConfig
@@ -43,8 +45,22 @@ class Outcome:
     """the model's name in the configuration; empty where there is only one"""
     table: RankTable | Judgement
     summary: Summary | LabelSummary
+    printed: Printout | None
+    """what the framework prints whose protocol was followed, if it has names of its own"""
+    asked: bool
+    """whether the summary is another than the protocol's"""
     folder: Path | None
     """where it was written, if it was"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of ``metrics.json``."""
+        return self.summary.to_dict() | ({} if self.printed is None else {"protocol": self.printed.to_dict()})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know."""
+        told = () if self.printed is None else self.printed.notes
+        return (*self.table.notes, *self.summary.notes, *told)
 
 
 @dataclass
@@ -121,12 +137,22 @@ def _run_model(
     job, clock = config.jobs[name], Clock(dict(clock.seconds))
     with clock.time("train" if isinstance(job, TrainingConfig) else "load model"):
         scorer = _scorer(job, dataset, config, folder)
-    table, summary = _results(config, name, dataset, scorer, clock, watch)
+    table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
+    rules = protocol(config.protocol)
+    asked = (config.metrics, config.ties) != (rules.metrics, rules.ties)
+    outcome = Outcome(name, table, summary, printed, asked, folder)
     if folder is not None:
         manifest = _manifest(_alone(config, name, folder), dataset, scorer, table, clock)
         tables = table.tables if isinstance(table, Judgement) else {RANKS: table}
-        write_run(folder, config=_content(config, name, folder), manifest=manifest, tables=tables, summary=summary)
-    return Outcome(name, table, summary, folder)
+        write_run(
+            folder,
+            config=_content(config, name, folder),
+            manifest=manifest,
+            tables=tables,
+            metrics=outcome.to_dict(),
+            curves=summary.curves if isinstance(summary, LabelSummary) else None,
+        )
+    return outcome
 
 
 def _run_tracked(
@@ -154,18 +180,21 @@ def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any
 
 def _results(
     config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
-) -> tuple[RankTable | Judgement, Summary | LabelSummary]:
-    ties, metrics = config.ties or "realistic", config.metrics
+) -> tuple[RankTable | Judgement, Summary | LabelSummary, Printout | None]:
+    metrics = config.metrics
     if (task := config.task) is not None:
         ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else 0
         with clock.time("judge"), watch(name or "judging", ranks) as progress:
+            ties = config.ties or "realistic"
             judgement = judge_labelled(task, scorer, dataset, metrics=metrics, ties=ties, progress=progress)
-        return judgement, judgement.summary
+        return judgement, judgement.summary, None
     tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
+    rules = protocol(config.protocol)
     with clock.time("rank"), watch(name or "ranking", tasks) as progress:
-        table = config.evaluation(scorer, dataset, progress=progress)
+        table = config.evaluation(scorer, dataset, progress=progress, rules=rules.rules)
     with clock.time("summarize"):
-        return table, summarize(table, metrics, ties=ties)
+        summary = summarize(table, metrics, ties=config.ties or rules.ties)
+        return table, summary, printout(table) if rules.printed else None
 
 
 def _dataset(config: DatasetConfig) -> Dataset:

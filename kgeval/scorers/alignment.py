@@ -54,9 +54,10 @@ class Aligned:
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score in the scorer's own ids."""
-        return self.scorer.scores(self._translated(queries), self.entity_rows[candidates])
+        return self.scorer.scores(self.translated(queries), self.entity_rows[candidates])
 
-    def _translated(self, queries: Queries) -> Queries:
+    def translated(self, queries: Queries) -> Queries:
+        """Ask queries in the scorer's own ids."""
         return replace(
             queries, anchors=self.entity_rows[queries.anchors], relations=self.relation_rows[queries.relations]
         )
@@ -75,11 +76,11 @@ class AlignedVectors(Aligned, VectorScorer):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Return the scorer's query vectors."""
-        return self.scorer.query_vectors(self._translated(queries))
+        return self.scorer.query_vectors(self.translated(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         """Return the scorer's query offsets."""
-        return self.scorer.query_offsets(self._translated(queries))
+        return self.scorer.query_offsets(self.translated(queries))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the scorer's entity vectors."""

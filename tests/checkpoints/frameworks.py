@@ -107,9 +107,9 @@ def options_of(shared: Path, framework: str, variant: str) -> dict[str, object]:
 
 
 @cache
-def expected_ranks(folder: Path) -> dict[tuple[str, ...], tuple[float, float]]:
+def expected_ranks(folder: Path, name: str = "expected_ranks.tsv") -> dict[tuple[str, ...], tuple[float, float]]:
     """Map (head, relation, tail, side) to the framework's raw and filtered rank."""
-    with (folder / "expected_ranks.tsv").open(encoding="utf-8") as lines:
+    with (folder / name).open(encoding="utf-8") as lines:
         rows = csv.reader((line for line in lines if not line.startswith("#")), delimiter="\t")
         assert next(rows) == ["head", "relation", "tail", "side", "raw_rank", "filtered_rank"]
         return {(*key,): (float(raw_rank), float(rank)) for *key, raw_rank, rank in rows}

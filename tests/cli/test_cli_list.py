@@ -21,7 +21,7 @@ KNOWN = {
     "metrics": {"mrr", "hits@k", "mr", "amri", "count"},
     "models": {"ComplEx", "DistMult", "RotatE", "TransE", "TuckER"},
     "formats": {"native", "pykeen"},
-    "protocols": {"standard", "pykeen"},
+    "protocols": {"standard", "pykeen", "libkge", "ampligraph-best", "sun-random"},
     "corruptions": {"all", "uniform", "popular", "degree", "typed", "file", "ogb"},
     "datasets": {"labels", "openke", "umls", "nations"},
 }

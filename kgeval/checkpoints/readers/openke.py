@@ -65,9 +65,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     found = labels(folder_of(path), options)
     family = MODELS[name](tensors, options)
-    return Checkpoint(
-        family, "openke", (file, *found.files), found.entities, found.relations, options.origins, name=name
-    )
+    labelled = (found.entities, found.relations, options.origins)
+    upside_down = options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0}
+    return Checkpoint(family, "openke", (file, *found.files), *labelled, name=name, upside_down=upside_down)
 
 
 def _read_json(file: Path) -> Tensors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -12,6 +13,7 @@ from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.graph.rows import Rows
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.levels import Level
 from kgeval.scorers.similarity import Similarity
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
@@ -96,6 +98,25 @@ class Tally:
         """Begin to count."""
         counts = np.zeros((contest.queries.num_tasks, 4), np.int64)
         return cls(contest, thresholds, counts, np.zeros(len(contest.queries), np.bool_))
+
+    @classmethod
+    def at_ends(cls, contest: Contest, answers: Float64Array, level: Level) -> list[Tally]:
+        """Begin to count at the highest and at the lowest score that is level with each answer; once, if it is one."""
+        lowest, highest = level(answers)
+        ends = [highest] if np.array_equal(lowest, highest, equal_nan=True) else [highest, lowest]
+        return [cls.zero(contest, end) for end in ends]
+
+    @classmethod
+    def between(cls, answers: Float64Array, ends: Sequence[Tally]) -> Tally:
+        """Take what was counted at both ends together: what reaches the lowest and is not above the highest is level.
+
+        An answer reaches the lowest end itself. A kernel that meets it as a candidate counts it there as above, and
+        takes it from those level with the end: of both together, it is in neither.
+        """
+        highest, lowest = ends[0], ends[-1]
+        above, reaching = highest.counts[:, ::2], lowest.counts[:, ::2] + lowest.counts[:, 1::2]
+        counts = np.stack([above, reaching - above], axis=2).reshape(-1, 4)
+        return cls(highest.contest, answers, counts, highest.undefined | lowest.undefined)
 
     @property
     def filtered(self) -> RankCounts:

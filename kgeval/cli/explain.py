@@ -1,0 +1,51 @@
+"""``kgeval explain``: one checkpoint under several protocols, and why their numbers differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgeval.cli.options import JSON, pairs
+
+
+@click.command("explain")
+@click.argument("checkpoint")
+@click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
+@click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@click.option(
+    "--protocols", required=True, metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
+)
+@click.option("--metric", "-m", default="mrr", show_default=True, help="mrr, mr or hits@k, with a side or for both.")
+@click.option("--split", default="test", help="The split whose triples are ranked.  [default: test]")
+@click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
+@click.option(
+    "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
+)
+@click.option("--unseen", default="error", help="Triples the model does not know: error, drop or worst.")
+@JSON
+def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json: bool, **given: Any) -> None:
+    """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
+
+    Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
+    """
+    from kgeval.checkpoints import read_checkpoint
+    from kgeval.cli.display import show_notes, show_table
+    from kgeval.directory import as_json as json_text
+    from kgeval.graph.layouts import load_dataset
+    from kgeval.protocols.explain import explain
+    from kgeval.ranking.evaluation import Evaluation
+
+    evaluation = Evaluation(split=given["split"], unseen=given["unseen"])
+    graph = load_dataset(dataset, layout=given["layout"])
+    options = pairs(given["options"], "--option")
+    scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
+    names = [name.strip() for name in protocols.split(",") if name.strip()]
+    told = explain(scorer, graph, names, metric=metric, evaluation=evaluation)
+    if as_json:
+        click.echo(json_text(told.to_dict()), nl=False)
+    else:
+        columns, rows = told.table()
+        show_table(columns, rows, right=1)
+    show_notes([*told.notes, *(f"{row.protocol}: {note}" for row in told.rows for note in row.notes)])

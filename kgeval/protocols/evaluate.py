@@ -1,0 +1,111 @@
+"""Evaluate: rank the answers of a dataset by the rules of a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kgeval.corruption import AllEntities, Corruption
+from kgeval.graph.dataset import Dataset, Split
+from kgeval.graph.triples import Side
+from kgeval.protocols.protocol import protocol as named
+from kgeval.ranking.engine import NaNPolicy, Progress
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.table import RankTable
+
+
+def evaluate(  # noqa: PLR0913
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    split: Split = "test",
+    sides: Side | Sequence[Side] = ("head", "tail"),
+    protocol: str = "standard",
+    filter: Split | Sequence[Split] | None = None,
+    corruption: Corruption | None = None,
+    unseen: UnseenPolicy = "error",
+    nan: NaNPolicy = "error",
+    batch_size: int | None = None,
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    kernel: KernelName = "auto",
+    progress: Progress | None = None,
+) -> RankTable:
+    """Rank the true answer of every triple and side of a split among its candidates.
+
+    Parameters
+    ----------
+    model
+        a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
+        ``f(heads, relations, tails) -> scores`` of equally long id arrays; higher is more plausible
+    dataset
+        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it
+    split, sides
+        which triples, and which of their sides are predicted; one side may be said bare
+    protocol
+        whose rules decide what is level with an answer, who competes, and by whom is filtered: the name of a framework,
+        such as ``"libkge"``. :func:`kgeval.printout` then tells what that framework prints
+    filter
+        the splits whose triples are known answers: *other* known answers of a query never count against an answer.
+        An empty filter is the raw setting; the raw counts are kept in any case. By default as the protocol says: all
+    corruption
+        which candidates compete; all entities by default
+    unseen
+        what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
+    nan
+        what to do with scores that are not a number: ``"error"``, or ``"worst"`` to take them as minus infinity
+    batch_size, memory_limit, threads, kernel
+        how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
+        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
+    progress
+        called with the number of (triple, side) tasks that were just ranked
+
+    Returns
+    -------
+    RankTable
+        one row per (triple, side)
+
+    Raises
+    ------
+    InputError
+        if an argument is wrong, with the nearest valid value; if model and dataset do not fit together
+    ScoreError
+        if a score is NaN, with the triple and the candidate
+
+    Examples
+    --------
+    The classic example: Italy is second among its candidates, Thomas first.
+
+    >>> import numpy as np
+    >>> from kgeval import Dataset, ScoreTable, Triples, Vocabulary, summarize
+    >>> people = Vocabulary(["Jack", "Italy", "Thomas", "Ireland", "Germany", "China"])
+    >>> test = Triples.of([(0, 0, 1), (0, 1, 2)])
+    >>> relations = Vocabulary(["born_in", "friend_with"], "relation")
+    >>> data = Dataset.build("classic", {"test": test}, entities=people, relations=relations)
+    >>> scores = ScoreTable(test, tail=np.array([
+    ...     [-np.inf, 0.753, 0.234, 0.789, 0.695, 0.456],
+    ...     [-np.inf, 0.293, 0.901, 0.201, 0.156, 0.345],
+    ... ]))
+    >>> table = evaluate(scores, data, sides=("tail",))
+    >>> table.column("greater")
+    array([1, 0])
+    >>> summary = summarize(table, ["hits@1", "hits@3", "mrr"])
+    >>> summary["hits@1"], summary["hits@3"], summary["mrr"]
+    (0.5, 1.0, 0.75)
+    """
+    rules = named(protocol)
+    settings = Evaluation(
+        split=split,
+        sides=sides,  # type: ignore[arg-type]
+        filter=rules.filter if filter is None else filter,  # type: ignore[arg-type]
+        corruption=corruption or AllEntities(),
+        unseen=unseen,
+        nan=nan,
+        batch_size=batch_size,
+        memory_limit=memory_limit,  # type: ignore[arg-type]  # the model reads "2GB"
+        threads=threads,
+        kernel=kernel,
+    )
+    return settings(model, dataset, progress=progress, rules=rules.rules)

@@ -1,0 +1,1 @@
+"""The protocols: one file a framework, found because it is there."""

@@ -1,0 +1,94 @@
+"""DGL-KE: all ties count; unfiltered, an answer meets itself; two models score the candidates for tails otherwise."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import SharedCandidates
+from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.ranking.contest import Contest
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.kernels.base import Tally
+from kgeval.ranking.kernels.reference import ReferenceKernel
+from kgeval.ranking.levels import Level, clamp, under
+from kgeval.ranking.rules import Fault
+from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.families.rescal import RESCAL
+from kgeval.scorers.families.simple import SimplE
+from kgeval.scorers.families.transr import TransR
+from kgeval.scorers.finished import as_float64
+
+
+@dataclass(frozen=True)
+class TailsAsHeads(Fault):
+    """An answer is scored as (h, r, t), its competitors as (t′, r, h): another matrix, or another sign."""
+
+    cause: ClassVar[str] = "tail candidates"
+    told: ClassVar[str] = (
+        "DGL-KE scores the candidates for the tail of a RESCAL or TransR as heads of the turned-round triple, "
+        "but not the answer: its tail ranks compare scores of two models."
+    )
+
+    def bites(self, scorer: Aligned) -> bool:
+        """Whether the model is one of the two."""
+        return isinstance(family(scorer), RESCAL | TransR)
+
+    def amend(self, ranked: Ranked, contest: Contest, scorer: Aligned, level: Level) -> Ranked:
+        """Count tails again, by the scores that their candidates get as heads."""
+        if contest.queries.side == "head":
+            return ranked
+        counts = [np.empty((0, 4), np.int64)]
+        for query in range(len(contest.queries)):
+            tasks = slice(*contest.queries.offsets[query : query + 2])
+            part = contest[query : query + 1]
+            counts.append(_counted_as_heads(part, scorer, Tally.at_ends(part, ranked.scores[tasks], level)))
+        whole = Tally(contest, ranked.scores, np.concatenate(counts), np.zeros(len(contest.queries), np.bool_))
+        return Ranked(ranked.scores, whole.filtered, whole.raw)
+
+
+def _counted_as_heads(part: Contest, scorer: Aligned, ends: list[Tally]) -> IntArray:
+    """Count one query by the reference kernel, which passes an answer over by its position, whatever it would score."""
+    candidates = part.candidates
+    ids = candidates.ids if isinstance(candidates, SharedCandidates) else candidates.rows.ids
+    scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
+    for tally in ends:
+        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), tally)
+    return Tally.between(ends[0].thresholds, ends).counts
+
+
+@dataclass(frozen=True)
+class Clamped(Fault):
+    """The scores of a SimplE are cut to −20 … 20, and all that reach an end tie."""
+
+    cause: ClassVar[str] = "clamp"
+    told: ClassVar[str] = "DGL-KE cuts the scores of a SimplE to -20 … 20; all that reach an end of it tie."
+
+    def bites(self, scorer: Aligned) -> bool:
+        """Whether the model is a SimplE."""
+        return isinstance(family(scorer), SimplE)
+
+    def level(self, level: Level) -> Level:
+        """Take scores that are cut to the same for level."""
+        return under(clamp(20.0))
+
+
+def family(scorer: Aligned) -> object:
+    """Find the formula of what was aligned."""
+    return getattr(scorer.source, "family", scorer.source)
+
+
+DGLKE = Protocol(
+    name="dglke",
+    summary="pessimistic ranks; both sides pooled; unfiltered, an answer is its own competitor",
+    ties="pessimistic",
+    itself="raw",
+    faults=(TailsAsHeads(), Clamped()),
+    printed=(
+        Printed("MRR", "mrr"),
+        Printed("MR", "mr"),
+        *(Printed(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
+    ),
+    on_ties="DGL-KE counts every tie against the answer",
+)

@@ -1,0 +1,23 @@
+"""facebookresearch/kbc: all ties count; only entities up to the last one of train compete; float32 means."""
+
+from kgeval.metrics.names import Part
+from kgeval.protocols.candidates import up_to_the_last_of_train
+from kgeval.protocols.means import float32
+from kgeval.protocols.protocol import Printed, Protocol
+
+_METRICS = {"MRR": "mrr", **{f"hits@{k}": f"hits@{k}" for k in (1, 3, 10)}}
+
+_SIDES: dict[str, Part] = {"": "both", " rhs": "tail", " lhs": "head"}
+
+KBC = Protocol(
+    name="kbc",
+    summary="pessimistic ranks; ids up to the largest of train compete; the mean of the sides' float32 means",
+    ties="pessimistic",
+    competes=up_to_the_last_of_train,
+    sides="apart",
+    mean=float32,
+    printed=tuple(
+        Printed(name + part, metric, side) for part, side in _SIDES.items() for name, metric in _METRICS.items()
+    ),
+    on_ties="kbc counts every tie against the answer",
+)

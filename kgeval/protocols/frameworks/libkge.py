@@ -1,0 +1,30 @@
+"""LibKGE: ties are what torch.isclose takes for one, and half of them, rounded up, are above the answer."""
+
+from kgeval.metrics.names import Part
+from kgeval.protocols.means import histogram32
+from kgeval.protocols.protocol import Printed, Protocol, Setting
+from kgeval.ranking.levels import within
+
+_METRICS = {
+    "mean_rank": "mr",
+    "mean_reciprocal_rank": "mrr",
+    **{f"hits_at_{k}": f"hits@{k}" for k in (1, 3, 10, 50, 100, 200, 300, 400, 500, 1000)},
+}
+
+_SIDES: dict[str, Part] = {"": "both", "_head": "head", "_tail": "tail"}
+_SETTINGS: dict[str, Setting] = {"": "raw", "_filtered": "filtered"}
+
+LIBKGE = Protocol(
+    name="libkge",
+    summary="scores within 1e-5 + 1e-4 |s| tie; the mean of tied ranks is rounded up; float32 histogram",
+    ties="rounded",
+    level=within(relative=1e-4, absolute=1e-5),
+    mean=histogram32,
+    printed=tuple(
+        Printed(name + filtered + part, metric, side, setting, capped=True)
+        for filtered, setting in _SETTINGS.items()
+        for part, side in _SIDES.items()
+        for name, metric in _METRICS.items()
+    ),
+    on_ties="LibKGE takes scores within its tolerance for ties",
+)

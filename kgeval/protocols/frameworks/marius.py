@@ -1,0 +1,42 @@
+"""Marius: all ties count; six decimals are printed. Unfiltered, an answer meets itself."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgeval.graph.triples import Side
+from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.ranking.rules import Fault
+from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.reciprocal import Reciprocal
+
+
+@dataclass(frozen=True)
+class TailsOnly(Fault):
+    """A head is asked for as the tail of the inverse relation, so a model without them is asked for none."""
+
+    cause: ClassVar[str] = "sides"
+    told: ClassVar[str] = "Marius predicts tails only, with a model that has no inverse relations."
+
+    def bites(self, scorer: Aligned) -> bool:
+        """Whether the model has none."""
+        return not isinstance(scorer.scorer, Reciprocal)
+
+    def asks(self, side: Side) -> bool:
+        """Whether it is the tail."""
+        return side == "tail"
+
+
+MARIUS = Protocol(
+    name="marius",
+    summary="pessimistic ranks; filtered: true, by all edges; models without inverse relations rank tails only",
+    ties="pessimistic",
+    itself="raw",
+    faults=(TailsOnly(),),
+    printed=(
+        Printed("Mean Rank", "mr"),
+        Printed("MRR", "mrr"),
+        *(Printed(f"Hits@{k}", f"hits@{k}") for k in (1, 3, 5, 10, 50, 100)),
+    ),
+    text="{:f}".format,
+    on_ties="Marius counts every tie against the answer",
+)

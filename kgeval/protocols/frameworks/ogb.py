@@ -1,0 +1,11 @@
+"""Open Graph Benchmark, ogbl-wikikg2 and ogbl-biokg: realistic ranks among given negatives, in float32."""
+
+from kgeval.protocols.means import float32
+from kgeval.protocols.protocol import Printed, Protocol
+
+OGB = Protocol(
+    name="ogb",
+    summary="realistic ranks in float32; the negatives are those of the benchmark, which are filtered already",
+    mean=float32,
+    printed=(Printed("mrr_list", "mrr"), *(Printed(f"hits@{k}_list", f"hits@{k}") for k in (1, 3, 10))),
+)

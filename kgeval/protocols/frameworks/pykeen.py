@@ -1,0 +1,27 @@
+"""PyKEEN's protocol: what its pipeline reports."""
+
+from kgeval.metrics.names import PARTS
+from kgeval.protocols.protocol import Printed, Protocol
+
+_METRICS = (
+    *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),
+    *("adjusted_arithmetic_mean_rank", "adjusted_arithmetic_mean_rank_index", "adjusted_geometric_mean_rank_index"),
+    *("adjusted_hits_at_k", "adjusted_inverse_harmonic_mean_rank", "count", "geometric_mean_rank"),
+    *("harmonic_mean_rank", "inverse_arithmetic_mean_rank", "inverse_geometric_mean_rank", "inverse_median_rank"),
+    *("median_absolute_deviation", "median_rank", "standard_deviation", "variance", "z_arithmetic_mean_rank"),
+    *("z_geometric_mean_rank", "z_hits_at_k", "z_inverse_harmonic_mean_rank"),
+)
+
+_TIES = ("optimistic", "realistic", "pessimistic")
+
+PYKEEN = Protocol(
+    name="pykeen",
+    summary="filtered by train, valid and test, as the pipeline does; realistic ranks, and both others beside them",
+    metrics=(*_METRICS[:8], "count"),
+    printed=tuple(
+        Printed(f"{side}.{ties}.{name}", f"{side}.{ties}.{name}", side)
+        for side in PARTS
+        for ties in _TIES
+        for name in _METRICS
+    ),
+)

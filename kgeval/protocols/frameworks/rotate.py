@@ -1,0 +1,14 @@
+"""The RotatE code: an answer's place in an unstable sort; all ranks of both sides pooled."""
+
+from kgeval.protocols.protocol import Printed, Protocol
+
+ROTATE = Protocol(
+    name="rotate",
+    summary="the place in an unstable sort (ties: their mean); both sides pooled",
+    printed=(
+        Printed("MRR", "mrr"),
+        Printed("MR", "mr"),
+        *(Printed(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
+    ),
+    on_ties="The RotatE code leaves their order to an unstable sort; here they take the mean of their ranks",
+)

@@ -1,0 +1,31 @@
+"""TorchKGE: all ties count; a mean for each side in float32, and the mean of both."""
+
+from typing import get_args
+
+from kgeval.graph.triples import SIDES
+from kgeval.protocols.means import float32_then_64
+from kgeval.protocols.protocol import Printed, Protocol, Setting
+
+_METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
+
+_SETTINGS: tuple[Setting, ...] = get_args(Setting)
+
+TORCHKGE = Protocol(
+    name="torchkge",
+    summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
+    ties="pessimistic",
+    sides="apart",
+    mean=float32_then_64,
+    printed=tuple(
+        Printed(f"{name}, {setting}", metric, setting=setting)
+        for name, metric in _METRICS.items()
+        for setting in _SETTINGS
+    )
+    + tuple(
+        Printed(f"hit_at_{k}_{side}s, {setting}", f"hits@{k}", side, setting)
+        for side in SIDES
+        for k in (1, 3, 10)
+        for setting in _SETTINGS
+    ),
+    on_ties="TorchKGE counts every tie against the answer",
+)

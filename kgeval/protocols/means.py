@@ -1,0 +1,57 @@
+"""Means: how an evaluator adds up the values of its ranks, where that changes the digits it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+
+Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+"""ranks -> the value of each, in the same precision"""
+
+Mean = Callable[[Float64Array, Values], Any]
+"""(ranks, what is averaged) -> the mean, a number in the precision that it was computed in"""
+
+
+def float64(ranks: Float64Array, values: Values) -> Any:
+    """Average in float64."""
+    return np.mean(values(ranks), dtype=np.float64)
+
+
+def float32(ranks: Float64Array, values: Values) -> Any:
+    """Average in float32, in pairs, as tensors do; the mean of two such means is one of float32 too."""
+    return np.mean(values(ranks.astype(np.float32)), dtype=np.float32)
+
+
+def float32_then_64(ranks: Float64Array, values: Values) -> Any:
+    """Average in float32, and go on in float64."""
+    return float(float32(ranks, values))
+
+
+def sum32(ranks: Float64Array, values: Values) -> Any:
+    """Add in float32, in pairs, and divide in float64."""
+    return float(np.sum(values(ranks.astype(np.float32)), dtype=np.float32)) / len(ranks)
+
+
+def running32(ranks: Float64Array, values: Values) -> Any:
+    """Add one value after the other to a float32: reciprocal ranks drift, and whole numbers stop growing at 2²⁴.
+
+    >>> bool(running32(np.array([2.0**24, 1.0, 1.0]), lambda ranks: ranks) == np.float32(2**24) / np.float32(3))
+    True
+    """
+    added = np.add.accumulate(values(ranks.astype(np.float32)).astype(np.float32), dtype=np.float32)
+    return added[-1] / np.float32(len(ranks))
+
+
+def histogram32(ranks: Float64Array, values: Values) -> Any:
+    """Count how often there is each rank, weigh the value of each with its count in float32, and divide in float64.
+
+    >>> float(histogram32(np.array([1.0, 3.0]), lambda ranks: 1 / ranks))
+    0.6666666865348816
+    """
+    counts = np.bincount(ranks.astype(np.int64))[1:].astype(np.float32)
+    places = np.arange(1, len(counts) + 1, dtype=np.float32)
+    return float(np.sum(counts * values(places), dtype=np.float32)) / len(ranks)

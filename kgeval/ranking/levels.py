@@ -1,0 +1,119 @@
+"""Levels: which scores are level with an answer's. Each rule is an interval of scores around the answer's own.
+
+A tolerance is an interval by itself. So is every transformation that never turns two scores around (truncation, a
+rounded sigmoid, a clamp): the scores that it takes to the same value as the answer's lie in one interval. Counting
+candidates above the interval and inside it ranks transformed scores without transforming one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+
+Level = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
+"""answers' scores, float64[task] -> the lowest and the highest score that is level with each; float64[task]"""
+
+
+def exact(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Take only the answer's own score for level with it.
+
+    >>> exact(np.array([0.5]))
+    (array([0.5]), array([0.5]))
+    """
+    return answers, answers
+
+
+def within(*, relative: float, absolute: float) -> Level:
+    """Take scores for level that are no farther away than ``absolute`` + ``relative`` × |the answer's score|.
+
+    An infinite score is level with itself only, as in numpy's and torch's ``isclose``.
+
+    >>> lowest, highest = within(relative=1e-4, absolute=0.0)(np.array([-2.0, np.inf]))
+    >>> lowest.tolist(), highest.tolist()
+    ([-2.0002, inf], [-1.9998, inf])
+    """
+
+    def level(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+        width = np.where(np.isinf(answers), 0.0, absolute + relative * np.abs(answers))
+        return answers - width, answers + width
+
+    return level
+
+
+def under(transform: Callable[[Float64Array], Float64Array]) -> Level:
+    """Take scores for level that a transformation takes to the same value; it must never turn two scores around.
+
+    The ends of the interval are found by bisection over the floating-point numbers themselves, so they are exact.
+
+    >>> lowest, highest = under(np.trunc)(np.array([1.5, -0.25]))
+    >>> bool(lowest[0] == 1.0), bool(highest[0] == np.nextafter(2.0, 0)), bool(lowest[1] == np.nextafter(-1.0, 0))
+    (True, True, True)
+    """
+
+    def level(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+        infinite = int(_places(np.array([np.inf]))[0])
+        with np.errstate(over="ignore"):
+            lowest, highest = (_farthest(transform, answers, end) for end in (-infinite, infinite))
+        return _numbers(lowest), _numbers(highest)
+
+    return level
+
+
+def thousandths(scores: Float64Array) -> Float64Array:
+    """Cut scores to whole thousandths, towards zero: all between −0.001 and 0.001 become the same.
+
+    >>> thousandths(np.array([0.0019, -0.0009])).tolist()
+    [1.0, -0.0]
+    """
+    return np.trunc(1000 * scores)
+
+
+def sigmoid32(scores: Float64Array) -> Float64Array:
+    """Take the logistic function of scores, in float32: from about 17 on, all become 1.
+
+    >>> sigmoid32(np.array([0.0, 20.0, 30.0])).tolist()
+    [0.5, 1.0, 1.0]
+    """
+    from scipy.special import expit
+
+    return np.asarray(expit(scores).astype(np.float32), np.float64)
+
+
+def clamp(limit: float) -> Callable[[Float64Array], Float64Array]:
+    """Cut scores to −limit … limit.
+
+    >>> clamp(20)(np.array([-25.0, 3.0])).tolist()
+    [-20.0, 3.0]
+    """
+    return lambda scores: np.clip(scores, -limit, limit)
+
+
+def _farthest(transform: Callable[[Float64Array], Float64Array], answers: Float64Array, end: int) -> IntArray:
+    """Find the place nearest to ``end`` whose number is taken to the same value as each answer."""
+    value, inside = transform(answers), _places(answers)
+    outside = np.full_like(inside, end)
+    whole = transform(_numbers(outside)) == value
+    inside[whole] = end
+    while (between := ((middle := _halfway(inside, outside)) != inside) & (middle != outside)).any():
+        level = transform(_numbers(middle)) == value
+        inside, outside = np.where(between & level, middle, inside), np.where(between & ~level, middle, outside)
+    return inside
+
+
+def _halfway(first: IntArray, second: IntArray) -> IntArray:
+    """Find the place between two, the lower one of two neighbours; their sum may be more than an int64 holds."""
+    return first // 2 + second // 2 + (first % 2 + second % 2) // 2
+
+
+def _places(numbers: Float64Array) -> IntArray:
+    """Number the floats in their order, 0 being that of zero; int64, from −2⁶³ to 2⁶³ exclusively."""
+    bits = np.abs(numbers).view(np.int64)
+    return np.where(numbers < 0, -bits, bits)
+
+
+def _numbers(places: IntArray) -> Float64Array:
+    sizes = np.abs(places).view(np.float64)
+    return np.where(places < 0, -sizes, sizes)

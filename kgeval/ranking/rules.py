@@ -1,0 +1,76 @@
+"""Rules: what the evaluators of frameworks do differently while they rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import BoolArray
+from kgeval.graph.dataset import Dataset
+from kgeval.graph.triples import Side
+from kgeval.ranking.contest import Contest
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.levels import Level, exact
+from kgeval.scorers.alignment import Aligned
+
+
+class Fault:
+    """Something that a framework's evaluator does with some models, and that no reader of its numbers would expect."""
+
+    cause: ClassVar[str]
+    """which rule of the evaluation it breaks, in a word or two"""
+    told: ClassVar[str]
+    """what is said where it bites: a sentence that begins with the framework"""
+
+    def bites(self, scorer: Aligned) -> bool:
+        """Whether it concerns this model."""
+        raise NotImplementedError
+
+    def asks(self, side: Side) -> bool:
+        """Whether that side is then predicted at all."""
+        return True
+
+    def level(self, level: Level) -> Level:
+        """Say which scores are then level with an answer's."""
+        return level
+
+    def amend(self, ranked: Ranked, contest: Contest, scorer: Aligned, level: Level) -> Ranked:
+        """Turn what a contest ends with into what it ends with there."""
+        return ranked
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How candidates are chosen and compared. The default is the standard: all entities, exactly."""
+
+    protocol: str = "standard"
+    """whose rules they are"""
+    level: Level = exact
+    """which scores are level with an answer's"""
+    competes: Callable[[Dataset], BoolArray] | None = None
+    """the entities that compete, bool[entity]; by default all"""
+    batch: int | None = None
+    """triples are ranked in whole batches of so many, and what is left over is not ranked; by default all are"""
+    faults: tuple[Fault, ...] = ()
+
+    def kept(self, count: int) -> int:
+        """How many of so many triples are ranked.
+
+        >>> Rules(batch=128).kept(661), Rules().kept(661)
+        (640, 661)
+        """
+        return count if self.batch is None else count // self.batch * self.batch
+
+    def competing(self, dataset: Dataset) -> BoolArray:
+        """Whether each entity competes; bool[entity]."""
+        return np.ones(len(dataset.entities), np.bool_) if self.competes is None else self.competes(dataset)
+
+    def biting(self, scorer: Aligned) -> list[Fault]:
+        """List the faults that concern a model."""
+        return [fault for fault in self.faults if fault.bites(scorer)]
+
+
+STANDARD = Rules()

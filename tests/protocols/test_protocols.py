@@ -1,0 +1,240 @@
+"""Protocols: every rule worked by hand, what is said where one bites, and what cannot be followed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, printout, summarize
+from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.protocols.candidates import in_train, up_to_the_last_of_train
+from kgeval.protocols.means import float32, float64, histogram32, running32, sum32
+from kgeval.protocols.protocol import protocol, protocols
+from kgeval.scorers.families.rescal import RESCAL
+from kgeval.scorers.families.simple import SimplE
+from tests.brute_force import as_counts, brute_force
+from tests.conftest import random_dataset
+
+NAMES = (
+    *("ampligraph", "bordes-filtered", "bordes-raw", "conve", "dglke", "dicee", "kbc", "libkge", "marius", "ogb"),
+    *("openke", "pbg", "pykeen", "rotate", "sun-random", "torchkge", "tucker", "standard"),
+)
+
+LABELS = ["a", "b", "c", "d", "e", "f"]
+ENTITIES, RELATIONS = Vocabulary(LABELS), Vocabulary(["r"], "relation")
+# The answer is b; c is another known one; a and f do not occur in train.
+ROWS = {"train": [(1, 0, 2), (2, 0, 3), (3, 0, 4), (0, 0, 2)][:3], "test": [(0, 0, 1)], "valid": [(0, 0, 2)]}
+SMALL = Dataset.build("small", {k: Triples.of(v) for k, v in ROWS.items()}, entities=ENTITIES, relations=RELATIONS)
+
+
+def scored(*scores):
+    """The scores of a … f for (a, r, ?)."""
+    return ScoreTable(SMALL.test, tail=np.array([scores], np.float64))
+
+
+def rank(name, scores, setting="filtered"):
+    table = evaluate(scored(*scores), SMALL, sides="tail", protocol=name)
+    return protocol(name).ranks(table, setting).tolist()[0]
+
+
+def test_every_protocol_of_the_contract_is_there():
+    assert set(NAMES) <= set(protocols())
+    assert all(rules.summary and rules.name == name for name, rules in protocols().items())
+
+
+@pytest.mark.parametrize(
+    ("name", "filtered", "raw"),
+    # a 0.3, the answer 0.5, c (known) 0.5, d 0.5, e 0.5, f 0.9: one above, two level, and a known one level.
+    [
+        ("standard", 3, 3.5),
+        ("openke", 2, 2),
+        ("torchkge", 4, 5),
+        ("libkge", 3, 4),
+        ("dglke", 4, 6),
+        ("marius", 4, 6),
+        ("pbg", 4, 5),
+        # f does not occur in train, so it does not compete; unfiltered, the answer ties with itself.
+        ("ampligraph", 3, 5),
+        ("ampligraph-best", -1, 1),
+        ("ampligraph-middle", 1, 3),
+        # f comes after the last entity of train, e.
+        ("kbc", 3, 4),
+    ],
+)
+def test_ties_and_the_answer_itself(name, filtered, raw):
+    scores = (0.3, 0.5, 0.5, 0.5, 0.5, 0.9)
+    assert (rank(name, scores), rank(name, scores, "raw")) == (filtered, raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "scores", "expected"),
+    [
+        # 1e-5 + 1e-4 × 2 above the answer is a tie, and one tie is a whole rank; farther away is not.
+        ("libkge", (0, 2.0, 9, 2.0002, 0, 0), 2),
+        ("libkge", (0, 2.0, 9, 2.0003, 2.0, 0), 3),
+        ("libkge", (0, 2.0, 9, 1.9998, 0, 0), 2),
+        ("standard", (0, 2.0, 9, 1.9998, 0, 0), 1),
+        # Thousandths are cut towards zero.
+        ("ampligraph", (-1, 0.0019, 9, 0.001, -1, -1), 2),
+        ("ampligraph", (-1, 0.0009, 9, -0.0009, -1, -1), 2),
+        ("ampligraph", (-1, 0.0019, 9, 0.00099, -1, -1), 1),
+        # A sigmoid in float32 is 1 from 17.33 on.
+        ("tucker", (0, 20, 9, 30, 0, 0), 1.5),
+        ("conve", (0, 15, 9, 16, 0, 0), 2),
+    ],
+)
+def test_what_is_level_with_an_answer(name, scores, expected):
+    assert rank(name, scores) == expected
+
+
+def test_random_ties_are_those_of_the_summary():
+    data = random_dataset(4)
+    table = evaluate(lambda h, r, t: (h + t) % 3, data, protocol="sun-random")
+    assert printout(table)["mrr"] == summarize(table, ["mrr"], ties="random")["mrr"]
+    assert np.mean(1 / protocol("sun-random").ranks(table)) == pytest.approx(printout(table)["mrr"], rel=1e-12)
+
+
+def test_an_empty_filter_is_the_protocols_or_said():
+    data = random_dataset(4)
+    raw = evaluate(lambda h, r, t: h - t, data, protocol="bordes-raw")
+    assert raw.filter == ()
+    assert np.array_equal(raw.column("greater"), raw.column("raw_greater"))
+    assert evaluate(lambda h, r, t: h - t, data, protocol="bordes-raw", filter="train").filter == ("train",)
+
+
+def test_candidates():
+    assert [LABELS[i] for i in np.flatnonzero(in_train(SMALL))] == ["b", "c", "d", "e"]
+    assert [LABELS[i] for i in np.flatnonzero(up_to_the_last_of_train(SMALL))] == ["a", "b", "c", "d", "e"]
+
+
+def test_means_differ_in_their_last_digits_only():
+    ranks = np.random.default_rng(0).integers(1, 200, 5000).astype(np.float64)
+    exact = np.mean(1 / ranks)
+    assert float64(ranks, lambda r: 1 / r) == exact
+    for mean in (float32, sum32, running32, histogram32):
+        found = float(mean(ranks, lambda r: 1 / r))
+        assert found != exact
+        assert found == pytest.approx(exact, rel=1e-5)
+
+
+# Faults
+
+
+def test_dglke_scores_tails_of_a_rescal_as_heads_but_not_the_answer():
+    data, rng = random_dataset(5), np.random.default_rng(0)
+    entity = rng.normal(size=(len(data.entities), 3))
+    relation = rng.normal(size=(len(data.relations), 9))
+    table = evaluate(RESCAL(entity, relation), data, protocol="dglke")
+    forms = np.einsum("hi,rij,tj->hrt", entity, relation.reshape(-1, 3, 3), entity)
+    for h, r, t in data.test.ids:
+        known = {int(row[2]) for part in data.splits.values() for row in part.ids if (row[0], row[1]) == (h, r)}
+        others = [e for e in range(len(data.entities)) if e not in known]
+        here = (table.column("head") == h) & (table.column("relation") == r) & (table.column("tail") == t)
+        here &= table.column("side").astype(str) == "tail"
+        assert table.column("greater")[here] == [np.sum(forms[others, r, h] > forms[h, r, t])]
+    heads = as_counts(table.where(table.column("side").astype(str) == "head"))
+    assert heads == brute_force(lambda h, r, t: forms[h, r, t], data, sides=("head",))
+    assert any(note.startswith("DGL-KE scores the candidates for the tail") for note in table.notes)
+
+
+def test_dglke_cuts_the_scores_of_a_simple():
+    data, rng = random_dataset(6), np.random.default_rng(0)
+    shape = (len(data.entities), 8)
+    model = SimplE(rng.normal(size=shape) * 4, rng.normal(size=(len(data.relations), 8)) * 4)
+    table = evaluate(model, data, protocol="dglke")
+    assert table.column("tied").max() > 5
+    assert not evaluate(model, data).column("tied").any()
+    ties = explain(model, data, ["dglke"])["dglke"].causes
+    assert ties["clamp"] != 0 > ties["ties"]
+    assert any("DGL-KE counts every tie against the answer" in note for note in printout(table).notes)
+
+
+def test_marius_predicts_no_heads_without_inverse_relations():
+    data = random_dataset(4)
+    table = evaluate(lambda h, r, t: h * 7 % 5 - t, data, protocol="marius")
+    assert set(table.column("side").astype(str)) == {"tail"}
+    with pytest.raises(InputError, match=r"Marius predicts tails only.*Nothing is left to rank"):
+        evaluate(lambda h, r, t: h - t, data, protocol="marius", sides="head")
+
+
+def test_a_split_that_fills_no_batch_is_refused():
+    with pytest.raises(InputError, match=r"the last 30 test triples fill no batch of 128.*Nothing is left to rank"):
+        evaluate(lambda h, r, t: h - t, random_dataset(4), protocol="conve-128")
+
+
+# Printouts
+
+
+def test_an_infinite_number_is_text_in_json():
+    table = evaluate(scored(0.3, 0.5, 0.5, 0.5, 0.5, 0.9), SMALL, sides="tail", protocol="ampligraph-middle")
+    below = evaluate(scored(0.3, 0.5, 0.5, 0.1, 0.1, 0.1), SMALL, sides="tail", protocol="ampligraph-best")
+    assert protocol("ampligraph-best").ranks(below).tolist() == [-1]
+    assert printout(table)["mr_score"] == 1
+    assert json.loads(json.dumps(printout(below).to_dict()))["notes"] == list(printout(below).notes)
+    assert "1 ranks are below 1" in printout(below).notes[-1]
+
+
+def test_the_stored_ranks_print_the_same(tmp_path):
+    table = evaluate(lambda h, r, t: (h + t) % 3, random_dataset(4), protocol="libkge")
+    table.to_parquet(tmp_path / "ranks.parquet")
+    assert printout(RankTable.from_parquet(tmp_path / "ranks.parquet")) == printout(table)
+
+
+def test_ranks_of_two_protocols_are_not_put_together():
+    tables = [evaluate(lambda h, r, t: h - t, random_dataset(4), protocol=name) for name in ("libkge", "pbg")]
+    with pytest.raises(InputError, match="cannot concatenate ranks of different protocols"):
+        RankTable.concat(tables)
+
+
+def test_an_unknown_protocol_is_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"unknown protocol 'libkeg'\. Did you mean 'libkge'"):
+        evaluate(lambda h, r, t: h - t, random_dataset(4), protocol="libkeg")
+
+
+# Explanations
+
+
+def test_ties_are_named_as_the_cause_of_a_baselines_spread():
+    pytest.importorskip("pykeen")
+    from tests.parity.test_baselines import baseline_scores
+
+    data, scores = baseline_scores("marginal", "umls")
+    told = explain(scores, data, ["pykeen", "openke", "torchkge", "libkge", "bordes-raw"])
+    assert told.standard == pytest.approx(0.469075, abs=1e-6)
+    assert told["pykeen"].value == told.standard
+    assert [told["pykeen"].optimistic, told["pykeen"].pessimistic] == pytest.approx([0.790783, 0.459300], abs=1e-6)
+    for name, value in (("openke", 0.790783), ("torchkge", 0.459300)):
+        assert told[name].value == pytest.approx(value, abs=2e-6)
+        assert told[name].causes["ties"] == pytest.approx(value - 0.469075, abs=2e-6)
+        others = [change for cause, change in told[name].causes.items() if cause != "ties"]
+        assert np.abs(others).max() < 1e-5  # sums in float32
+    assert told["libkge"].causes["tolerance"] != 0
+    assert told["bordes-raw"].causes == {
+        **dict.fromkeys(told["bordes-raw"].causes, 0.0),
+        "filter": told["bordes-raw"].value - told.standard,
+    }
+    assert any("The tie policy alone moves the MRR from 0.459300 (pessimistic) to 0.790783" in n for n in told.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [  # Marius ranks no heads with this model
+        (name, metric)
+        for name in NAMES
+        for metric in ("mrr", "head.mr", "tail.hits@3")
+        if name + metric != "mariushead.mr"
+    ],
+)
+def test_the_causes_add_up_to_the_difference(name, metric):
+    told = explain(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, random_dataset(8), [name], metric=metric)
+    assert told.standard + sum(told[name].causes.values()) == pytest.approx(told[name].value, rel=1e-12)
+
+
+def test_what_cannot_be_explained_is_refused():
+    data = random_dataset(4)
+    with pytest.raises(MetricError, match=r"cannot explain 'map': differences are explained of mrr, mr and hits@k"):
+        explain(lambda h, r, t: h - t, data, ["pykeen"], metric="map")
+    with pytest.raises(MetricError, match="there are no head ranks"):
+        explain(lambda h, r, t: h - t, data, ["marius"], metric="head.mrr")

@@ -1,0 +1,98 @@
+"""Levels: intervals around an answer's score rank as transformed scores do, by every kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgeval import AllEntities, Evaluation, ScoreTable, Uniform
+from kgeval.graph.queries import Queries
+from kgeval.ranking.levels import clamp, exact, sigmoid32, thousandths, under, within
+from kgeval.ranking.rules import Rules
+from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.transe import TransE
+from tests.brute_force import as_counts, brute_force
+from tests.conftest import random_dataset
+
+DATA = random_dataset(seed=3)
+KERNELS = ["reference", "compiled", "float32"]
+TRANSFORMS = {"thousandths": thousandths, "sigmoid32": sigmoid32, "clamp": clamp(0.5), "nothing": lambda scores: scores}
+
+
+def scorer(kind, scale=1.0):
+    rng = np.random.default_rng(1)
+    size, relations = len(DATA.entities), len(DATA.relations)
+    entity, relation = rng.normal(size=(size, 6)) * scale, rng.normal(size=(relations, 6))
+    return {"dot": lambda: DistMult(entity, relation), "l1": lambda: TransE(entity, relation, 1)}[kind]()
+
+
+def counts(table):
+    frame = table.to_pandas().sort_values(["side", "triple"])
+    return frame[["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]].to_numpy()
+
+
+def finished(model, change):
+    """The model's scores of every entity, changed, as a table."""
+    everyone, rows = np.arange(len(DATA.entities)), {}
+    for side in ("head", "tail"):
+        queries = Queries.of(DATA.test, side)
+        scores = np.empty((len(DATA.test), len(everyone)))
+        scores[queries.triples] = change(model.scores(queries, everyone))[queries.owners]
+        rows[side] = scores
+    return ScoreTable(DATA.test, **rows)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", ["dot", "l1"])
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("corruption", [AllEntities(), Uniform(count=9, seed=2)])
+def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corruption):
+    transform = TRANSFORMS[name]
+    # Large scores saturate a sigmoid, small ones share their thousandths.
+    model = scorer(kind, 40.0 if name == "sigmoid32" else 0.02 if name == "thousandths" else 1.0)
+    found = Evaluation(kernel=kernel, corruption=corruption)(model, DATA, rules=Rules(level=under(transform)))
+    expected = Evaluation(kernel="reference", corruption=corruption)(finished(model, transform), DATA)
+    assert np.array_equal(counts(found), counts(expected))
+    assert found.column("tied").any() == (name != "nothing")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_tolerance_counts_what_numpy_takes_for_close(kernel):
+    model = scorer("dot", 0.3)
+    table = Evaluation(kernel=kernel)(model, DATA, rules=Rules(level=within(relative=0.05, absolute=0.02)))
+    scores = np.einsum("hd,rd,td->hrt", model.entity, model.relation, model.entity)
+    expected = brute_force(
+        lambda h, r, t: scores[h, r, t], DATA, level=lambda here, truth: bool(np.isclose(here, truth, 0.05, 0.02))
+    )
+    assert as_counts(table) == expected
+    assert table.column("tied").any()
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@given(st.lists(finite, min_size=1, max_size=8), st.sampled_from(sorted(TRANSFORMS)))
+def test_the_ends_of_an_interval_are_the_last_numbers_inside_it(answers, name):
+    transform, scores = TRANSFORMS[name], np.array(answers)
+    with np.errstate(over="ignore"):
+        lowest, highest = under(transform)(scores)
+        assert (lowest <= scores).all()
+        assert (scores <= highest).all()
+        for end, beyond in ((lowest, -np.inf), (highest, np.inf)):
+            assert np.array_equal(transform(end), transform(scores))
+            outside = np.nextafter(end, beyond)
+            assert ((transform(outside) != transform(scores)) | (outside == end)).all()
+
+
+def test_infinities_are_close_to_themselves_only():
+    lowest, highest = within(relative=1e-4, absolute=1e-5)(np.array([np.inf, -np.inf]))
+    assert lowest.tolist() == highest.tolist() == [np.inf, -np.inf]
+
+
+def test_nothing_is_counted_twice_where_the_interval_is_one_score():
+    model = scorer("dot")
+    assert np.array_equal(
+        counts(Evaluation()(model, DATA)), counts(Evaluation()(model, DATA, rules=Rules(level=exact)))
+    )
