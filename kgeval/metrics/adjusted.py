@@ -1,6 +1,8 @@
 """Metrics adjusted for chance: comparable between graphs, whose candidate sets differ in size.
 
-An index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking.
+An index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking. Its declared
+range is that of exact chance: counted among N − 1 as PyKEEN does, an answer may rank below all that chance could, and
+the index falls below −1.
 """
 
 from __future__ import annotations

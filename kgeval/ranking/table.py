@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray
@@ -78,7 +79,7 @@ class RankTable:
     @property
     def num_triples(self) -> int:
         """How many different triples were ranked."""
-        return len(np.unique(self.column("triple")))
+        return int(pc.count_distinct(self.data.column("triple"), mode="all").as_py())
 
     @property
     def columns(self) -> list[str]:
@@ -179,7 +180,7 @@ class RankTable:
         Raises
         ------
         TableError
-            if there are none, or if they rank different splits or filter by different ones
+            if there are none, if they rank different splits or filter by different ones, or if two rank the same triple and side
         """
         splits = {table.split for table in tables}
         if len(splits) != 1:
@@ -189,5 +190,11 @@ class RankTable:
         if len({table.filter for table in tables}) > 1:
             raise TableError("cannot concatenate ranks that were filtered by different splits.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
+        different = data.group_by(["side", "head", "relation", "tail"]).aggregate([]).num_rows
+        if different < data.num_rows:
+            raise TableError(
+                f"cannot concatenate these ranks: {data.num_rows - different} of {data.num_rows} are of a triple and side "
+                "that is already there, and would count twice. Give each shard once."
+            )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         return cls(data, tables[0].split, tuple(notes), filter=tables[0].filter)
