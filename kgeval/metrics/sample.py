@@ -65,7 +65,8 @@ class Source:
     @cached_property
     def ranks(self) -> Ranks:
         """The counts of every row."""
-        return Ranks(*(self.table.column(name) for name in ("greater", "tied", "candidates")))
+        greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
+        return Ranks(greater, tied, candidates)
 
     @cached_property
     def scores(self) -> Float64Array:

@@ -180,7 +180,8 @@ class RankTable:
         Raises
         ------
         TableError
-            if there are none, if they rank different splits or filter by different ones, or if two rank the same triple and side
+            if there are none, if they rank different splits or filter by different ones, or if a triple and side is
+            ranked twice
         """
         splits = {table.split for table in tables}
         if len(splits) != 1:
@@ -190,11 +191,11 @@ class RankTable:
         if len({table.filter for table in tables}) > 1:
             raise TableError("cannot concatenate ranks that were filtered by different splits.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
-        different = data.group_by(["side", "head", "relation", "tail"]).aggregate([]).num_rows
-        if different < data.num_rows:
+        again = data.num_rows - data.group_by(["side", "head", "relation", "tail"]).aggregate([]).num_rows
+        if again:
             raise TableError(
-                f"cannot concatenate these ranks: {data.num_rows - different} of {data.num_rows} are of a triple and side "
-                "that is already there, and would count twice. Give each shard once."
+                f"cannot concatenate these ranks: {again} of {data.num_rows} are of a triple and side that is already "
+                "there, and would count twice. Give each shard once."
             )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         return cls(data, tables[0].split, tuple(notes), filter=tables[0].filter)

@@ -12,7 +12,7 @@ import kgeval
 from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.triples import Triples
-from kgeval.metrics.confidence_summary import summarize_confidences
+from kgeval.metrics.confidence_summary import ERRORS, summarize_confidences
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined, metrics
@@ -218,6 +218,34 @@ def test_a_fit_is_no_worse_than_any_of_a_grid(kind):
         for bias in np.linspace(-4, 4, 65):
             other = ConfidenceMapping(kind=kind, weight=float(weight), bias=float(bias))
             assert reached <= np.mean((other(scores) - labels) ** 2) + 1e-9
+
+
+@pytest.mark.parametrize("kind", ["logistic", "bounded-linear"])
+def test_constant_scores_map_to_the_mean_confidence(kind):
+    found = ConfidenceMapping(kind=kind).fitted(facts(np.full(1000, 0.1), np.tile([0.2, 0.4], 500)))
+    assert found.weight == 0
+    np.testing.assert_allclose(found(np.array([0.0, 0.1, 5])), 0.3, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["logistic", "bounded-linear"])
+@pytest.mark.parametrize("factor", [1e-200, 1e-17, 1e200, 1e307])
+def test_no_scale_of_scores_hinders_a_fit(kind, factor):
+    scores, labels = factor * np.array([-1.0, -0.9, 0.9, 1]), np.array([0.1, 0.1, 0.9, 0.9])
+    np.testing.assert_allclose(ConfidenceMapping(kind=kind).fitted(facts(scores, labels))(scores), labels, atol=0.03)
+
+
+def test_scores_that_no_weight_tells_apart_are_undefined():
+    with pytest.raises(Undefined, match="so close together"):
+        ConfidenceMapping(kind="bounded-linear").fitted(facts([0, 5e-324], [0, 1]))
+
+
+def test_errors_beyond_float64_are_undefined_and_large_ones_are_not():
+    data = weighted(2, triples=40)
+    summary = summarize_confidences(Confidences(rank_floors=False)(lambda h, r, t: h * 0 + 1e200, data), ERRORS)
+    assert summary["mae"] == pytest.approx(1e200)
+    assert summary["rmse"] == pytest.approx(1e200)
+    with pytest.raises(MetricError, match="mse is undefined: its value is no finite number in float64"):
+        summary["mse"]
 
 
 def test_given_numbers_are_not_fitted_and_raw_scores_stay():
