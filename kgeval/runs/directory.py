@@ -88,6 +88,7 @@ def write_run(
     summary: Summary | LabelSummary,
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
+    numbers = as_json(summary.to_dict())  # before any file is touched: a number that is no JSON must not cost a run
     reopen(folder)
     for left in {RANKS, LABELS, CURVES} - tables.keys():  # by an earlier run, which may have been of another kind
         _remove(folder / left)
@@ -95,7 +96,7 @@ def write_run(
         table.to_parquet(folder / name)
     if isinstance(summary, LabelSummary) and summary.curves:
         write_text(folder / CURVES, as_json(summary.curves))
-    write_text(folder / METRICS, as_json(summary.to_dict()))
+    write_text(folder / METRICS, numbers)
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     write_text(folder / MANIFEST, as_json(manifest))
 

@@ -12,11 +12,13 @@ import kgeval
 from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.triples import Triples
+from kgeval.graph.vocabulary import Vocabulary
 from kgeval.metrics.confidence_summary import ERRORS, summarize_confidences
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.ranks import TIES
+from kgeval.scorers.adapters import CallableScorer
 from kgeval.scoring.classification import classify
 from kgeval.scoring.confidences import Confidences
 from kgeval.scoring.negatives import NegativeFiles
@@ -189,6 +191,40 @@ def test_the_undefined_is_named():
     for name in ("mse", "rmse", "mae", "wmr", "wmrr", "graded-ndcg"):
         with pytest.raises(MetricError, match="there are no facts"):
             summary.of("model", name, facts="confidence ≥ 1")
+
+
+def with_strangers(data):
+    """The same graph with five more test facts, of an entity that nothing else names."""
+    stranger = len(data.entities)
+    ids = {split: said.triples.ids for split, said in data.confidences.items()}
+    more = np.array([[stranger, 0, 1], [2, 1, stranger], [stranger, 1, 3], [4, 0, stranger], [5, 1, stranger]])
+    labels = {split: said.labels for split, said in data.confidences.items()}
+    return Dataset.build(
+        "strangers",
+        {split: Triples(np.vstack([rows, more]) if split == "test" else rows) for split, rows in ids.items()},
+        entities=Vocabulary([*data.entities, "a stranger"]),
+        relations=data.relations,
+        confidences={**labels, "test": np.r_[labels["test"], np.full(5, 0.9)]},
+    )
+
+
+class Labelled(CallableScorer):
+    """A function with the labels of what it knows."""
+
+    sorted_labels = False
+    entities, relations = DATA.entities, DATA.relations
+
+    @property
+    def model(self):
+        return self
+
+
+def test_model_and_floor_are_judged_on_what_the_model_knows():
+    model = Labelled(tied_model, len(DATA.entities), len(DATA.relations))
+    dropped = summarize_confidences(Confidences(unseen="drop")(model, with_strangers(DATA)))
+    whole = summarize_confidences(Confidences()(tied_model, DATA))
+    assert {line.predictor for line in dropped.lines} == {"model", "same or reversed"}
+    assert [line.values for line in dropped.lines] == [line.values for line in whole.lines]
 
 
 # Mappings
