@@ -266,14 +266,18 @@ def _text(group: Group) -> str:
 
 
 def number(value: float | None) -> str:
-    """Print a metric for people: what is counted whole, all else with six digits after the point.
+    """Print a metric for people: what is counted whole, all else with six digits after the point, however large.
 
     >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
     ('20466', '1', '1.000000', '0.312657', 'undefined')
+    >>> number(2e200)
+    '2.000000e+200'
     """
     if value is None:
         return "undefined"
-    return str(value) if isinstance(value, int) else f"{value:.6f}"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
 
 
 def _plain(value: Any) -> Any:

@@ -132,6 +132,11 @@ def holds_labels_alone(path: Path) -> bool:
     return is_there(path / LABELS) and not is_there(path / RANKS)
 
 
+def holds_confidences(path: Path) -> bool:
+    """Whether a run directory is that of a prediction of confidences, which keeps facts and ranks."""
+    return is_there(path / LABELS) and is_there(path / RANKS)
+
+
 def describe_machine() -> dict[str, Any]:
     """Tell on what, and with which libraries, a run was made."""
     versions = {}

@@ -213,6 +213,14 @@ def test_arguments_of_another_kind_are_refused():
             summarize(TABLE, seed=seed)
 
 
+def test_a_comparison_takes_the_policies_of_a_summary():
+    policies = {"ties": "random", "seed": 3, "chance": "pykeen", "popularity": (0.5, 2)}
+    names = ["mrr", "amri", "strat.mrr"]
+    found = compare({"hash": TABLE}, names, **policies).to_dict()["hash"]
+    assert found == summarize(TABLE, names, **policies).to_dict()
+    assert found != compare({"hash": TABLE}, names).to_dict()["hash"]
+
+
 def test_what_says_nothing_about_quality_has_no_best():
     with pytest.raises(MetricError, match="count says nothing about which model is better"):
         compare({"hash": TABLE}, ["count"]).best("count")
