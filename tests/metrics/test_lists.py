@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kgeval import CallableScorer, RankTable, Uniform, evaluate, negatives, summarize
 from kgeval.errors import MetricError, TableError
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
+from kgeval.metrics.first import first_reciprocals
 from kgeval.metrics.gain import normalised_gains
 from kgeval.metrics.lists import ranked, ranked_lists
 from kgeval.metrics.metric import Undefined
@@ -119,6 +120,19 @@ def test_the_first_answer_and_the_area_over_every_order(items):
         pairs = [[hit and not other for i, hit in enumerate(o) for other in o[i + 1 :]] for o in orders]
         possible = sum(relevance) * (len(relevance) - sum(relevance))
         assert METRICS["auc"](lists) == pytest.approx(np.mean([sum(one) / possible for one in pairs]), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("above", "level"), [(0, 60), (5, 60), (60, 60), (1000, 60), (0, 400), (3, 4000), (9000, 4000)]
+)
+@pytest.mark.parametrize("relevant", [2, 3, 7, 30, 59])
+def test_the_first_of_several_in_a_wide_tie(above, level, relevant):
+    """In whole numbers: Σ C(n − x, r − 1) / (t + x) / C(n, r)."""
+    ways = [comb(level - x, relevant - 1) for x in range(1, level - relevant + 2)]
+    scaled = sum(count * 10**30 // (above + x) for x, count in enumerate(ways, 1))
+    exact = Fraction(scaled, 10**30 * comb(level, relevant))
+    lists = ranked([0] * above + [1] * relevant + [0] * (level - relevant), [2] * above + [1] * level)
+    assert first_reciprocals(lists)[0] == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_all_tied_blocks_of_thousands_have_a_first_answer():
