@@ -92,6 +92,7 @@ def write_run(
     curves: dict[str, Any] | None = None,
 ) -> None:
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
+    numbers = as_json(metrics)  # before any file is touched: a number that is no JSON must not cost a run
     reopen(folder)
     for left in {RANKS, LABELS, CURVES} - tables.keys():  # by an earlier run, which may have been of another kind
         _remove(folder / left)
@@ -99,7 +100,7 @@ def write_run(
         table.to_parquet(folder / name)
     if curves:
         write_text(folder / CURVES, as_json(curves))
-    write_text(folder / METRICS, as_json(metrics))
+    write_text(folder / METRICS, numbers)
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     write_text(folder / MANIFEST, as_json(manifest))
 
@@ -141,6 +142,11 @@ def read_labels(path: Path) -> LabelTable:
 def holds_labels_alone(path: Path) -> bool:
     """Whether a run directory is that of a classification, which ranks nothing."""
     return is_there(path / LABELS) and not is_there(path / RANKS)
+
+
+def holds_confidences(path: Path) -> bool:
+    """Whether a run directory is that of a prediction of confidences, which keeps facts and ranks."""
+    return is_there(path / LABELS) and is_there(path / RANKS)
 
 
 def describe_machine() -> dict[str, Any]:

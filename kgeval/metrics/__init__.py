@@ -1,6 +1,7 @@
 """The metrics: pure functions of the kept ranks. Each file declares a family; a new metric is a new declaration.
 
-The functions named here take plain arrays, for rankings that come from somewhere else.
+The functions named here take plain arrays, for rankings that come from somewhere else; ``ScoredLabels`` holds plain
+arrays of scores and labels for the metrics of labelled triples.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.gain import cumulative_gain as cumulative_gain
     from kgeval.metrics.gain import dcg as dcg
     from kgeval.metrics.gain import ndcg as ndcg
+    from kgeval.metrics.labelled import ScoredLabels as ScoredLabels
     from kgeval.metrics.precision import f1_at_k as f1_at_k
     from kgeval.metrics.precision import precision_at_k as precision_at_k
     from kgeval.metrics.precision import recall_at_k as recall_at_k
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.rank_based import mean_reciprocal_rank as mean_reciprocal_rank
 
 _HOMES = {
+    "ScoredLabels": "labelled",
     "average_precision": "ap",
     "cumulative_gain": "gain",
     "dcg": "gain",

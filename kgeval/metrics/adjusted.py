@@ -1,6 +1,8 @@
 """Metrics adjusted for chance: comparable between graphs, whose candidate sets differ in size.
 
-An index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking.
+An index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking. Its range
+as declared is that of exact chance: counted among N − 1 as PyKEEN does, an answer may rank below all that chance could,
+and the index falls below −1.
 """
 
 from __future__ import annotations
@@ -71,6 +73,7 @@ AMR = Metric(
     increasing=False,
     compute=adjusted_mean_rank,
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
+    undefined="no ranks; an answer without any candidate (chance as PyKEEN counts it)",
 )
 
 AMRI = Metric(

@@ -69,4 +69,4 @@ def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = N
     >>> average_precision([0, 1], scores=[0.5, 0.5])  # first or second, (1 + 1/2) / 2
     0.75
     """
-    return only(average_precisions(ranked(relevance, scores), until(k)))
+    return MAP.bounded(only(average_precisions(ranked(relevance, scores), until(k))))

@@ -7,6 +7,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.errors import MetricError
+
+_LARGEST = 10
+"""an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
 
 Average = Literal["micro", "macro", "relation", "strat"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
@@ -20,6 +24,27 @@ def evenly(groups: IntArray) -> Float64Array:
     """
     _, owners, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     return np.asarray(1 / sizes[owners], np.float64)
+
+
+def checked_exponents(given: object) -> tuple[float, float]:
+    """Read the two exponents of popularity.
+
+    Raises
+    ------
+    MetricError
+        if they are not two numbers from −10 to 10, beyond which weights would overflow
+
+    >>> checked_exponents([1, 0.5])
+    (1.0, 0.5)
+    """
+    pair = list(given) if isinstance(given, tuple | list | np.ndarray) else []
+    numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
+    if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
+        raise MetricError(
+            "popularity: expected two exponents, of the frequencies of answer and relation, each a number from "
+            f"-{_LARGEST} to {_LARGEST}, found {given!r}."
+        )
+    return numbers[0], numbers[1]
 
 
 def against_popularity(

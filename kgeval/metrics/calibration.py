@@ -14,7 +14,9 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.labelled import ScoredLabels
+from kgeval.metrics.mapping import logistic
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.standard import Standard
 
 Calibration = Literal["platt", "isotonic", "none"]
 CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
@@ -75,19 +77,19 @@ def _platt(valid: ScoredLabels) -> Calibrator:
     true, false = int(truths.sum()), int((~truths).sum())
     # Each triple counts as true with its smoothed target and as false with the rest.
     target = np.where(truths, (true + 1) / (true + 2), 1 / (false + 2))
-    middle, spread = float(valid.scores.mean()), float(valid.scores.std()) or 1.0
-
-    def column(scores: Float64Array) -> Float64Array:
-        return ((scores - middle) / spread)[:, None]
-
+    standard = Standard.of(valid.scores)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
-    twice = np.repeat(column(valid.scores), 2, axis=0)
+    twice = np.repeat(standard(valid.scores)[:, None], 2, axis=0)
     model.fit(twice, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
-    return lambda scores: np.asarray(model.predict_proba(column(scores))[:, 1], np.float64)
+    slope, height = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return lambda scores: logistic(slope * standard(scores) + height)
 
 
 def _isotonic(valid: ScoredLabels) -> Calibrator:
     from sklearn.isotonic import IsotonicRegression
 
-    model = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(valid.scores, valid.labels)
-    return lambda scores: np.asarray(model.predict(scores), np.float64)
+    # The steps depend on the order alone; scikit-learn takes scores that differ by less than 1e-15 for the same.
+    seen, order = np.unique(valid.scores, return_inverse=True)
+    model = IsotonicRegression(y_min=0, y_max=1).fit(order.astype(np.float64), valid.labels)
+    steps = np.asarray(model.predict(np.arange(float(len(seen)))), np.float64)
+    return lambda scores: np.clip(np.interp(scores, seen, steps), 0.0, 1.0)

@@ -71,6 +71,7 @@ ACCURACY = Metric(
     increasing=True,
     needs="labels",
     compute=without_cutoff(accuracy),
+    undefined="no triples, or no validation triples to choose thresholds on",
 )
 
 PRECISION = Metric(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks import Ties
-from kgeval.metrics.sample import RankColumns
+from kgeval.metrics.sample import Chance, RankColumns
 from kgeval.metrics.summary import DEFAULT, Summary, summarize
 
 if TYPE_CHECKING:
@@ -51,9 +51,15 @@ class Comparison:
 
 
 def compare(
-    tables: Mapping[str, RankColumns], metrics: Sequence[str] = DEFAULT, *, ties: Ties = "realistic"
+    tables: Mapping[str, RankColumns],
+    metrics: Sequence[str] = DEFAULT,
+    *,
+    ties: Ties = "realistic",
+    seed: int = 0,
+    chance: Chance = "exact",
+    popularity: tuple[float, float] = (1.0, 1.0),
 ) -> Comparison:
-    """Summarise several models that ranked the same triples.
+    """Summarise several models that ranked the same triples; the policies are those of :func:`summarize`.
 
     Raises
     ------
@@ -77,7 +83,11 @@ def compare(
     for name, table in others:
         if _tasks(table) != _tasks(first[1]):
             raise MetricError(f"{name} and {first[0]} do not rank the same triples and sides: they cannot be compared.")
-    return Comparison({name: summarize(table, metrics, ties=ties) for name, table in tables.items()})
+    summaries = {
+        name: summarize(table, metrics, ties=ties, seed=seed, chance=chance, popularity=popularity)
+        for name, table in tables.items()
+    }
+    return Comparison(summaries)
 
 
 def _tasks(table: RankColumns) -> frozenset[tuple[str, ...]]:

@@ -5,6 +5,8 @@ Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 
 from __future__ import annotations
 
+import numpy as np
+
 from kgeval.metrics.confided import Confided
 from kgeval.metrics.deviation import rmse
 from kgeval.metrics.labelled import without_cutoff
@@ -18,16 +20,14 @@ def root_mean_squared_error(data: Confided) -> float:
 
 def mean_squared_error(data: Confided) -> float:
     """Σ (ŵ − w)² / n."""
-    from sklearn import metrics
-
-    return float(metrics.mean_squared_error(data.confidences, data.predictions()))
+    with np.errstate(over="ignore"):
+        return float(np.mean((data.confidences - data.predictions()) ** 2))
 
 
 def mean_absolute_error(data: Confided) -> float:
     """Σ |ŵ − w| / n."""
-    from sklearn import metrics
-
-    return float(metrics.mean_absolute_error(data.confidences, data.predictions()))
+    with np.errstate(over="ignore"):
+        return float(np.mean(np.abs(data.confidences - data.predictions())))
 
 
 RMSE = Metric(
@@ -41,6 +41,7 @@ RMSE = Metric(
     needs="confidences",
     compute=without_cutoff(root_mean_squared_error),
     synonyms=("root_mean_squared_error",),
+    undefined="no facts; no mapping to confidences; beyond float64",
 )
 
 MSE = Metric(
@@ -54,6 +55,7 @@ MSE = Metric(
     needs="confidences",
     compute=without_cutoff(mean_squared_error),
     synonyms=("mean_squared_error",),
+    undefined="no facts; no mapping to confidences; beyond float64",
 )
 
 MAE = Metric(
@@ -67,4 +69,5 @@ MAE = Metric(
     needs="confidences",
     compute=without_cutoff(mean_absolute_error),
     synonyms=("mean_absolute_error",),
+    undefined="no facts; no mapping to confidences; beyond float64",
 )

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from kgeval.errors import MetricError
 from kgeval.metrics.lists import array
+from kgeval.metrics.metric import Undefined
 
 
 def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
@@ -21,6 +22,8 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     ------
     MetricError
         if there are no values, or not as many of one as of the other
+    Undefined
+        if the error is larger than any number in float64
 
     Examples
     --------
@@ -30,4 +33,11 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     true, predicted = array(y_true, "y_true"), array(y_pred, "y_pred")
     if len(true) != len(predicted):
         raise MetricError(f"{len(true)} true but {len(predicted)} predicted values: one for each.")
-    return float(np.sqrt(np.mean((true - predicted) ** 2)))
+    # Halves differ by a finite number; a power of two keeps its square one too, and rounds nothing.
+    halves = np.ldexp(true, -1) - np.ldexp(predicted, -1)
+    exponent = np.frexp(np.abs(halves).max())[1]
+    with np.errstate(over="ignore"):
+        error = float(np.ldexp(np.sqrt(np.mean(np.ldexp(halves, -exponent) ** 2)), exponent + 1))
+    if np.isinf(error):
+        raise Undefined("the error is larger than any number in float64")
+    return error

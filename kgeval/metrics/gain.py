@@ -44,7 +44,9 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
         return lists.grades
     if lists.grades.max(initial=0) > 1000:
         raise MetricError("the exponential gain 2^g − 1 of a grade above 1000 is no number: use the linear gain.")
-    return np.asarray(np.exp2(lists.grades) - 1, np.float64)
+    # Small grades would vanish beside the 1; of whole ones the powers of two are exact.
+    small = np.expm1(np.minimum(lists.grades, 1) * np.log(2))
+    return np.asarray(np.where(lists.grades < 1, small, np.exp2(lists.grades) - 1), np.float64)
 
 
 CG = Metric(
@@ -208,7 +210,8 @@ def ndcg(
     whole = served if ideal is None else ranked(_whole(ideal, served))
     # Without a cut-off, the best list to set beside the served one is as long as it.
     limit = until(k) or int(served.lengths[0])
-    return only(share(discounted_gains(served, limit, gain), discounted_gains(whole.ideal(), limit, gain)))
+    best = discounted_gains(whole.ideal(), limit, gain)
+    return NDCG.bounded(only(share(discounted_gains(served, limit, gain), best)))
 
 
 def _whole(ideal: npt.ArrayLike, served: RankedLists) -> Float64Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.metric import Metric, metrics
+from kgeval.metrics.names import texts
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def parse_label_metrics(names: str | Sequence[str], *, confidences: bool) -> lis
     ['rmse']
     """
     parsed, problems = [], []
-    for text in [names] if isinstance(names, str) else names:
+    for text in texts(names):
         try:
             parsed.append(_parse(text, confidences))
         except MetricError as error:

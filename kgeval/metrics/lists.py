@@ -19,6 +19,9 @@ from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
 from kgeval.metrics.metric import Undefined
 
+MOST = 1e300
+"""the largest grade of relevance, whose sums stay finite"""
+
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
@@ -129,15 +132,32 @@ def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> Ran
     Raises
     ------
     MetricError
-        if the arrays are empty, of different lengths, or hold what is neither a grade (finite, from 0) nor a score
+        if the arrays are empty, of different lengths, or hold what is neither a grade (from 0 to 1e300) nor a score
     """
     grades = array(relevance, "relevance")
     if (grades < 0).any():
         raise MetricError(f"relevance[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
-    given = -np.arange(float(len(grades))) if scores is None else array(scores, "scores", infinite=True)
+    if (grades > MOST).any():
+        row = int(np.argmax(grades > MOST))
+        raise MetricError(
+            f"relevance[{row}] is {grades[row]:g}: grades of relevance, which are added, go up to {MOST:g}."
+        )
+    given = -np.arange(float(len(grades))) if scores is None else _heights(scores)
     if len(given) != len(grades):
         raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
     return ranked_lists(np.zeros(len(grades), np.int64), grades, given)
+
+
+def _heights(scores: npt.ArrayLike) -> Float64Array:
+    """Read scores; whole numbers, which float64 would round from 2⁵³ on, are replaced by their places in order.
+
+    >>> _heights([2**53, 2**53 + 1])
+    array([0., 1.])
+    """
+    heights = array(scores, "scores", infinite=True)
+    given = np.asarray(scores)
+    whole = given.dtype.kind in "iu" or (given.dtype == object and all(isinstance(one, int) for one in given))
+    return np.unique(given, return_inverse=True)[1].astype(np.float64) if whole else heights
 
 
 def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from kgeval.arrays import Float64Array
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.standard import Standard
 from kgeval.settings import Settings
 
 Number = Annotated[float | None, Field(allow_inf_nan=False)]
@@ -74,7 +75,7 @@ class ConfidenceMapping(Settings):
         Raises
         ------
         Undefined
-            if there are no validation facts
+            if there are no validation facts, or if their scores differ by less than a weight can tell apart
         """
         if self.kind == "raw" or self.weight is not None:
             return self
@@ -89,7 +90,8 @@ class ConfidenceMapping(Settings):
             return scores
         if self.weight is None or self.bias is None:
             raise Undefined("the mapping was not fitted")
-        line = self.weight * scores + self.bias
+        with np.errstate(over="ignore"):  # an infinite line is cut, or bent, to 0 or 1
+            line = self.weight * scores + self.bias
         return logistic(line) if self.kind == "logistic" else bounded(line)
 
 
@@ -98,11 +100,14 @@ def _least_squares(valid: ScoredLabels, shape: Shape, curved: bool) -> Line:  # 
     from scipy.optimize import least_squares
     from scipy.special import logit
 
-    middle, spread = float(valid.scores.mean()), float(valid.scores.std()) or 1.0
-    scores = (valid.scores - middle) / spread
+    standard = Standard.of(valid.scores)
+    scores = standard(valid.scores)
     slope, height = float(np.mean(scores * valid.labels)), float(valid.labels.mean())
     # At height h the logistic curve rises by h (1 − h) per unit, so that its tangent is the straight line.
     h = float(np.clip(height, 0.01, 0.99))
     start = (slope / (h * (1 - h)), float(logit(h))) if curved else (slope, height)
     best = least_squares(lambda line: shape(line[0] * scores + line[1]) - valid.labels, start).x
-    return Line(float(best[0]) / spread, float(best[1] - best[0] * middle / spread))
+    line = Line(*standard.line(float(best[0]), float(best[1])))
+    if not np.isfinite(line).all():
+        raise Undefined("the validation scores lie so close together that no weight in float64 tells them apart")
+    return line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,10 @@ Needs = Literal["ranks", "lists", "labels", "confidences"]
 labels; triples with confidences"""
 
 Cutoff = Literal["none", "optional", "required"]
+
+
+ROUNDING = 1e-9
+"""how far the rounding of a mean, of up to billions of values, may take it out of its range"""
 
 
 class Undefined(MetricError):
@@ -54,7 +59,25 @@ class Metric:
         Undefined
             where it has no value; never a silent 0 or NaN
         """
-        return self.compute(given, k)
+        return self.bounded(self.compute(given, k))
+
+    def bounded(self, value: float) -> float:
+        """Return a value of the metric; one that only rounding took out of its range is the range's end.
+
+        >>> metrics()["ndcg"].bounded(1.0000000000000002)
+        1.0
+
+        Raises
+        ------
+        Undefined
+            if it is infinite or NaN
+        """
+        if not math.isfinite(value):
+            raise Undefined("its value is no finite number in float64")
+        if self.lowest <= value <= self.highest:
+            return value
+        end = float(min(max(value, self.lowest), self.highest))
+        return end if abs(value - end) <= ROUNDING else value
 
     def spellings(self) -> list[str]:
         """List its names, the first the one that results carry; ``{k}`` stands for the cut-off."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -40,6 +41,24 @@ class MetricName:
 
     def __str__(self) -> str:
         return f"{self.side + '.' if self.side else ''}{self.base}"
+
+
+def texts(metrics: str | Iterable[str]) -> list[str]:
+    """Read one name of a metric, or several.
+
+    Raises
+    ------
+    MetricError
+        if it is neither
+
+    >>> texts("mrr"), texts(("mrr", "mr"))
+    (['mrr'], ['mrr', 'mr'])
+    """
+    given = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]
+    for text in given:
+        if not isinstance(text, str):
+            raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {text!r}.")
+    return given
 
 
 def parse(text: str) -> MetricName:

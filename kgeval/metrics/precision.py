@@ -118,7 +118,7 @@ def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None
     >>> precision_at_k([1, 0, 1, 1], k=2), precision_at_k([1, 0, 1], scores=[1, 1, 1], k=1)
     (0.5, 0.6666666666666666)
     """
-    return float(precisions(ranked(relevance, scores), until(k))[0])
+    return PRECISION.bounded(float(precisions(ranked(relevance, scores), until(k))[0]))
 
 
 def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
@@ -136,7 +136,7 @@ def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *
     >>> recall_at_k([1, 0, 1, 1], k=2)
     0.3333333333333333
     """
-    return only(recalls(ranked(relevance, scores), until(k)))
+    return RECALL.bounded(only(recalls(ranked(relevance, scores), until(k))))
 
 
 def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
@@ -154,4 +154,4 @@ def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k:
     >>> f1_at_k([1, 0, 1, 1], k=2)  # 2 · 1 / (2 + 3)
     0.4
     """
-    return float(f1_scores(ranked(relevance, scores), until(k))[0])
+    return F1.bounded(float(f1_scores(ranked(relevance, scores), until(k))[0]))

@@ -66,7 +66,7 @@ class Source:
     def ranks(self) -> Ranks:
         """The counts of every row."""
         greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
-        return Ranks(greater, tied, candidates - (self.chance == "pykeen"))
+        return Ranks(greater, tied, candidates)
 
     @cached_property
     def scores(self) -> Float64Array:
@@ -124,7 +124,10 @@ class Sample:
             "relation": lambda: evenly(source.ids[2][rows]),
             "strat": lambda: source.unpopularity[rows],
         }.get(average or "micro", lambda: None)()
-        return replace(self._counts, ties=ties, weights=weights, draws=draws)
+        candidates = self._counts.candidates - (
+            source.chance == "pykeen"
+        )  # of ranks alone: lists are as long as they are
+        return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
 
     def lists(self, average: Average | None) -> RankedLists:
         """The lists of their queries, weighed by an average (macro by default).

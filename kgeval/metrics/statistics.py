@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.powers import log_mean_power, log_relative_square
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.sums import mean_of_powers, sum_of_inverse_squares, sum_of_reciprocals
+from kgeval.metrics.sums import sum_of_inverse_squares, sum_of_reciprocals
 
 
 class Statistic(Protocol):
@@ -68,6 +69,10 @@ class Mean:
         return float(ranks.shares**2 @ self.function.variance(sizes, k)[rows])
 
 
+Term = Callable[[IntArray, IntArray, Float64Array], Float64Array]
+"""(low, high, power) -> a value of each interval of ranks"""
+
+
 @dataclass(frozen=True)
 class GeometricMean:
     """Π r^(w/W), or its inverse. The ranks are independent, so the moments are products of those of each r^(w/W)."""
@@ -78,32 +83,41 @@ class GeometricMean:
     def value(self, ranks: Ranks, k: int) -> float:
         """Compute it; with expected ties, its exact expectation."""
         if ranks.ties == "expected":
-            return float(np.exp(self._log_mean(ranks, ranks.lowest, ranks.highest, 1)))
+            return float(np.exp(self._log_mean(ranks, ranks.lowest, ranks.highest)))
         return float(np.exp(self.power * ranks.mean(np.log(ranks.broken))))
 
     def expectation(self, ranks: Ranks, k: int) -> float:
         """Its expectation under random ranking among as many candidates."""
-        return float(np.exp(self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates, 1)))
+        return float(np.exp(self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates)))
 
     def variance(self, ranks: Ranks, k: int) -> float:
         """Its variance under random ranking among as many candidates."""
-        ones = np.ones_like(ranks.candidates)
-        once, twice = (self._log_mean(ranks, ones, ranks.candidates, moment) for moment in (1, 2))
-        return float(np.exp(2 * once) * np.expm1(twice - 2 * once))
+        return float(self.expectation(ranks, k) ** 2 * np.expm1(self.log_relative_square(ranks)))
 
-    def _log_mean(self, ranks: Ranks, low: IntArray, high: IntArray, moment: int) -> float:
-        """The logarithm of the mean of the statistic, to the power of a moment, over the intervals."""
-        powers = self.power * moment * ranks.shares
+    def log_relative_square(self, ranks: Ranks) -> float:
+        """ln(E[M²] / E[M]²) of the statistic M under random ranking, to the rounding of its own size."""
+        return self._total(ranks, np.ones_like(ranks.candidates), ranks.candidates, log_relative_square)
+
+    def log_relative(self, ranks: Ranks) -> float:
+        """ln(M / E[M]) of the statistic M, to the rounding of ln M."""
+        if ranks.ties == "expected":
+            value = self._log_mean(ranks, ranks.lowest, ranks.highest)
+        else:
+            value = self.power * ranks.mean(np.log(ranks.broken))
+        return value - self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates)
+
+    def _log_mean(self, ranks: Ranks, low: IntArray, high: IntArray) -> float:
+        """The logarithm of the mean of the statistic over the intervals."""
+        return self._total(ranks, low, high, log_mean_power)
+
+    def _total(self, ranks: Ranks, low: IntArray, high: IntArray, term: Term) -> float:
+        """Sum a function of each interval and of the power that its rank is taken to."""
+        powers = self.power * ranks.shares
         if ranks.weights is not None:
-            return float(np.sum(_log_mean_power(low, high, powers)))
+            return float(np.sum(term(low, high, powers)))
         base = int(high.max(initial=0)) + 1
         spans, counts = np.unique(low * base + high, return_counts=True)
-        return float(counts @ _log_mean_power(spans // base, spans % base, powers[:1]))
-
-
-def _log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
-    # Where nothing ties, the power is never taken: p ln r keeps all of its digits.
-    return np.where(low == high, power * np.log(low), np.log(mean_of_powers(low, high, power)))
+        return float(counts @ term(spans // base, spans % base, powers[:1]))
 
 
 RANK = RankFunction(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.averages import checked_exponents
 from kgeval.metrics.diagnosis import TieDiagnosis, diagnose
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import PARTS, MetricName, Part, parse
+from kgeval.metrics.names import PARTS, MetricName, Part, parse, texts
 from kgeval.metrics.ranks import TIES, Ties
 from kgeval.metrics.sample import Chance, RankColumns, Rows, Sample, Source
 
@@ -152,10 +153,11 @@ def summarize(
         of random ties
     chance
         what random ranking, which adjusted metrics and z-scores compare with, ranks among: ``"exact"``, all N
-        candidates with the answer; ``"pykeen"``, N − 1
+        candidates with the answer; ``"pykeen"``, N − 1, which takes AMRI and AMRR below −1 where the last of few
+        candidates is the answer
     popularity
         the exponents (βe, βr) of the frequencies, in the table, of answer and relation that ``strat`` metrics weigh
-        against
+        against, from −10 to 10
 
     Raises
     ------
@@ -177,8 +179,10 @@ def summarize(
     for what, given, choices in (("tie policy", ties, TIES), ("chance", chance, get_args(Chance))):
         if given not in choices:
             raise MetricError(f"unknown {what} {given!r}. {did_you_mean(str(given), choices)}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise MetricError(f"the seed of random ties must be a whole number, found {seed!r}.")
     names = _parsed(metrics)
-    source = Source(table, chance, popularity, seed)
+    source = Source(table, chance, checked_exponents(popularity), int(seed))
     parts = [part for part in PARTS if part == "both" or (source.sides == part).any()]
     for name in names:
         if name.side and name.side not in parts:
@@ -186,12 +190,12 @@ def summarize(
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
     columns = (by,) if isinstance(by, str) else tuple(by)
     groups = tuple(_group(key, rows, spelled, source, ties) for key, rows in _divide(table, columns))
-    return Summary(table.split, ties, table.num_triples, groups, columns, seed, chance, popularity)
+    return Summary(table.split, ties, table.num_triples, groups, columns, source.seed, chance, source.popularity)
 
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:
     names, problems = [], []
-    for text in [metrics] if isinstance(metrics, str) else metrics:
+    for text in texts(metrics):
         try:
             names.append(parse(text))
         except MetricError as error:
@@ -262,14 +266,18 @@ def _text(group: Group) -> str:
 
 
 def number(value: float | None) -> str:
-    """Print a metric for people: what is counted whole, all else with six digits after the point.
+    """Print a metric for people: what is counted whole, all else with six digits after the point, however large.
 
     >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
     ('20466', '1', '1.000000', '0.312657', 'undefined')
+    >>> number(2e200)
+    '2.000000e+200'
     """
     if value is None:
         return "undefined"
-    return str(value) if isinstance(value, int) else f"{value:.6f}"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
 
 
 def _plain(value: Any) -> Any:

@@ -24,6 +24,13 @@ def z_score(statistic: Statistic, *, increasing: bool) -> Callable[[Ranks, int],
     return score
 
 
+def z_score_of_geometric_mean(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """(E[M] − M) / √V[M], both divided by E[M], which keeps digits that the difference of two near numbers loses."""
+    refuse_certainty(ranks, 0)
+    spread = np.sqrt(np.expm1(GEOMETRIC_MEAN.log_relative_square(ranks)))
+    return float(-np.expm1(GEOMETRIC_MEAN.log_relative(ranks)) / spread)
+
+
 _metric = partial(Metric, source="Hoyt et al., 2022", lowest=-np.inf, highest=np.inf, increasing=True)
 
 Z_MR = _metric(
@@ -58,7 +65,7 @@ Z_GMR = _metric(
     name="z-gmr",
     title="z-scored geometric mean rank",
     formula="(E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²",
-    compute=z_score(GEOMETRIC_MEAN, increasing=False),
+    compute=z_score_of_geometric_mean,
     synonyms=("zgmr", "z_geometric_mean_rank"),
     undefined="no ranks; no answer had a competitor",
 )

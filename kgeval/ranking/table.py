@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray
@@ -80,7 +81,7 @@ class RankTable:
     @property
     def num_triples(self) -> int:
         """How many different triples were ranked."""
-        return len(np.unique(self.column("triple")))
+        return int(pc.count_distinct(self.data.column("triple"), mode="all").as_py())
 
     @property
     def columns(self) -> list[str]:
@@ -204,7 +205,8 @@ class RankTable:
         Raises
         ------
         TableError
-            if there are none, or if they rank different splits or filter by different ones
+            if there are none, if they rank different splits or filter by different ones, or if a triple and side is
+            ranked twice
         """
         splits = {table.split for table in tables}
         if len(splits) != 1:
@@ -216,5 +218,11 @@ class RankTable:
         if len({table.protocol for table in tables}) > 1:
             raise TableError("cannot concatenate ranks of different protocols.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
+        again = data.num_rows - data.group_by(["side", "head", "relation", "tail"]).aggregate([]).num_rows
+        if again:
+            raise TableError(
+                f"cannot concatenate these ranks: {again} of {data.num_rows} are of a triple and side that is already "
+                "there, and would count twice. Give each shard once."
+            )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         return replace(tables[0], data=data, notes=tuple(notes), work={})

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from kgeval.arrays import IntArray
-from kgeval.directory import LABELS, RANKS, Stored
+from kgeval.directory import CONFIG, LABELS, RANKS, Stored, read_labels, read_ranks
+from kgeval.errors import ConfigError, reason
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.confidence_summary import summarize_confidences
@@ -19,7 +21,7 @@ from kgeval.metrics.ranks import Ties
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.scoring.classification import Classification
-from kgeval.scoring.confidences import Confidences
+from kgeval.scoring.confidences import Confidences, ConfidenceTables
 from kgeval.scoring.table import LabelTable
 
 
@@ -61,6 +63,25 @@ def judge_labelled(
     found = task(model, dataset, progress=progress)
     summary = summarize_confidences(found, metrics, mapping=task.mapping, high=task.high, ties=ties)
     return Judgement(found.labels, summary, found.notes, found.ranks["score"])
+
+
+def read_confidences(folder: Path) -> tuple[ConfidenceTables, dict[str, Any]]:
+    """Read the facts and the model's ranks of a run that predicted confidences, and how it read them (mapping, high).
+
+    Raises
+    ------
+    InputError
+        if a table or the configuration of the run is missing or damaged
+    """
+    tables = ConfidenceTables(read_labels(folder), {"score": read_ranks(folder)})
+    try:
+        task = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))["task"]
+        said = Confidences(**{name: task[name] for name in ("mapping", "high") if name in task})
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{folder / CONFIG}: not the configuration of a run of confidences ({reason(error)})."
+        ) from error
+    return tables, {"mapping": said.mapping, "high": said.high}
 
 
 def negatives_of(task: Classification | Confidences) -> tuple[tuple[Path, ...], int | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import IntArray
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.graph.labelled import LabelledTriples, LargestLabels, reverse
@@ -26,6 +26,7 @@ from kgeval.ranking.engine import Progress
 from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
+from kgeval.scoring.alike import KnowingAlike
 from kgeval.scoring.classification import SPLITS, Unseen, scored_table
 from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
 from kgeval.scoring.labelled import Labelled, labelled
@@ -131,7 +132,7 @@ class Confidences(Settings):
         if self.rank_floors:
             for floor in CONFIDENCE_FLOORS:
                 rule = floor.learn(dataset, parts)
-                ranks[floor.name] = ranking(_callable(rule), dataset)
+                ranks[floor.name] = ranking(KnowingAlike.of(rule, scorer, dataset), dataset)
         return ConfidenceTables(labels, ranks)
 
 
@@ -143,7 +144,3 @@ def note_on_leakage(dataset: Dataset) -> list[str]:
         return []
     share = f"{swapped} of {len(test)} test triples ({swapped / len(test):.1%}) have their reverse in train"
     return [f"{share}: compare with the floor 'same or reversed', which learns nothing."]
-
-
-def _callable(rule: Callable[[Triples], Float64Array]) -> Callable[[IntArray, IntArray, IntArray], Float64Array]:
-    return lambda heads, relations, tails: rule(Triples(np.stack([heads, relations, tails], axis=1)))

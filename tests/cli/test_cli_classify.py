@@ -107,6 +107,35 @@ def test_a_weighted_dataset_has_its_confidences_predicted(place, data, done):
     assert data("metrics", "out", "-m", "mrr")["metrics"]["both"]["mrr"] > 0
 
 
+def test_metrics_of_confidences_come_from_the_stored_run(done, data, refused):
+    weighted = [argument if argument != "graph" else "weighted" for argument in ARGUMENTS]
+    told = data(*weighted, "--mapping", "logistic", "--high", "0.5", "--out", "out")
+    again = data("metrics", "out")
+    assert again["metrics"]["model"] == told["metrics"]["model"]
+    assert (again["mapping"], again["high"]) == (told["mapping"], 0.5)
+    errors = {name: told["metrics"]["same or reversed"][name] for name in ("rmse", "mse", "mae")}
+    assert errors.items() <= again["metrics"]["same or reversed"].items()
+    other = data("metrics", "out", "-m", "rmse", "-m", "graded-ndcg@5", "--mapping", "raw", "--high", "1")
+    assert other["mapping"] == {"kind": "raw"}
+    assert set(other["metrics"]["model"]) == {"rmse", "graded-ndcg@5"}
+    assert other["metrics"]["model"]["rmse"] != told["metrics"]["model"]["rmse"]
+    assert "--high 1.5: confidences go up to 1" in refused("metrics", "out", "--high", "1.5")
+    assert "--by side: confidences are grouped by relation only" in refused("metrics", "out", "--by", "side")
+    assert "--calibration: confidences need none" in refused("metrics", "out", "--calibration", "platt")
+    assert "--high: only metrics of confidences have it" in refused("metrics", "out", "-m", "mrr", "--high", "0.5")
+
+
+@pytest.mark.parametrize("written", ["", "task: 3", "[", "task: {high: 7}"])
+def test_a_damaged_configuration_of_a_stored_run_is_refused(done, refused, place, written):
+    done(*[argument if argument != "graph" else "weighted" for argument in ARGUMENTS], "--out", "out")
+    (place / "out" / "config.yaml").write_text(written)
+    assert (
+        "high" in refused("metrics", "out")
+        if "high" in written
+        else "not the configuration" in refused("metrics", "out")
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

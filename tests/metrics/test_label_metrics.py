@@ -259,6 +259,37 @@ def test_separable_scores_stay_finite():
     np.testing.assert_allclose(fitted, [1 / 3, 2 / 3], atol=1e-6)
 
 
+@pytest.mark.parametrize("calibration", ["platt", "isotonic"])
+@pytest.mark.parametrize("factor", [1e-300, 1e-17, 1e150, 1e300])
+def test_no_scale_of_scores_loses_their_order(calibration, factor):
+    rng = np.random.default_rng(3)
+    scores, truths = rng.normal(size=60), rng.integers(0, 2, 60)
+    plain = calibrator(scored(scores, truths), calibration)(scores)
+    assert len(np.unique(plain)) >= 5
+    scaled = calibrator(scored(factor * scores, truths), calibration)(factor * scores)
+    np.testing.assert_allclose(scaled, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("calibration", ["platt", "isotonic"])
+def test_constant_scores_are_as_probable_as_the_share_of_true_ones(calibration):
+    fitted = calibrator(scored(np.full(1000, 0.1), np.arange(1000) % 4 == 0), calibration)
+    expected = 0.25 if calibration == "isotonic" else (250 * 251 / 252 + 750 / 752) / 1000
+    np.testing.assert_allclose(fitted(np.array([0.0999, 0.1, 0.1001])), expected, atol=1e-6)
+
+
+def test_scores_far_beyond_those_of_validation_are_certain():
+    fitted = calibrator(scored([-1e-5, 1e-5, -2e-5, 2e-5], [0, 1, 1, 1]))
+    np.testing.assert_allclose(fitted(np.array([-1.7e308, 1.7e308])), [0, 1])
+
+
+@pytest.mark.parametrize("calibration", ["platt", "isotonic"])
+def test_no_test_triples_leave_everything_undefined(calibration):
+    data = judge(scored([0.1, 0.9], [0, 1]), scored([], []), calibration=calibration)
+    for name, metric in METRICS.items():
+        with pytest.raises(Undefined):
+            print(name, metric(data))
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.floats(0.001, 1000), st.floats(-100, 100))
 def test_platt_does_not_mind_the_scale_of_scores(factor, shift):

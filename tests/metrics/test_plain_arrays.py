@@ -223,6 +223,8 @@ def test_what_is_defined_without_anything_relevant():
         (lambda: dcg([1], k=1.5), "found 1.5"),
         (lambda: dcg([1], gain="linaer"), r"unknown gain 'linaer'. Did you mean 'linear'\?"),
         (lambda: dcg([2000], gain="exponential"), "use the linear gain"),
+        (lambda: ndcg([1e308, 1e308]), r"relevance\[0\] is 1e\+308: grades of relevance, which are added, go up to"),
+        (lambda: rmse([1.7e308], [-1.7e308]), "the error is larger than any number in float64"),
         (lambda: ndcg([3, 3], ideal=[3, 2, 1]), "the grade 3 was served more often than it is there"),
         (lambda: hits_at_k([1, 0], 1), r"ranks\[1\] is 0: the first rank is 1"),
         (lambda: hits_at_k([], 1), "ranks: expected one row of at least one number"),
@@ -235,6 +237,36 @@ def test_what_is_defined_without_anything_relevant():
 def test_bad_input_is_explained(call, message):
     with pytest.raises(MetricError, match=message):
         call()
+
+
+def test_bounded_values_do_not_exceed_their_bounds():
+    for length in range(1, 200):
+        alike, ones = [0] * length, [1] * length
+        for function in (ndcg, average_precision):
+            assert function(ones, alike) <= 1
+        for function in (precision_at_k, recall_at_k, f1_at_k):
+            assert function(ones, alike, k=length) <= 1
+
+
+@pytest.mark.parametrize("number", [int, np.int64, np.uint64])
+def test_whole_scores_are_not_rounded(number):
+    scores = [number(2**53), number(2**53 + 1)]
+    assert average_precision([1, 0], scores) == 0.5
+    assert average_precision([0, 1], np.array(scores)) == 1
+    assert average_precision([1, 0], [2**70, 2**70 + 1]) == 0.5
+    assert average_precision([1, 0], np.array([2**64 - 1, 0], np.uint64)) == 1
+
+
+def test_small_grades_have_an_exponential_gain():
+    assert ndcg([1e-17, 2e-17, 0], [1, 2, 3], gain="exponential") == near(ndcg([1, 2, 0], [1, 2, 3]))
+    assert dcg([3], gain="exponential") == 7
+    for grade in (0.001, 0.5, 0.999, 1.001):
+        assert cumulative_gain([grade], gain="exponential") == pytest.approx(2**grade - 1, rel=1e-12)
+
+
+def test_large_errors_are_not_infinite():
+    assert rmse([1e200], [-1e200]) == near(2e200)
+    assert rmse([1e-300], [-1e-300]) == near(2e-300)
 
 
 def test_infinite_scores_order_as_usual():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -185,7 +186,56 @@ def test_every_value_lies_in_its_declared_range(name, table, ties):
         value = METRICS[name](table.under(ties), k=CUTOFF[name])
     except Undefined:
         return
-    assert METRICS[name].lowest - 1e-12 <= value <= METRICS[name].highest + 1e-12
+    assert METRICS[name].lowest <= value <= METRICS[name].highest
+
+
+def test_a_mean_of_ones_is_one_under_any_weights():
+    weights = np.random.default_rng(0).uniform(0.1, 5, (200, 7))
+    perfect = [ranks(np.ones(7), np.full(7, 9), one) for one in weights]
+    assert any(float(one.shares @ np.ones(7)) > 1 for one in perfect)  # what rounding alone would give
+    for name in ("hits", "mrr", "amri"):
+        assert max(METRICS[name](one, k=3) for one in perfect) == 1
+
+
+def test_a_value_that_is_no_number_is_undefined():
+    with pytest.raises(Undefined, match="no finite number"):
+        METRICS["mrr"](ranks([1, 2], weights=np.array([np.nan, 1.0])))
+
+
+def z_gmr(values, sizes):
+    """By Π and Σ in 50 digits: (E − M) / √(E[M²] − E²)."""
+    with localcontext() as context:
+        context.prec = 50
+        n = Decimal(len(values))
+        logs = [Decimal(j).ln() for j in range(1, max(sizes) + 1)]
+
+        def moment(power):
+            means = {size: sum((power * log / n).exp() for log in logs[:size]) / size for size in set(sizes)}
+            return sum(means[size].ln() for size in sizes).exp()
+
+        reached = (sum(logs[value - 1] for value in values) / n).exp()
+        once, twice = moment(1), moment(2)
+        return float((once - reached) / (twice - once**2).sqrt())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("count", [7, 400, 600, 5000])
+def test_the_geometric_z_score_keeps_its_digits(count, weighted):
+    rng = np.random.default_rng(count)
+    sizes = rng.choice([2, 3, 10, 50], count)
+    values = rng.integers(1, sizes + 1)
+    weights = np.full(count, 0.3) if weighted else None
+    exact = z_gmr(values.tolist(), sizes.tolist())
+    assert METRICS["z-gmr"](ranks(values, sizes, weights)) == pytest.approx(exact, rel=1e-10, abs=1e-10)
+
+
+def test_the_geometric_z_score_grows_with_the_root_of_the_number_of_ranks():
+    """The same rank, over and over: z / √n tends to (1 − r / exp E[ln j]) / √V[ln j]."""
+    logs = np.log(np.arange(1, 101))
+    limit = (1 - 3 / np.exp(logs.mean())) / logs.std()
+    for count in (10**6, 10**7):
+        values = np.full(count, 3)
+        assert METRICS["z-gmr"](ranks(values, np.full(count, 100))) / count**0.5 == pytest.approx(limit, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", [name for name in OF_RANKS if METRICS[name].increasing is not None])

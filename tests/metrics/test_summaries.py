@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summarize
@@ -170,6 +171,54 @@ def test_chance_can_be_counted_as_pykeen_counts_it():
     assert summary.to_dict()["chance"] == "pykeen"
     with pytest.raises(MetricError, match=r"unknown chance 'exakt'. Did you mean 'exact'\?"):
         summarize(TABLE, chance="exakt")
+
+
+def test_a_list_is_as_long_as_it_is_however_chance_is_counted():
+    names = ["auc", "map", "ndcg", "p@3", "first-rr"]
+    exact, fewer = (summarize(TABLE, names, chance=chance) for chance in ("exact", "pykeen"))
+    assert exact.groups[0].values == fewer.groups[0].values
+
+
+def test_the_ranges_of_the_indices_are_those_of_exact_chance():
+    """Ranks 2 and 4, the last of 2 and 4: by hand, 1 − (3 − 1) / ((2 + 1)/2 − 1) = −1 and, among 1 and 3, −3."""
+    low, high = (TABLE.column("side") == side for side in ("head", "tail"))
+    rows = np.flatnonzero(low)[:1].tolist() + np.flatnonzero(high)[:1].tolist()
+    worst = TABLE.where(np.isin(np.arange(len(TABLE)), rows))
+    for name, counts in {"greater": [1, 3], "tied": [0, 0], "candidates": [2, 4]}.items():
+        place = worst.data.schema.get_field_index(name)
+        worst = RankTable(worst.data.set_column(place, name, pa.array(counts)))
+    exact, fewer = (summarize(worst, ["amri", "amrr"], chance=chance) for chance in ("exact", "pykeen"))
+    assert exact["amri"] == -1
+    assert fewer["amri"] == -3
+    assert exact["amrr"] >= -1 > fewer["amrr"]
+
+
+@pytest.mark.parametrize("popularity", [(np.nan, 1), (-1e4, 0), ("a", 1), (1,), 3, (np.inf, 0), (1, True)])
+def test_exponents_of_popularity_are_two_numbers(popularity):
+    with pytest.raises(MetricError, match="popularity: expected two exponents"):
+        summarize(TABLE, ["strat.mrr"], popularity=popularity)
+
+
+@pytest.mark.parametrize("exponent", [-10, 10])
+def test_the_largest_exponents_still_weigh(exponent):
+    assert 0 < summarize(TABLE, ["strat.mrr"], popularity=(exponent, exponent))["strat.mrr"] <= 1
+
+
+def test_arguments_of_another_kind_are_refused():
+    for metrics_given in ([5], None, 5, ["mrr", None]):
+        with pytest.raises(MetricError, match="metrics are given by name, such as 'mrr'"):
+            summarize(TABLE, metrics_given)
+    for seed in ("a", 1.5, None, True):
+        with pytest.raises(MetricError, match="the seed of random ties must be a whole number"):
+            summarize(TABLE, seed=seed)
+
+
+def test_a_comparison_takes_the_policies_of_a_summary():
+    policies = {"ties": "random", "seed": 3, "chance": "pykeen", "popularity": (0.5, 2)}
+    names = ["mrr", "amri", "strat.mrr"]
+    found = compare({"hash": TABLE}, names, **policies).to_dict()["hash"]
+    assert found == summarize(TABLE, names, **policies).to_dict()
+    assert found != compare({"hash": TABLE}, names).to_dict()["hash"]
 
 
 def test_what_says_nothing_about_quality_has_no_best():

@@ -201,6 +201,8 @@ def test_shards_concatenate_to_the_whole():
     assert summarize(RankTable.concat([heads, tails]))["mrr"] == summarize(whole)["mrr"]
     with pytest.raises(TableError, match="no table"):
         RankTable.concat([])
+    with pytest.raises(TableError, match=f"{len(heads)} of {len(whole) + len(heads)} are of a triple and side that is"):
+        RankTable.concat([whole, heads])
 
 
 def test_a_damaged_table_is_refused(tmp_path):

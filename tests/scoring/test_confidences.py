@@ -12,11 +12,13 @@ import kgeval
 from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.triples import Triples
-from kgeval.metrics.confidence_summary import summarize_confidences
+from kgeval.graph.vocabulary import Vocabulary
+from kgeval.metrics.confidence_summary import ERRORS, summarize_confidences
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.ranks import TIES
+from kgeval.scorers.adapters import CallableScorer
 from kgeval.scoring.classification import classify
 from kgeval.scoring.confidences import Confidences
 from kgeval.scoring.negatives import NegativeFiles
@@ -191,6 +193,40 @@ def test_the_undefined_is_named():
             summary.of("model", name, facts="confidence ≥ 1")
 
 
+def with_strangers(data):
+    """The same graph with five more test facts, of an entity that nothing else names."""
+    stranger = len(data.entities)
+    ids = {split: said.triples.ids for split, said in data.confidences.items()}
+    more = np.array([[stranger, 0, 1], [2, 1, stranger], [stranger, 1, 3], [4, 0, stranger], [5, 1, stranger]])
+    labels = {split: said.labels for split, said in data.confidences.items()}
+    return Dataset.build(
+        "strangers",
+        {split: Triples(np.vstack([rows, more]) if split == "test" else rows) for split, rows in ids.items()},
+        entities=Vocabulary([*data.entities, "a stranger"]),
+        relations=data.relations,
+        confidences={**labels, "test": np.r_[labels["test"], np.full(5, 0.9)]},
+    )
+
+
+class Labelled(CallableScorer):
+    """A function with the labels of what it knows."""
+
+    sorted_labels = False
+    entities, relations = DATA.entities, DATA.relations
+
+    @property
+    def model(self):
+        return self
+
+
+def test_model_and_floor_are_judged_on_what_the_model_knows():
+    model = Labelled(tied_model, len(DATA.entities), len(DATA.relations))
+    dropped = summarize_confidences(Confidences(unseen="drop")(model, with_strangers(DATA)))
+    whole = summarize_confidences(Confidences()(tied_model, DATA))
+    assert {line.predictor for line in dropped.lines} == {"model", "same or reversed"}
+    assert [line.values for line in dropped.lines] == [line.values for line in whole.lines]
+
+
 # Mappings
 
 
@@ -218,6 +254,34 @@ def test_a_fit_is_no_worse_than_any_of_a_grid(kind):
         for bias in np.linspace(-4, 4, 65):
             other = ConfidenceMapping(kind=kind, weight=float(weight), bias=float(bias))
             assert reached <= np.mean((other(scores) - labels) ** 2) + 1e-9
+
+
+@pytest.mark.parametrize("kind", ["logistic", "bounded-linear"])
+def test_constant_scores_map_to_the_mean_confidence(kind):
+    found = ConfidenceMapping(kind=kind).fitted(facts(np.full(1000, 0.1), np.tile([0.2, 0.4], 500)))
+    assert found.weight == 0
+    np.testing.assert_allclose(found(np.array([0.0, 0.1, 5])), 0.3, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["logistic", "bounded-linear"])
+@pytest.mark.parametrize("factor", [1e-200, 1e-17, 1e200, 1e307])
+def test_no_scale_of_scores_hinders_a_fit(kind, factor):
+    scores, labels = factor * np.array([-1.0, -0.9, 0.9, 1]), np.array([0.1, 0.1, 0.9, 0.9])
+    np.testing.assert_allclose(ConfidenceMapping(kind=kind).fitted(facts(scores, labels))(scores), labels, atol=0.03)
+
+
+def test_scores_that_no_weight_tells_apart_are_undefined():
+    with pytest.raises(Undefined, match="so close together"):
+        ConfidenceMapping(kind="bounded-linear").fitted(facts([0, 5e-324], [0, 1]))
+
+
+def test_errors_beyond_float64_are_undefined_and_large_ones_are_not():
+    data = weighted(2, triples=40)
+    summary = summarize_confidences(Confidences(rank_floors=False)(lambda h, r, t: h * 0 + 1e200, data), ERRORS)
+    assert summary["mae"] == pytest.approx(1e200)
+    assert summary["rmse"] == pytest.approx(1e200)
+    with pytest.raises(MetricError, match="mse is undefined: its value is no finite number in float64"):
+        summary["mse"]
 
 
 def test_given_numbers_are_not_fitted_and_raw_scores_stay():
