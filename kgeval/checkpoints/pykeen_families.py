@@ -230,7 +230,8 @@ def _tucker(parts: Parts) -> Family:
 
 def _rotate(parts: Parts) -> Family:
     # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
-    return RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), _norm(parts, 2))
+    # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
+    return RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2)
 
 
 def _norm(parts: Parts, default: Any) -> Literal[1, 2]:

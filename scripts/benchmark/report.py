@@ -41,10 +41,10 @@ def _row(model: dict[str, Any], rate: float) -> str:
     cells = [
         model["name"],
         f"{ours:.2f} s",
-        f"{seconds['kgeval in PyKEEN']:.2f} s",
+        f"{seconds['kgeval in PyKEEN']:.2f} s" if "kgeval in PyKEEN" in seconds else "–",
         *("–" if peer is None else f"{peer:.0f} s" for peer in peers),
         *("–" if peer is None else f"{peer / ours:.0f} ×" for peer in peers),
-        f"{model['gflop'] / rate:.2f} s" if not model["name"].startswith(("TransE L1", "RotatE")) else "–",
+        f"{model['gflop'] / rate:.2f} s" if model["name"] not in {"TransE L1", "RotatE, sum of moduli"} else "–",
         f"{model['gflop'] / ours:,.0f}",
         f"{model['shares']['counting']:.0%}",
         f"{1 - sum(model['shares'].values()):.0%}",

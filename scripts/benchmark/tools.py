@@ -19,6 +19,8 @@ class Case:
     family: str
     options: dict[str, Any]
     dim: int
+    peers: bool = True
+    """whether other tools have it"""
 
     def weights(self, graph: Dataset, seed: int = 0) -> dict[str, np.ndarray]:
         """Draw normal weights: the hard case, since answers stand where most candidates are, not at the top."""
@@ -33,7 +35,8 @@ CASES = [
     Case("ComplEx", "ComplEx", {}, 200),
     Case("TransE L1", "TransE", {"norm": 1}, 200),
     Case("TransE L2", "TransE", {"norm": 2}, 200),
-    Case("RotatE", "RotatE", {"norm": 1}, 200),
+    Case("RotatE", "RotatE", {"norm": 2}, 200),
+    Case("RotatE, sum of moduli", "RotatE", {"norm": 1}, 200, peers=False),
     Case("DistMult d = 1000", "DistMult", {}, 1000),
 ]
 
@@ -85,8 +88,6 @@ class PyKEEN:
         if case.family == "TransE":
             kwargs["scoring_fct_norm"] = case.options["norm"]
         self._model = model_resolver.make(case.family, triples_factory=factory, random_seed=0, **kwargs)
-        if case.family == "RotatE":
-            self._model.interaction.p, self._model.interaction.power_norm = case.options["norm"], False
         for representation, array in zip(
             (self._model.entity_representations[0], self._model.relation_representations[0]),
             (weights["entity"], weights["relation"]),
