@@ -92,7 +92,7 @@ def test_a_power_of_a_norm_ranks_as_the_norm(file, name):
 
 
 @pytest.mark.parametrize("power", [{"power_norm": value(1)}, {"power_norm": VECTOR}], ids=["one", "tensor"])
-@pytest.mark.parametrize("name", ["TransE", "RotatE"])
+@pytest.mark.parametrize("name", ["TransE", "TransH"])
 def test_a_power_that_is_no_truth_value_is_refused(file, name, power):
     with pytest.raises(CheckpointError):
         load(file, plain(interaction(name, p=value(1), **power)))
@@ -191,10 +191,17 @@ def test_weights_of_another_type_or_shape_are_refused(file, name, weight):
 @pytest.mark.parametrize(
     "norm", [NOTHING, value(3), value(0), value("1"), value([]), value(1.5), value({}), VECTOR, ENTITY]
 )
-@pytest.mark.parametrize("name", ["TransE", "RotatE"])
+@pytest.mark.parametrize("name", ["TransE", "TransH"])
 def test_a_norm_that_is_neither_1_nor_2_is_refused(file, name, norm):
     with pytest.raises(CheckpointError):
         load(file, plain(interaction(name, p=norm)))
+
+
+@pytest.mark.parametrize(
+    "told", [{"p": value(1)}, {"p": value(3)}, {"power_norm": value(True)}], ids=["1", "3", "power"]
+)
+def test_what_pykeens_rotate_is_told_of_norms_it_does_not_use(file, told):
+    assert load(file, plain(interaction("RotatE", **told))).family.options == {"norm": 2}
 
 
 def test_an_array_as_a_truth_value_is_refused(file):
