@@ -147,7 +147,9 @@ def test_a_dataset_of_other_labels_is_refused(one, nations):
         load_checkpoint(one, dataset=other)
 
 
-@pytest.mark.parametrize("damage", [b"", b"junk", gzip.compress(b"id\tlabel\nx\ty\n"), gzip.compress(b"0\ta\n")])
+@pytest.mark.parametrize(
+    "damage", [b"", b"junk", gzip.compress(b"id\tlabel\nx\ty\n", mtime=0), gzip.compress(b"0\ta\n", mtime=0)]
+)
 def test_damaged_label_files_are_refused(one, tmp_path, damage):
     folder = shutil.copytree(one, tmp_path / "copy")
     (folder / "training_triples/entity_to_id.tsv.gz").write_bytes(damage)
