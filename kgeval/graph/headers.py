@@ -11,9 +11,11 @@ from kgeval.errors import DatasetError
 TRIPLE = ("head", "relation", "tail")
 
 ALIASES = {
-    **dict.fromkeys(("h", "head", "subject"), "head"),
-    **dict.fromkeys(("r", "rel", "relation", "predicate"), "relation"),
-    **dict.fromkeys(("t", "tail", "object"), "tail"),
+    **dict.fromkeys(("h", "head", "subject", "source", "from", "head_id", "subject_id", "source_id"), "head"),
+    **dict.fromkeys(
+        ("r", "rel", "relation", "predicate", "edge", "relation_id", "predicate_id", "edge_id"), "relation"
+    ),
+    **dict.fromkeys(("t", "tail", "object", "target", "to", "tail_id", "object_id", "target_id"), "tail"),
 }
 """What the columns of a triple are called, in lower case."""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import CallableScorer, FromFile, Uniform, evaluate
+from kgeval import CallableScorer, FromFile, Uniform, evaluate, load_dataset
 from kgeval.corruption.negatives import negatives
 from kgeval.errors import DatasetError
 from kgeval.graph.columns import read_triples
@@ -59,7 +59,7 @@ def test_further_columns_are_kept_under_their_names(tmp_path, ending):
         ("head subject relation tail", "2 columns are the head ('head' and 'subject')"),
         ("head relation tail side Side", "2 columns are the side ('side' and 'Side')"),
         ("head rel_type tail", "no column is the relation; found the columns 'head', 'rel_type', 'tail'"),
-        ("source relation tail", "no column is the head; found the columns 'source', 'relation', 'tail'"),
+        ("origin relation tail", "no column is the head; found the columns 'origin', 'relation', 'tail'"),
         ("head tail", "no column is the relation; found the columns 'head', 'tail'"),
     ],
 )
@@ -139,3 +139,12 @@ def test_a_misspelt_side_is_not_taken_as_none(tmp_path):
     path = write(tmp_path / "negatives.tsv", [*TRIPLE, "sied"], [("e0000", "r00", "e0001", "tail")])
     with pytest.raises(DatasetError, match=r"negatives\.tsv: unknown column 'sied'. Did you mean 'side'\?"):
         evaluate(lambda h, r, t: h, random_dataset(5), corruption=FromFile(path=str(path)))
+
+
+@pytest.mark.parametrize("header", ["source,relation,target", "from,rel,to", "head_id,relation_id,tail_id"])
+def test_what_graphs_call_their_columns_is_no_triple(tmp_path, header):
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.csv").write_text(f"{header}\na,likes,b\n")
+    dataset = load_dataset(tmp_path)
+    assert len(dataset.test) == 1
+    assert list(dataset.entities) == ["a", "b"]
