@@ -115,7 +115,7 @@ class Evaluation(Settings):
         with bound_threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
         notes += [note for part in parts for note in part.notes]
-        data = RankTable.concat(parts).data
+        data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
         told = tuple(dict.fromkeys(notes))
         return RankTable(data, self.split, told, engine.kernel.work(), filter=self.filter, protocol=rules.protocol)
 
