@@ -20,9 +20,7 @@ from kgeval.arrays import Float64Array
 from kgeval.ranking.kernels.base import Asked, Offered
 from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, scores
 from kgeval.ranking.kernels.rounding import U32, U64
-
-SMALLEST = 2.0**-60
-"""what underflow may take from a score, per dimension (a square below 2⁻¹²⁶ is lost, so a modulus below 2⁻⁶³ is)"""
+from kgeval.ranking.kernels.screens import SMALLEST
 
 FREE = {"reassoc", "contract", "nsz"}
 """what the compiler may do to a sum: take it in any order, and fuse multiplications with additions"""
