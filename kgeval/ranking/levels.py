@@ -72,14 +72,18 @@ def thousandths(scores: Float64Array) -> Float64Array:
 
 
 def sigmoid32(scores: Float64Array) -> Float64Array:
-    """Take the logistic function of scores, in float32: from about 17 on, all become 1.
+    """Take the logistic function of scores as float32 gives it: 1 / (1 + exp(−s)), each step rounded.
 
-    >>> sigmoid32(np.array([0.0, 20.0, 30.0])).tolist()
-    [0.5, 1.0, 1.0]
+    From 16.64 on, all become 1; below −88.73, where the exponential is infinite, all become 0.
+
+    >>> sigmoid32(np.array([-100.0, 0.0, 17.0, 30.0])).tolist()
+    [0.0, 0.5, 1.0, 1.0]
     """
-    from scipy.special import expit
-
-    return np.asarray(expit(scores).astype(np.float32), np.float64)
+    # The exponential is rounded from float64, since numpy's own in float32 may turn two neighbours around.
+    with np.errstate(over="ignore"):
+        odds = np.exp(-scores.astype(np.float32).astype(np.float64)).astype(np.float32)
+    one = np.float32(1)
+    return np.asarray(one / (one + odds), np.float64)
 
 
 def clamp(limit: float) -> Callable[[Float64Array], Float64Array]:

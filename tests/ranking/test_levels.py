@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +85,16 @@ def test_the_ends_of_an_interval_are_the_last_numbers_inside_it(answers, name):
             assert np.array_equal(transform(end), transform(scores))
             outside = np.nextafter(end, beyond)
             assert ((transform(outside) != transform(scores)) | (outside == end)).all()
+
+
+def test_a_sigmoid_saturates_where_that_of_torch_does():
+    scores = np.linspace(-110, 40, 300_001)
+    theirs = torch.sigmoid(torch.from_numpy(scores.astype(np.float32))).double().numpy()
+    ours = sigmoid32(scores)
+    assert np.array_equal(ours == 1, theirs == 1)
+    assert np.array_equal(ours == 0, theirs == 0)
+    assert np.allclose(ours, theirs, rtol=4 * np.finfo(np.float32).eps, atol=0)  # of the two exponentials
+    assert (np.diff(ours) >= 0).all()
 
 
 def test_infinities_are_close_to_themselves_only():
