@@ -15,9 +15,10 @@ from kgeval.errors import ConfigError, did_you_mean
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import Part, parse
-from kgeval.metrics.ranks import Ranks, Ties
+from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.sample import Source
 from kgeval.metrics.summary import DEFAULT
+from kgeval.metrics.ties import Ties
 from kgeval.protocols.means import Mean, Values, float64
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.rules import Fault, Rules

@@ -15,7 +15,7 @@ from kgeval.graph.dataset import SPLITS, Split
 from kgeval.graph.layouts import layouts
 from kgeval.metrics.confidence_summary import CONFIDENCES
 from kgeval.metrics.label_summary import CLASSIFICATION
-from kgeval.metrics.ranks import Ties
+from kgeval.metrics.ties import Ties
 from kgeval.paths import is_there, nearby, no_file
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation

@@ -17,7 +17,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.confidence_summary import summarize_confidences
 from kgeval.metrics.label_summary import LabelSummary, summarize_labels
-from kgeval.metrics.ranks import Ties
+from kgeval.metrics.ties import Ties
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.scoring.classification import Classification

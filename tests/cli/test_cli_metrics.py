@@ -49,7 +49,7 @@ def test_metrics_have_synonyms(data, name, canonical):
 
 def test_every_tie_policy_is_offered():
     from kgeval.cli.options import TIES as OPTION
-    from kgeval.metrics.ranks import TIES
+    from kgeval.metrics.ties import TIES
 
     assert tuple(OPTION(lambda: None).__click_params__[0].type.choices) == TIES
 

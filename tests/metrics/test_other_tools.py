@@ -102,7 +102,7 @@ def test_scikit_learn_averages_gains_over_ties_too(one, k):
 @settings(max_examples=100, deadline=None)
 @given(one=items(0, 1), sharp=st.booleans())
 def test_scikit_learn_takes_a_tied_block_as_one_threshold(one, sharp):
-    """Its average precision is then Σ (recall gained) · (precision at the end of the block), here in kgeval's R and P."""
+    """Its average precision is then Σ (recall gained) · (precision at the end of the block), in kgeval's P and R."""
     from sklearn.metrics import average_precision_score
 
     relevance, scores = map(list, zip(*one, strict=True))
