@@ -65,7 +65,7 @@ def checked_exponents(given: Any) -> tuple[float, float]:
     numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
     if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
         raise MetricError(
-            "popularity: expected two exponents, of the frequencies of answer and relation, each a number from "
+            "the exponents of popularity are two numbers, of the frequencies of answer and relation, each from "
             f"-{_LARGEST} to {_LARGEST}, found {given!r}."
         )
     return numbers[0], numbers[1]

@@ -74,6 +74,8 @@ class Protocol:
     """the metrics that are reported, under kgeval's names"""
     printed: tuple[Printed, ...] = ()
     """the numbers that the framework prints; nothing where it has no names of its own"""
+    headline: tuple[str, ...] = ()
+    """those of them that people are shown, where all would be a flood"""
     text: Callable[[float], str] = repr
     """how it prints a number"""
     on_ties: str = ""
