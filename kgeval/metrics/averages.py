@@ -92,7 +92,7 @@ WEIGHINGS: dict[str, Weighing] = {
             formula="Σ_r (Σ v / #values of r) / #relations",
             source="—",
             answers=lambda sample: evenly(sample.relations),
-            lists=lambda sample: evenly(sample.relations_of_lists),
+            lists=lambda sample: evenly(sample.of_lists(sample.relations)),
         ),
         Weighing(
             name="strat",

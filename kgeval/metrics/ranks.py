@@ -9,6 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.draws import uniform
+from kgeval.metrics.grouped import means_of_groups
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ties import TIE_POLICIES, Ties
 
@@ -94,5 +95,12 @@ class Ranks:
         Undefined
             if there are no ranks, or none with a weight
         """
-        shares = self.shares
-        return float(np.mean(values) if self.weights is None else shares @ values)
+        self.shares  # noqa: B018 - it tells why there is no mean
+        return float(self.means(values, np.zeros(1, np.int64))[0])
+
+    def means(self, values: Float64Array, starts: IntArray) -> Float64Array:
+        """The weighted mean of a value of the rows in each of the groups that begin at some; float64[group].
+
+        It is NaN where no rank has a weight.
+        """
+        return means_of_groups(values, starts, self.weights)

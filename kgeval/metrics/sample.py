@@ -106,10 +106,12 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Some rows of a table."""
+    """Some rows of a table, which may be those of several groups, one after the other."""
 
     source: Source
     rows: Rows
+    groups: IntArray | None = None
+    """int64[row], ascending: the group of each row; nothing where all are one group"""
 
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
         """Their ranks under a tie policy (of those of the source by default), weighed by an average (micro)."""
@@ -138,19 +140,21 @@ class Sample:
 
     @property
     def queries(self) -> IntArray:
-        """The number of the query that each row asks."""
-        return self.source.queries[self.rows]
+        """The number of the query that each row asks, in its group."""
+        return self._by_group(self.source.queries)
 
     @property
     def relations(self) -> IntArray:
-        """The relation of each row."""
-        return self.source.ids[2][self.rows]
+        """The number of the relation of each row, in its group."""
+        return self._by_group(self.source.ids[2])
 
-    @property
-    def relations_of_lists(self) -> IntArray:
-        """The relation of each list; the lists are in the order of the numbers of their queries."""
-        _, first = np.unique(self.queries, return_index=True)
-        return self.relations[first]
+    def of_lists(self, column: IntArray) -> IntArray:
+        """A column of each list; the lists are in the order of the numbers of their queries."""
+        return column[np.unique(self.queries, return_index=True)[1]]
+
+    def _by_group(self, column: IntArray) -> IntArray:
+        values = column[self.rows]
+        return values if self.groups is None else self.groups * (int(column.max(initial=0)) + 1) + values
 
     @cached_property
     def _counts(self) -> Ranks:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.diagnosis import TieDiagnosis, diagnose
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.groups import Group, divided, groups_of, whole
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, texts
 from kgeval.metrics.policies import Chance, Policies
-from kgeval.metrics.sample import RankColumns, Rows, Sample, Source
+from kgeval.metrics.sample import RankColumns, Source
 from kgeval.metrics.ties import Ties
 
 if TYPE_CHECKING:
@@ -21,25 +18,6 @@ if TYPE_CHECKING:
 
 DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
 """the metrics of a summary that names none"""
-
-
-@dataclass(frozen=True)
-class Group:
-    """The metrics of some rows of a table."""
-
-    key: dict[str, Any]
-    """the values that these rows have in common, by column; empty for all rows"""
-    values: dict[MetricName, float | None]
-    """by metric with its side; nothing where a metric is undefined"""
-    ties: TieDiagnosis
-    """of these rows, both sides together"""
-    undefined: dict[str, str] = field(default_factory=dict)
-    """why, by the metric's name"""
-
-    def rows(self) -> Iterator[tuple[str, dict[str, float | None]]]:
-        """Yield each metric's name with its values by side."""
-        for base in dict.fromkeys(name.base for name in self.values):
-            yield base, {str(name.side): value for name, value in self.values.items() if name.base == base}
 
 
 @dataclass(frozen=True)
@@ -182,8 +160,8 @@ def summarize(
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
     columns = (by,) if isinstance(by, str) else tuple(by)
-    groups = tuple(_group(key, rows, spelled, source) for key, rows in _divide(table, columns))
-    return Summary(table.split, table.num_triples, policies, groups, columns)
+    groups = groups_of(divided(table, columns), spelled, source) if columns else [whole(spelled, source)]
+    return Summary(table.split, table.num_triples, policies, tuple(groups), columns)
 
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:
@@ -200,44 +178,6 @@ def _parsed(metrics: Sequence[str]) -> list[MetricName]:
 
 def _parts(name: MetricName, parts: list[Part]) -> list[Part]:
     return [name.side] if name.side else parts
-
-
-def _divide(table: RankColumns, by: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], Rows]]:
-    """Yield the key and the rows of each group; entities and relations are keyed by their labels."""
-    columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
-    values = [table.column(name) for name in columns]
-    if not by:
-        yield {}, slice(None)
-        return
-    codes = np.stack([np.unique(value, return_inverse=True)[1] for value in values], axis=1)
-    _, owners, sizes = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
-    for rows in np.split(np.argsort(owners.ravel(), kind="stable"), np.cumsum(sizes)[:-1]):
-        if len(rows):
-            yield {name: _plain(value[rows[0]]) for name, value in zip(by, values, strict=True)}, rows
-
-
-def _group(key: dict[str, Any], rows: Rows, names: list[MetricName], source: Source) -> Group:
-    whole = Sample(source, rows)
-    group = Group(key, dict.fromkeys(names), diagnose(whole.ranks("realistic", None)))
-    for part in dict.fromkeys(name.side for name in names):
-        sample = whole if part == "both" else Sample(source, _of_side(source, rows, part))
-        for name in (name for name in names if name.side == part):
-            try:
-                group.values[name] = _value(name, sample)
-            except Undefined as error:
-                group.undefined[str(name)] = str(error)
-    return group
-
-
-def _of_side(source: Source, rows: Rows, side: str | None) -> Rows:
-    mine = np.flatnonzero(source.sides[rows] == side)
-    return mine if isinstance(rows, slice) else rows[mine]
-
-
-def _value(name: MetricName, sample: Sample) -> float:
-    if name.metric.needs == "lists":
-        return name.metric(sample.lists(name.average), k=name.k)
-    return name.metric(sample.ranks(name.ties, name.average), k=name.k)
 
 
 def _nested(group: Group) -> dict[str, Any]:
@@ -271,8 +211,3 @@ def number(value: float | None) -> str:
     if isinstance(value, int):
         return str(value)
     return f"{value:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return str(plain) if isinstance(plain, float) and not np.isfinite(plain) else plain
