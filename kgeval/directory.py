@@ -27,6 +27,16 @@ from kgeval.scoring.table import LabelTable
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
 LABELS, CURVES = "labels.parquet", "curves.json"
 
+
+def ranks_of(floor: str) -> str:
+    """The file of the ranks of a floor.
+
+    >>> ranks_of("same or reversed")
+    'ranks-same-or-reversed.parquet'
+    """
+    return f"ranks-{floor.replace(' ', '-')}.parquet"
+
+
 TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 """the endings of ranks that were made elsewhere"""
 
@@ -58,7 +68,11 @@ def claim(folder: Path, *, force: bool) -> None:
             if place.exists() and not place.is_dir():
                 raise InputError(f"{str(place)!r} is a file; a run needs a folder. Choose another name.")
         folder.mkdir(parents=True, exist_ok=True)
-        there = [name for name in (CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES) if (folder / name).exists()]
+        there = [
+            path.name
+            for path in (folder / name for name in (CONFIG, MANIFEST, METRICS, *_tables(folder)))
+            if path.exists()
+        ]
         for name in there:
             if (folder / name).is_dir():
                 raise RunError(f"{str(folder / name)!r} is a folder; a file of that name has to be written.")
@@ -94,7 +108,7 @@ def write_run(
     """Write a run; the manifest comes last, so a folder with a manifest is complete."""
     numbers = as_json(metrics)  # before any file is touched: a number that is no JSON must not cost a run
     reopen(folder)
-    for left in {RANKS, LABELS, CURVES} - tables.keys():  # by an earlier run, which may have been of another kind
+    for left in set(_tables(folder)) - tables.keys():  # by an earlier run, which may have been of another kind
         _remove(folder / left)
     for name, table in tables.items():
         table.to_parquet(folder / name)
@@ -175,6 +189,11 @@ def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
 def as_json(content: Any) -> str:
     """Write JSON for people: indented, with a final newline; NaN and infinity are refused, being no JSON."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _tables(folder: Path) -> list[str]:
+    """The files that runs of one kind or another hold beside what every run holds."""
+    return [RANKS, LABELS, CURVES, *sorted(path.name for path in folder.glob(ranks_of("*")))]
 
 
 def _remove(path: Path) -> None:

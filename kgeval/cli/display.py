@@ -87,7 +87,10 @@ def show_outcome(outcome: Outcome) -> None:
     if outcome.printed is None or outcome.asked:
         show_summary(outcome.summary)
     else:
-        show_table([outcome.printed.protocol, ""], outcome.printed.texts.items(), right=1)
+        printed, shown = outcome.printed, outcome.printed.headline
+        show_table([printed.protocol, ""], shown.items(), right=1)
+        if len(shown) < len(printed.texts):
+            show_notes([f"{len(shown)} of {len(printed.texts)} numbers; the others are in metrics.json and --json."])
 
 
 def show_undefined(summary: Summary) -> None:

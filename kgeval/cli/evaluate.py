@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, METRIC, TIES, pairs
+from kgeval.cli.options import JSON, METRIC, pairs, policies
 
 
 @click.command("evaluate")
@@ -28,7 +28,7 @@ from kgeval.cli.options import JSON, METRIC, TIES, pairs
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
 @METRIC
-@TIES
+@policies
 @click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @JSON
@@ -52,7 +52,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
         "protocol": given["protocol"],
         "evaluation": evaluation,
         "metrics": list(given["metrics"]),
-        "ties": given["ties"],
+        **{key: given[key] for key in ("ties", "seed", "chance", "popularity") if given[key] is not None},
     }
     (outcome,) = run(check(Document("evaluate", content)), out, force=force, watch=watching)
     click.echo(json_text(outcome.to_dict()), nl=False) if as_json else show_outcome(outcome)

@@ -27,12 +27,14 @@ def command(what: str, as_json: bool) -> None:
 
 
 def _metrics() -> Listing:
+    from kgeval.metrics.averages import WEIGHINGS
     from kgeval.metrics.metric import metrics
+    from kgeval.metrics.ties import TIE_POLICIES
 
     cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
     better = {True: "higher", False: "lower", None: "—"}
     columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
-    return columns, [
+    rows = [
         [
             metric.name + cutoffs[metric.cutoff],
             metric.title,
@@ -46,6 +48,16 @@ def _metrics() -> Listing:
         ]
         for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
     ]
+    # The prefixes that a name may take have no range and no synonyms.
+    averages = [
+        [f"{one.name}.", one.title, "ranks, lists" if one.lists else "ranks", one.formula, "", "", "", "", one.source]
+        for one in WEIGHINGS.values()
+    ]
+    ties = [
+        [f"{one.name}.", one.title, "ranks", one.formula, "", "", one.undefined, "", one.source]
+        for one in TIE_POLICIES.values()
+    ]
+    return columns, [*rows, *averages, *ties]
 
 
 def _models() -> Listing:

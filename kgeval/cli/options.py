@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -18,8 +19,31 @@ METRIC = click.option(
 TIES = click.option(
     "--ties",
     type=click.Choice(["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]),
-    help="How ties are ranked.  [default: realistic]",
+    help="How ties are ranked.  [default: as the run or the protocol says]",
 )
+_FURTHER = (
+    click.option("--seed", type=int, help="The seed of random ties.  [default: as the run says, or 0]"),
+    click.option(
+        "--chance",
+        type=click.Choice(["exact", "pykeen"]),
+        help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 as PyKEEN counts them."
+        "  [default: as the run says, or exact]",
+    ),
+    click.option(
+        "--popularity",
+        type=(float, float),
+        metavar="E R",
+        help="What strat metrics weigh against: the exponents of the frequencies of answer and relation."
+        "  [default: as the run says, or 1 1]",
+    ),
+)
+
+
+def policies(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what metrics of ranks depend on: ties, seed, chance and popularity."""
+    for option in reversed((TIES, *_FURTHER)):
+        command = option(command)
+    return command
 
 
 def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:

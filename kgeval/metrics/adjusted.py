@@ -3,14 +3,17 @@
 An index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking. Its range
 as declared is that of exact chance: counted among N − 1 as PyKEEN does, an answer may rank below all that chance could,
 and the index falls below −1.
+
+>>> five = Ranks(np.array([0, 1, 4, 2, 9]), np.zeros(5, int), np.array([10, 10, 20, 4, 100]))
+>>> round(AMR(five), 12)  # 4.2 / 14.9
+0.281879194631
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.statistics import (
@@ -18,7 +21,8 @@ from kgeval.metrics.statistics import (
     HITS_AT_K,
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
-    Statistic,
+    Mean,
+    OfMeans,
 )
 
 
@@ -36,31 +40,28 @@ def refuse_certainty(ranks: Ranks, k: int) -> None:
         raise Undefined(f"no answer had more than {k} candidates" if k else "no answer had a competitor")
 
 
-def _refuse_emptiness(ranks: Ranks) -> None:
+def _refuse_emptiness(ranks: Ranks, k: int = 0) -> None:  # noqa: ARG001
     if (ranks.candidates < 1).any():
         raise Undefined("an answer had no competitor, and is not counted itself")
 
 
-def adjusted_mean_rank(ranks: Ranks, k: int) -> float:
-    """MR / E[MR], which is 1 without competitors.
+def index(mean: Mean) -> OfMeans:
+    """Make the function (M − E[M]) / (1 − E[M]) of a mean M of values v: the mean of v − E[v] by that of 1 − E[v]."""
 
-    >>> MR5 = Ranks(np.array([0, 1, 4, 2, 9]), np.zeros(5, int), np.array([10, 10, 20, 4, 100]))
-    >>> round(AMR(MR5), 12)  # 4.2 / 14.9
-    0.281879194631
-    """
-    _refuse_emptiness(ranks)
-    return MEAN_RANK.value(ranks, k) / MEAN_RANK.expectation(ranks, k)
+    def gained(ranks: Ranks, k: int) -> Float64Array:
+        return mean.values(ranks, k) - mean.chances(ranks, k)
+
+    def to_gain(ranks: Ranks, k: int) -> Float64Array:
+        return 1 - mean.chances(ranks, k)
+
+    return OfMeans(np.divide, (gained, to_gain), refuse_certainty)
 
 
-def index(statistic: Statistic) -> Callable[[Ranks, int], float]:
-    """Make the function (M − E[M]) / (1 − E[M]) of a statistic."""
-
-    def adjusted(ranks: Ranks, k: int) -> float:
-        refuse_certainty(ranks, k)
-        chance = statistic.expectation(ranks, k)
-        return (statistic.value(ranks, k) - chance) / (1 - chance)
-
-    return adjusted
+def index_of_geometric_mean(ranks: Ranks, k: int) -> float:
+    """(M − E[M]) / (1 − E[M]) of the geometric mean rank."""
+    refuse_certainty(ranks, k)
+    chance = GEOMETRIC_MEAN.expectation(ranks, k)
+    return (GEOMETRIC_MEAN.value(ranks, k) - chance) / (1 - chance)
 
 
 AMR = Metric(
@@ -71,7 +72,7 @@ AMR = Metric(
     lowest=0,
     highest=2,
     increasing=False,
-    compute=adjusted_mean_rank,
+    compute=OfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.chances), _refuse_emptiness),
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
     undefined="no ranks; an answer without any candidate (chance as PyKEEN counts it)",
 )
@@ -124,7 +125,7 @@ AGMRI = Metric(
     lowest=-np.inf,
     highest=1,
     increasing=True,
-    compute=index(GEOMETRIC_MEAN),
+    compute=index_of_geometric_mean,
     synonyms=("gmri", "adjusted_geometric_mean_rank_index"),
     undefined="no ranks; no answer had a competitor",
 )

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import RankedLists, only, per_list, ranked, share, until
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share, until
 from kgeval.metrics.sums import sum_of_reciprocals
 
 
@@ -26,19 +25,14 @@ def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
     return share(lists.sums(each), lists.relevant)
 
 
-MAP = Metric(
+MAP = list_metric(
     name="map",
     title="mean average precision",
     formula="Σ P@place of each answer / m",
     source="Buckley and Voorhees, 2000",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(average_precisions),
-    needs="lists",
+    compute=PerList(average_precisions),
     cutoff="optional",
     synonyms=("ap", "mean_average_precision", "ap_at_{k}", "map_at_{k}"),
-    undefined="no ranks; no common list",
 )
 
 

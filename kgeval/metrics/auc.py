@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import RankedLists, per_list, share
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, share
 
 
 def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
     """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list].
 
-    >>> from kgeval.metrics.lists import ranked
+    >>> from kgeval.metrics.lists import list_metric, ranked
     >>> areas(ranked([0, 0, 1, 1, 1], scores=[0.1, 0.4, 0.35, 0.8, 0.8]))  # 5 of 6 pairs
     array([0.83333333])
     """
@@ -21,16 +20,12 @@ def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: AR
     return share(right, lists.relevant * negatives)
 
 
-AUC = Metric(
+AUC = list_metric(
     name="auc",
     title="area under the ROC curve of each query",
     formula="#{answer above negative} / #{(answer, negative)}, ties half",
     source="Hanley and McNeil, 1982",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(areas),
-    needs="lists",
+    compute=PerList(areas),
     synonyms=("query-auc", "mean_query_auc"),
     undefined="no ranks; no common list; no query has negatives (those without are left out)",
 )

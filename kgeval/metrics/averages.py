@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.errors import MetricError
 
-_LARGEST = 10
-"""an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
+if TYPE_CHECKING:
+    from kgeval.metrics.sample import Sample
 
 Average = Literal["micro", "macro", "relation", "strat"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
+
+Weigh = Callable[["Sample"], Float64Array | None]
+"""the weights of some answers or lists; nothing where all weigh the same"""
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """A way to average: the facts that ``kgeval list metrics`` prints, and the functions."""
+
+    name: Average
+    title: str
+    formula: str
+    """of values v of the answers, or of the lists"""
+    source: str
+    answers: Weigh
+    lists: Weigh | None
+    """nothing where lists, of which each has several answers, cannot be weighed so"""
 
 
 def evenly(groups: IntArray) -> Float64Array:
@@ -24,27 +42,6 @@ def evenly(groups: IntArray) -> Float64Array:
     """
     _, owners, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     return np.asarray(1 / sizes[owners], np.float64)
-
-
-def checked_exponents(given: object) -> tuple[float, float]:
-    """Read the two exponents of popularity.
-
-    Raises
-    ------
-    MetricError
-        if they are not two numbers from −10 to 10, beyond which weights would overflow
-
-    >>> checked_exponents([1, 0.5])
-    (1.0, 0.5)
-    """
-    pair = list(given) if isinstance(given, tuple | list | np.ndarray) else []
-    numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
-    if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
-        raise MetricError(
-            "popularity: expected two exponents, of the frequencies of answer and relation, each a number from "
-            f"-{_LARGEST} to {_LARGEST}, found {given!r}."
-        )
-    return numbers[0], numbers[1]
 
 
 def against_popularity(
@@ -68,3 +65,42 @@ def against_popularity(
     return np.asarray(
         entity[answers].astype(float) ** -exponents[0] * relation[relations].astype(float) ** -exponents[1], np.float64
     )
+
+
+WEIGHINGS: dict[str, Weighing] = {
+    weighing.name: weighing
+    for weighing in (
+        Weighing(
+            name="micro",
+            title="the mean over answers; of ranks the usual one",
+            formula="Σ v / #answers; of lists Σ m v / Σ m, m their answers",
+            source="Bordes et al., 2013",
+            answers=lambda _: None,
+            lists=lambda sample: sample.unweighed.relevant.astype(np.float64),
+        ),
+        Weighing(
+            name="macro",
+            title="the mean over queries of their means; of lists the usual one",
+            formula="Σ_q (Σ v / #answers of q) / #queries",
+            source="Buckley and Voorhees, 2000",
+            answers=lambda sample: evenly(sample.queries),
+            lists=lambda _: None,
+        ),
+        Weighing(
+            name="relation",
+            title="the mean over relations of their means",
+            formula="Σ_r (Σ v / #values of r) / #relations",
+            source="—",
+            answers=lambda sample: evenly(sample.relations),
+            lists=lambda sample: evenly(sample.of_lists(sample.relations)),
+        ),
+        Weighing(
+            name="strat",
+            title="the mean over answers, weighed against the popularity of answer and relation",
+            formula="Σ w v / Σ w, w = 1 / (freq(e)^βe · freq(r)^βr)",
+            source="Mohamed et al., 2020",
+            answers=lambda sample: sample.source.unpopularity[sample.rows],
+            lists=None,
+        ),
+    )
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -61,54 +62,40 @@ def _share(part: int, whole: int, otherwise: str) -> float:
     return part / whole
 
 
-ACCURACY = Metric(
+_decided = partial(Metric, lowest=0, highest=1, increasing=True, needs="labels")
+
+ACCURACY = _decided(
     name="accuracy",
     title="accuracy of triple classification",
     formula="(TP + TN) / n",
     source="Socher et al., 2013",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    needs="labels",
     compute=without_cutoff(accuracy),
     undefined="no triples, or no validation triples to choose thresholds on",
 )
 
-PRECISION = Metric(
+PRECISION = _decided(
     name="precision",
     title="precision of triple classification",
     formula="TP / (TP + FP)",
     source="van Rijsbergen, 1979",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    needs="labels",
     compute=without_cutoff(precision),
     undefined="no triple was called true",
 )
 
-RECALL = Metric(
+RECALL = _decided(
     name="recall",
     title="recall of triple classification",
     formula="TP / (TP + FN)",
     source="van Rijsbergen, 1979",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    needs="labels",
     compute=without_cutoff(recall),
     undefined="no triple is true",
 )
 
-F1 = Metric(
+F1 = _decided(
     name="f1",
     title="F1 of triple classification",
     formula="2 TP / (2 TP + FP + FN)",
     source="van Rijsbergen, 1979",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    needs="labels",
     compute=without_cutoff(f1),
     undefined="no triple is true or was called so",
 )

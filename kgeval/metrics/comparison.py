@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
-from kgeval.metrics.ranks import Ties
-from kgeval.metrics.sample import Chance, RankColumns
+from kgeval.metrics.policies import Chance
+from kgeval.metrics.sample import RankColumns
 from kgeval.metrics.summary import DEFAULT, Summary, summarize
+from kgeval.metrics.ties import Ties
 
 if TYPE_CHECKING:
     import pandas as pd

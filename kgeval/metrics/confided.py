@@ -13,7 +13,7 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.metrics.answers import answer_lists
 from kgeval.metrics.lists import Places, RankedLists
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.ranks import Ranks, Ties
+from kgeval.metrics.ranks import Ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class RankedFacts:
     """The ranks of facts, one per fact and side, each with the confidence of its fact."""
 
     ranks: Ranks
-    """filtered; weighed by the confidences"""
+    """filtered; weighed by the confidences; with the draws of random ties, if there are any"""
     confidences: Float64Array
     """float64[task]"""
     scores: Float64Array
@@ -33,12 +33,9 @@ class RankedFacts:
 
     def __getitem__(self, rows: BoolArray) -> RankedFacts:
         counts = (self.ranks.greater[rows], self.ranks.tied[rows], self.ranks.candidates[rows])
-        ranks = Ranks(*counts, ties=self.ranks.ties, weights=self.confidences[rows])
+        draws = None if self.ranks.draws is None else self.ranks.draws[rows]
+        ranks = Ranks(*counts, ties=self.ranks.ties, weights=self.confidences[rows], draws=draws)
         return RankedFacts(ranks, self.confidences[rows], self.scores[rows], self.queries[rows], self.relations[rows])
-
-    def under(self, ties: Ties) -> RankedFacts:
-        """Return the same ranks under another tie policy."""
-        return replace(self, ranks=self.ranks.under(ties))
 
     def lists(self) -> RankedLists:
         """Lay out the answers of each query (h, r, ?) as a ranked list, their confidences being their grades.

@@ -5,6 +5,8 @@ Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from kgeval.metrics.confided import Confided
@@ -30,44 +32,36 @@ def mean_absolute_error(data: Confided) -> float:
         return float(np.mean(np.abs(data.confidences - data.predictions())))
 
 
-RMSE = Metric(
+_error = partial(
+    Metric,
+    source="Chen et al., 2019",
+    lowest=0,
+    highest=np.inf,
+    increasing=False,
+    needs="confidences",
+    undefined="no facts; no mapping to confidences; beyond float64",
+)
+
+RMSE = _error(
     name="rmse",
     title="root mean squared error of confidences",
     formula="√(Σ (ŵ − w)² / n)",
-    source="Chen et al., 2019",
-    lowest=0,
-    highest=float("inf"),
-    increasing=False,
-    needs="confidences",
     compute=without_cutoff(root_mean_squared_error),
     synonyms=("root_mean_squared_error",),
-    undefined="no facts; no mapping to confidences; beyond float64",
 )
 
-MSE = Metric(
+MSE = _error(
     name="mse",
     title="mean squared error of confidences",
     formula="Σ (ŵ − w)² / n",
-    source="Chen et al., 2019",
-    lowest=0,
-    highest=float("inf"),
-    increasing=False,
-    needs="confidences",
     compute=without_cutoff(mean_squared_error),
     synonyms=("mean_squared_error",),
-    undefined="no facts; no mapping to confidences; beyond float64",
 )
 
-MAE = Metric(
+MAE = _error(
     name="mae",
     title="mean absolute error of confidences",
     formula="Σ |ŵ − w| / n",
-    source="Chen et al., 2019",
-    lowest=0,
-    highest=float("inf"),
-    increasing=False,
-    needs="confidences",
     compute=without_cutoff(mean_absolute_error),
     synonyms=("mean_absolute_error",),
-    undefined="no facts; no mapping to confidences; beyond float64",
 )

@@ -14,7 +14,7 @@ from kgeval.metrics.label_summary import MODEL, LabelSummary, Line, lines_of
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.ranks import Ties
+from kgeval.metrics.ties import Ties
 
 ERRORS = ("rmse", "mse", "mae")
 """the metrics that negatives, which have no rank, have too"""
@@ -35,8 +35,8 @@ class ConfidenceColumns(Protocol):
         """Return the facts of a split with the scores of the model or of a floor, and its negatives on request."""
         ...
 
-    def ranked(self, scores: str = "score") -> RankedFacts | None:
-        """Return the ranks of the test facts by the model or a floor, if it ranked."""
+    def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
+        """Return the ranks of the test facts by the model or a floor, under a tie policy, if it ranked."""
         ...
 
 
@@ -47,6 +47,7 @@ def summarize_confidences(
     mapping: ConfidenceMapping | None = None,
     high: float = 0.7,
     ties: Ties = "realistic",
+    seed: int = 0,
     by_relation: bool = False,
 ) -> LabelSummary:
     """Compute metrics of predicted confidences, of the model and of the floors.
@@ -61,8 +62,8 @@ def summarize_confidences(
         how the model's scores become confidences; raw by default. Floors predict confidences as they are
     high
         from which confidence on a fact belongs to the subset, whose metrics are given too
-    ties
-        the tie policy of the weighted ranks
+    ties, seed
+        the tie policy of the weighted ranks, and the seed of random ties
     by_relation
         whether to add the metrics of each relation
 
@@ -76,8 +77,8 @@ def summarize_confidences(
     fitted = _fitted(mapping or ConfidenceMapping(), tables)
     for column in tables.predictors:
         predictor, mapped = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
-        ranked = tables.ranked(column)
-        whole = _confided(tables.facts("test", column), mapped, ranked and ranked.under(ties))
+        ranked = tables.ranked(column, ties=ties, seed=seed)
+        whole = _confided(tables.facts("test", column), mapped, ranked)
         lines += lines_of(predictor, whole, names, by_relation=by_relation)
         lines += lines_of(predictor, whole.above(high), names, by_relation=False, facts=f"confidence ≥ {high:g}")
         everything = tables.facts("test", column, negatives=True)

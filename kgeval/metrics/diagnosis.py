@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from kgeval.arrays import IntArray
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.statistics import MEAN_RECIPROCAL_RANK
 
 SERIOUS = 0.01
 """the gap from which on a number without its tie policy says little"""
@@ -56,12 +58,18 @@ class TieDiagnosis:
 def diagnose(ranks: Ranks) -> TieDiagnosis:
     """Look at the ties of ranks.
 
-    >>> import numpy as np
     >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5]))).gap
     0.25
     """
-    best, worst = (
-        MEAN_RECIPROCAL_RANK.value(ranks.under(ties), 0) if len(ranks) else 0.0
-        for ties in ("optimistic", "pessimistic")
+    return diagnose_groups(ranks, np.zeros(1, np.int64))[0] if len(ranks) else TieDiagnosis(0, 0, 0, 0.0, 0.0)
+
+
+def diagnose_groups(ranks: Ranks, starts: IntArray) -> list[TieDiagnosis]:
+    """Look at the ties of each of the groups that begin at some ranks."""
+    columns = (
+        np.diff(np.r_[starts, len(ranks)]),
+        np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),
+        np.maximum.reduceat(ranks.tied, starts),
+        *(ranks.means(1 / rank, starts) for rank in (ranks.lowest, ranks.highest)),
     )
-    return TieDiagnosis(len(ranks), int((ranks.tied > 0).sum()), int(ranks.tied.max(initial=0)), best, worst)
+    return [TieDiagnosis(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

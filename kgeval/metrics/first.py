@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.metrics.lists import RankedLists, per_list
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.lists import PerList, RankedLists, list_metric
 from kgeval.metrics.sums import sum_of_reciprocals
 
 _EPSILON = 2.0**-53
@@ -19,7 +18,7 @@ _CELLS = 1 << 22
 def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
     """1 / the place of the first relevant item of each list, NaN where nothing is relevant; float64[list].
 
-    >>> from kgeval.metrics.lists import ranked
+    >>> from kgeval.metrics.lists import list_metric, ranked
     >>> first_reciprocals(ranked([0, 1, 1], scores=[5, 5, 5]))  # first in 2 of 3 orders, else second
     array([0.83333333])
     """
@@ -87,16 +86,11 @@ def _summed(before: IntArray, level: IntArray, relevant: IntArray, *, width: int
     return np.asarray((np.cumprod(chances, axis=1) / (t + x)).sum(axis=1), np.float64)
 
 
-FIRST = Metric(
+FIRST = list_metric(
     name="first-rr",
     title="mean reciprocal place of the first answer",
     formula="Σ (1 / place of the first answer) / #queries",
     source="Voorhees, 1999",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(first_reciprocals),
-    needs="lists",
+    compute=PerList(first_reciprocals),
     synonyms=("first_reciprocal_rank", "recip_rank"),
-    undefined="no ranks; no common list",
 )

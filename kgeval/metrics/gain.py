@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.lists import RankedLists, array, only, per_list, ranked, share, until
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.lists import PerList, RankedLists, array, list_metric, only, ranked, share, until
 from kgeval.metrics.sums import sum_of_discounts
 
 Gain = Literal["linear", "exponential"]
@@ -49,83 +48,52 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
     return np.asarray(np.where(lists.grades < 1, small, np.exp2(lists.grades) - 1), np.float64)
 
 
-CG = Metric(
+_gain = partial(list_metric, highest=np.inf, cutoff="optional")
+_share = partial(list_metric, cutoff="optional")
+
+CG = _gain(
     name="cg",
     title="cumulative gain",
     formula="Σ g over places ≤ k",
     source="Järvelin and Kekäläinen, 2002",
-    lowest=0,
-    highest=np.inf,
-    increasing=True,
-    compute=per_list(cumulative_gains),
-    needs="lists",
-    cutoff="optional",
+    compute=PerList(cumulative_gains),
     synonyms=("cumulative_gain", "cg_at_{k}"),
-    undefined="no ranks; no common list",
 )
 
-
-DCG = Metric(
+DCG = _gain(
     name="dcg",
     title="discounted cumulative gain",
     formula="Σ g / log₂(place + 1)",
     source="Järvelin and Kekäläinen, 2002",
-    lowest=0,
-    highest=np.inf,
-    increasing=True,
-    compute=per_list(discounted_gains),
-    needs="lists",
-    cutoff="optional",
+    compute=PerList(discounted_gains),
     synonyms=("discounted_cumulative_gain", "dcg_at_{k}"),
-    undefined="no ranks; no common list",
 )
 
-
-DCG_EXPONENTIAL = Metric(
+DCG_EXPONENTIAL = _gain(
     name="dcg-exp",
     title="discounted cumulative gain, exponential",
     formula="Σ (2^g − 1) / log₂(place + 1)",
     source="Burges et al., 2005",
-    lowest=0,
-    highest=np.inf,
-    increasing=True,
-    compute=per_list(partial(discounted_gains, gain="exponential")),
-    needs="lists",
-    cutoff="optional",
+    compute=PerList(partial(discounted_gains, gain="exponential")),
     synonyms=("dcg-burges", "dcg_exponential"),
-    undefined="no ranks; no common list",
 )
 
-
-NDCG = Metric(
+NDCG = _share(
     name="ndcg",
     title="normalised discounted cumulative gain",
     formula="DCG / DCG of the best order",
     source="Järvelin and Kekäläinen, 2002",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(normalised_gains),
-    needs="lists",
-    cutoff="optional",
+    compute=PerList(normalised_gains),
     synonyms=("normalised_discounted_cumulative_gain", "ndcg_at_{k}"),
-    undefined="no ranks; no common list",
 )
 
-
-NDCG_EXPONENTIAL = Metric(
+NDCG_EXPONENTIAL = _share(
     name="ndcg-exp",
     title="normalised discounted cumulative gain, exponential",
     formula="DCG / DCG of the best order, gain 2^g − 1",
     source="Burges et al., 2005",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(partial(normalised_gains, gain="exponential")),
-    needs="lists",
-    cutoff="optional",
+    compute=PerList(partial(normalised_gains, gain="exponential")),
     synonyms=("ndcg-burges", "ndcg_exponential"),
-    undefined="no ranks; no common list",
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from kgeval.metrics.gain import NDCG, NDCG_EXPONENTIAL
@@ -36,32 +38,29 @@ WMRR = Metric(
     undefined="no facts, or all of confidence 0",
 )
 
-GRADED_NDCG = Metric(
-    name="graded-ndcg",
-    title="nDCG per (h, r, ?), graded by confidence",
-    formula="DCG / DCG of the best order, gain w",
+_graded = partial(
+    Metric,
     source="Chen et al., 2019",
     lowest=0,
     highest=1,
     increasing=True,
-    compute=lambda data, k: NDCG(data.lists(), k=k),
     needs="confidences",
     cutoff="optional",
-    synonyms=("graded_ndcg",),
     undefined="no query has an answer of positive confidence",
 )
 
-GRADED_NDCG_EXPONENTIAL = Metric(
+GRADED_NDCG = _graded(
+    name="graded-ndcg",
+    title="nDCG per (h, r, ?), graded by confidence",
+    formula="DCG / DCG of the best order, gain w",
+    compute=lambda data, k: NDCG(data.lists(), k=k),
+    synonyms=("graded_ndcg",),
+)
+
+GRADED_NDCG_EXPONENTIAL = _graded(
     name="graded-ndcg-exp",
     title="nDCG per (h, r, ?), graded by confidence, exponential",
     formula="DCG / DCG of the best order, gain 2^w − 1",
-    source="Chen et al., 2019",
-    lowest=0,
-    highest=1,
-    increasing=True,
     compute=lambda data, k: NDCG_EXPONENTIAL(data.lists(), k=k),
-    needs="confidences",
-    cutoff="optional",
     synonyms=("graded_ndcg_exp",),
-    undefined="no query has an answer of positive confidence",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.grouped import means_of_groups
+from kgeval.metrics.metric import Metric, Undefined
 
 MOST = 1e300
 """the largest grade of relevance, whose sums stay finite"""
@@ -90,16 +91,35 @@ class RankedLists:
         Undefined
             if that leaves none
         """
-        defined = ~np.isnan(values)
-        weights = np.ones(len(values)) if self.weights is None else self.weights
-        if not weights[defined].any():
+        mean = float(self.means(values, np.zeros(1, np.int64))[0]) if len(values) else np.nan
+        if np.isnan(mean):
             raise Undefined("there are no lists for which it is defined" if len(values) else "there are no lists")
-        return float(np.average(values[defined], weights=weights[defined]))
+        return mean
+
+    def means(self, values: Float64Array, starts: IntArray) -> Float64Array:
+        """The weighted mean in each of the groups of lists that begin at some; float64[group], NaN where undefined."""
+        weights = np.ones(len(values)) if self.weights is None else self.weights
+        defined = ~np.isnan(values)
+        return means_of_groups(np.where(defined, values, 0), starts, np.where(defined, weights, 0))
 
 
-def per_list(values: Callable[[RankedLists, int | None], Float64Array]) -> Callable[[RankedLists, int], float]:
-    """Make the mean over lists from a function of (lists, cut-off or none) that gives a value for each list."""
-    return lambda lists, k: lists.mean(values(lists, k or None))
+@dataclass(frozen=True)
+class PerList:
+    """The mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+
+    values: Callable[[RankedLists, int | None], Float64Array]
+
+    def __call__(self, lists: RankedLists, k: int) -> float:
+        """Compute it."""
+        return lists.mean(self.values(lists, k or None))
+
+    def of_groups(self, lists: RankedLists, starts: IntArray, k: int) -> Float64Array:
+        """Compute it for many groups of lists; float64[group], NaN where it is undefined."""
+        return lists.means(self.values(lists, k or None), starts)
+
+
+list_metric = partial(Metric, lowest=0, highest=1, increasing=True, needs="lists", undefined="no ranks; no common list")
+"""what most metrics of lists have in common"""
 
 
 class Places(NamedTuple):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kgeval.errors import MetricError, did_you_mean, nearest
-from kgeval.metrics.averages import AVERAGES, Average
+from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
 from kgeval.metrics.metric import Metric, metrics
-from kgeval.metrics.ranks import TIES, Ties
+from kgeval.metrics.ties import TIES, Ties
 
 Part = Literal["both", "head", "tail"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -105,8 +105,8 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: str | No
         raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
     if average and not metric.averaged:
         raise MetricError(f"metric {text!r}: {metric.name} is no mean; leave {average!r} out.")
-    if average == "strat" and metric.needs != "ranks":
-        raise MetricError(f"metric {text!r}: popularity weighs answers; {metric.name} has one value for each query.")
+    if average and metric.needs == "lists" and WEIGHINGS[average].lists is None:
+        raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
 
 
 def _misplaced(prefix: str, side: str | None, ties: str | None) -> str:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import RankedLists, only, per_list, ranked, share, until
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share, until
 
 
 def precisions(lists: RankedLists, k: int | None) -> Float64Array:
@@ -33,66 +32,43 @@ def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # n
     return share(lists.sums(lists.within(lists.relevant[lists.owners])), lists.relevant)
 
 
-PRECISION = Metric(
+PRECISION = list_metric(
     name="p",
     title="precision at k",
     formula="#{answers at places ≤ k} / k",
     source="van Rijsbergen, 1979",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(precisions),
-    needs="lists",
+    compute=PerList(precisions),
     cutoff="required",
     synonyms=("precision", "precision_at_{k}"),
-    undefined="no ranks; no common list",
 )
 
-
-RECALL = Metric(
+RECALL = list_metric(
     name="r",
     title="recall at k",
     formula="#{answers at places ≤ k} / m",
     source="van Rijsbergen, 1979",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(recalls),
-    needs="lists",
+    compute=PerList(recalls),
     cutoff="required",
     synonyms=("recall", "recall_at_{k}"),
-    undefined="no ranks; no common list",
 )
 
-
-F1 = Metric(
+F1 = list_metric(
     name="f1",
     title="F1 at k",
     formula="2 P R / (P + R)",
     source="van Rijsbergen, 1979",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(f1_scores),
-    needs="lists",
+    compute=PerList(f1_scores),
     cutoff="required",
     synonyms=("f1_at_{k}",),
-    undefined="no ranks; no common list",
 )
 
-
-R_PRECISION = Metric(
+R_PRECISION = list_metric(
     name="r-precision",
     title="precision at the number of answers",
     formula="#{answers at places ≤ m} / m",
     source="Buckley and Voorhees, 2000",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=per_list(r_precisions),
-    needs="lists",
+    compute=PerList(r_precisions),
     synonyms=("rprec", "r_precision"),
-    undefined="no ranks; no common list",
 )
 
 

@@ -4,7 +4,6 @@ A rank is 1 + the candidates above the answer; a tie makes it an interval a … 
 which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a + 1) with H the harmonic numbers, and of a hit
 (k − a + 1)/(b − a + 1), cut to 0 … 1.
 
->>> from kgeval.metrics.ranks import Ranks
 >>> two_tied_on_top = Ranks(np.array([0]), np.array([1]), np.array([5]))
 >>> MRR(two_tied_on_top.under("expected")), MRR(two_tied_on_top)
 (0.75, 0.6666666666666666)
@@ -17,11 +16,24 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.metrics.lists import array, cutoff
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.statistics import HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK
+from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.statistics import HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, itself
+
+
+class _Count:
+    """How many ranks there are."""
+
+    def __call__(self, ranks: Ranks, k: int) -> int:
+        return len(ranks)
+
+    def of_groups(self, ranks: Ranks, starts: IntArray, k: int) -> IntArray:
+        """How many there are in each group; int64[group]."""
+        return np.asarray(np.diff(np.r_[starts, len(ranks)]), np.int64)
+
 
 COUNT = Metric(
     name="count",
@@ -31,7 +43,7 @@ COUNT = Metric(
     lowest=0,
     highest=np.inf,
     increasing=None,
-    compute=lambda ranks, _: len(ranks),
+    compute=_Count(),
     averaged=False,
     synonyms=("rank_count",),
     undefined="never",
@@ -45,7 +57,7 @@ MR = Metric(
     lowest=1,
     highest=np.inf,
     increasing=False,
-    compute=MEAN_RANK.value,
+    compute=itself(MEAN_RANK),
     synonyms=("mean_rank", "arithmetic_mean_rank"),
 )
 
@@ -57,7 +69,7 @@ MRR = Metric(
     lowest=0,
     highest=1,
     increasing=True,
-    compute=MEAN_RECIPROCAL_RANK.value,
+    compute=itself(MEAN_RECIPROCAL_RANK),
     synonyms=("mean_reciprocal_rank", "inverse_harmonic_mean_rank"),
 )
 
@@ -69,7 +81,7 @@ HITS = Metric(
     lowest=0,
     highest=1,
     increasing=True,
-    compute=HITS_AT_K.value,
+    compute=itself(HITS_AT_K),
     cutoff="required",
     synonyms=("hits_at_{k}", "h_at_{k}", "h"),
 )

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, get_args
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.draws import uniform
+from kgeval.metrics.grouped import means_of_groups
 from kgeval.metrics.metric import Undefined
-
-Ties = Literal["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]
-TIES: tuple[Ties, ...] = get_args(Ties)
+from kgeval.metrics.ties import TIE_POLICIES, Ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +32,7 @@ class Ranks:
     candidates: IntArray
     """int64[row], candidates and the answer itself (N)"""
     ties: Ties = "realistic"
-    """optimistic, pessimistic: the lowest, the highest rank; realistic: their mean (may be x.5); rounded: that mean
-    rounded up, as LibKGE does; expected: the exact mean of the *metric* over all ways to break the ties at random (Sun
-    et al., 2020), which is not the metric of the mean rank; random: one such way"""
+    """where an answer stands that ties with others; see ``kgeval.metrics.ties``"""
     weights: Float64Array | None = None
     """float64[row], how much each answer counts; all the same by default"""
     draws: Float64Array | None = None
@@ -68,17 +64,12 @@ class Ranks:
         Undefined
             if there are ties, and the policy is the expectation over all of their orders
         """
-        if self.ties == "expected" and self.tied.any():
-            raise Undefined("its expectation over ties has no closed form; choose another tie policy")
-        if self.ties == "optimistic":
-            return self.lowest.astype(np.float64)
-        if self.ties == "pessimistic":
-            return self.highest.astype(np.float64)
-        if self.ties == "random":
-            draws = uniform(0, np.arange(len(self))) if self.draws is None else self.draws
-            return np.asarray(self.lowest + np.floor(draws * (self.tied + 1)), np.float64)
-        mean = (self.lowest + self.highest) / 2
-        return np.asarray(np.ceil(mean) if self.ties == "rounded" else mean, np.float64)
+        return TIE_POLICIES[self.ties].rank(self)
+
+    @property
+    def luck(self) -> Float64Array:
+        """What random breaks ties by; float64[row] in [0, 1)."""
+        return uniform(0, np.arange(len(self))) if self.draws is None else self.draws
 
     @cached_property
     def shares(self) -> Float64Array:
@@ -104,5 +95,12 @@ class Ranks:
         Undefined
             if there are no ranks, or none with a weight
         """
-        shares = self.shares
-        return float(np.mean(values) if self.weights is None else shares @ values)
+        self.shares  # noqa: B018 - it tells why there is no mean
+        return float(self.means(values, np.zeros(1, np.int64))[0])
+
+    def means(self, values: Float64Array, starts: IntArray) -> Float64Array:
+        """The weighted mean of a value of the rows in each of the groups that begin at some; float64[group].
+
+        It is NaN where no rank has a weight.
+        """
+        return means_of_groups(values, starts, self.weights)

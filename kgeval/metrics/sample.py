@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
 from kgeval.metrics.answers import answer_lists
-from kgeval.metrics.averages import Average, against_popularity, evenly
+from kgeval.metrics.averages import WEIGHINGS, Average, against_popularity
 from kgeval.metrics.draws import uniform
 from kgeval.metrics.lists import RankedLists
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.ranks import Ranks, Ties
-
-Chance = Literal["exact", "pykeen"]
-"""how many candidates random ranking has: N, the answer included; or N − 1, as ``get_candidate_set_size`` of PyKEEN
-counts them, on which the published z-scores of its metrics paper rest"""
+from kgeval.metrics.policies import USUAL, Policies
+from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.ties import Ties
 
 Rows = IntArray | slice
 
@@ -57,10 +56,7 @@ class Source:
     """The whole table; what only some metrics read is worked out when the first of them asks."""
 
     table: RankColumns
-    chance: Chance = "exact"
-    popularity: tuple[float, float] = (1.0, 1.0)
-    """the exponents of the frequencies of answers and relations"""
-    seed: int = 0
+    policies: Policies = USUAL
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -100,33 +96,31 @@ class Source:
         """The weight of each row against the popularity, in the whole table, of its answer and relation."""
         _, anchor, relation, answer = self.ids
         entities = np.bincount(np.r_[anchor, answer])
-        return against_popularity(answer, relation, (entities, np.bincount(relation)), self.popularity)
+        return against_popularity(answer, relation, (entities, np.bincount(relation)), self.policies.popularity)
 
     @cached_property
     def draws(self) -> Float64Array:
         """What random ties are broken by: a function of the seed and of the row's side and triple."""
-        return uniform(self.seed, *self.ids)
+        return uniform(self.policies.seed, *self.ids)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Some rows of a table."""
+    """Some rows of a table, which may be those of several groups, one after the other."""
 
     source: Source
     rows: Rows
+    groups: IntArray | None = None
+    """int64[row], ascending: the group of each row; nothing where all are one group"""
 
-    def ranks(self, ties: Ties, average: Average | None) -> Ranks:
-        """Their ranks under a tie policy, weighed by an average (micro by default)."""
-        source, rows = self.source, self.rows
-        draws = source.draws[rows] if ties == "random" else None
-        weights = {
-            "macro": lambda: evenly(source.queries[rows]),
-            "relation": lambda: evenly(source.ids[2][rows]),
-            "strat": lambda: source.unpopularity[rows],
-        }.get(average or "micro", lambda: None)()
-        candidates = self._counts.candidates - (
-            source.chance == "pykeen"
-        )  # of ranks alone: lists are as long as they are
+    def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
+        """Their ranks under a tie policy (of those of the source by default), weighed by an average (micro)."""
+        policies = self.source.policies
+        ties = ties or policies.ties
+        draws = self.source.draws[self.rows] if ties == "random" else None
+        weights = WEIGHINGS[average or "micro"].answers(self)
+        # Of ranks alone: lists are as long as they are.
+        candidates = self._counts.candidates - (policies.chance == "pykeen")
         return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
 
     def lists(self, average: Average | None) -> RankedLists:
@@ -136,14 +130,31 @@ class Sample:
         ------
         Undefined
             if the ranks do not tell where the answers of a query stand in one list
+        MetricError
+            if lists cannot be weighed so
         """
-        if average == "micro":
-            return replace(self._lists, weights=self._lists.relevant.astype(np.float64))
-        if average == "relation":
-            # The lists are in the order of the queries, and those are in the order of relations on each side.
-            _, first = np.unique(self.source.queries[self.rows], return_index=True)
-            return replace(self._lists, weights=evenly(self.source.ids[2][self.rows][first]))
-        return self._lists
+        weigh = WEIGHINGS[average or "macro"].lists
+        if weigh is None:
+            raise MetricError(f"lists have no {average} average.")
+        return replace(self.unweighed, weights=weigh(self))
+
+    @property
+    def queries(self) -> IntArray:
+        """The number of the query that each row asks, in its group."""
+        return self._by_group(self.source.queries)
+
+    @property
+    def relations(self) -> IntArray:
+        """The number of the relation of each row, in its group."""
+        return self._by_group(self.source.ids[2])
+
+    def of_lists(self, column: IntArray) -> IntArray:
+        """A column of each list; the lists are in the order of the numbers of their queries."""
+        return column[np.unique(self.queries, return_index=True)[1]]
+
+    def _by_group(self, column: IntArray) -> IntArray:
+        values = column[self.rows]
+        return values if self.groups is None else self.groups * (int(column.max(initial=0)) + 1) + values
 
     @cached_property
     def _counts(self) -> Ranks:
@@ -151,11 +162,18 @@ class Sample:
         return Ranks(whole.greater[rows], whole.tied[rows], whole.candidates[rows])
 
     @cached_property
-    def _lists(self) -> RankedLists:
+    def unweighed(self) -> RankedLists:
+        """The lists of their queries.
+
+        Raises
+        ------
+        Undefined
+            as :meth:`lists`
+        """
         table = self.source.table
         if table.filter is not None and table.split not in table.filter:
             raise Undefined(
                 f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
                 "other answers of its query too"
             )
-        return answer_lists(self.source.queries[self.rows], self.source.scores[self.rows], self._counts)
+        return answer_lists(self.queries, self.source.scores[self.rows], self._counts)

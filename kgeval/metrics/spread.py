@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from kgeval.arrays import Float64Array
@@ -79,39 +81,29 @@ INVERSE_MEDIAN = Metric(
     undefined="no ranks; expected ties",
 )
 
-VARIANCE = Metric(
+_spread = partial(Metric, source="—", lowest=0, highest=np.inf, increasing=None)
+
+VARIANCE = _spread(
     name="variance",
     title="variance of the ranks",
     formula="Σ (r − MR)² / n",
-    source="—",
-    lowest=0,
-    highest=np.inf,
-    increasing=None,
     compute=variance,
     synonyms=("var", "rank_var"),
 )
 
-STANDARD_DEVIATION = Metric(
+STANDARD_DEVIATION = _spread(
     name="std",
     title="standard deviation of the ranks",
     formula="√(Σ (r − MR)² / n)",
-    source="—",
-    lowest=0,
-    highest=np.inf,
-    increasing=None,
     compute=standard_deviation,
     synonyms=("standard_deviation", "rank_std"),
     undefined="no ranks; expected ties",
 )
 
-MAD = Metric(
+MAD = _spread(
     name="mad",
     title="median absolute deviation of the ranks",
     formula="1.4826 · median of |r − median|",
-    source="—",
-    lowest=0,
-    highest=np.inf,
-    increasing=None,
     compute=median_absolute_deviation,
     synonyms=("median_absolute_deviation", "rank_mad"),
     undefined="no ranks; expected ties",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -52,21 +52,58 @@ class Mean:
 
     function: RankFunction
 
+    def values(self, ranks: Ranks, k: int) -> Float64Array:
+        """The function of each rank; with expected ties, its exact expectation; float64[row]."""
+        if ranks.ties == "expected":
+            return self.function.mean(ranks.lowest, ranks.highest, k)
+        return self.function.of(ranks.broken, k)
+
+    def chances(self, ranks: Ranks, k: int) -> Float64Array:
+        """Its expectation under random ranking, NaN for an answer without any candidate; float64[row]."""
+        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
+        some = np.maximum(sizes, 1)
+        return np.where(sizes < 1, np.nan, self.function.mean(np.ones_like(some), some, k))[rows]
+
     def value(self, ranks: Ranks, k: int) -> float:
         """Compute it; with expected ties, its exact expectation."""
-        if ranks.ties == "expected":
-            return ranks.mean(self.function.mean(ranks.lowest, ranks.highest, k))
-        return ranks.mean(self.function.of(ranks.broken, k))
+        return ranks.mean(self.values(ranks, k))
 
     def expectation(self, ranks: Ranks, k: int) -> float:
         """Its expectation under random ranking among as many candidates."""
-        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
-        return ranks.mean(self.function.mean(np.ones_like(sizes), sizes, k)[rows])
+        return ranks.mean(self.chances(ranks, k))
 
     def variance(self, ranks: Ranks, k: int) -> float:
         """Its variance under random ranking among as many candidates."""
         sizes, rows = np.unique(ranks.candidates, return_inverse=True)
         return float(ranks.shares**2 @ self.function.variance(sizes, k)[rows])
+
+
+@dataclass(frozen=True)
+class OfMeans:
+    """A metric that is a function of means over the answers, which may be those of many groups."""
+
+    combine: Callable[..., Any]
+    """of as many means as there are terms, numbers or arrays of them"""
+    terms: tuple[Callable[[Ranks, int], Float64Array], ...]
+    """(ranks, k) -> float64[row]"""
+    refuse: Callable[[Ranks, int], None] = lambda _, __: None
+    """raises where it is undefined; its terms then make NaN or infinity of it, or are refused too"""
+
+    def __call__(self, ranks: Ranks, k: int) -> float:
+        """Compute it."""
+        self.refuse(ranks, k)
+        return float(self.combine(*(ranks.mean(term(ranks, k)) for term in self.terms)))
+
+    def of_groups(self, ranks: Ranks, starts: IntArray, k: int) -> Float64Array:
+        """Compute it for many groups of answers; float64[group], no finite number where it is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = [ranks.means(term(ranks, k), starts) for term in self.terms]
+            return np.asarray(self.combine(*means), np.float64)
+
+
+def itself(mean: Mean) -> OfMeans:
+    """Make the metric that is the mean."""
+    return OfMeans(lambda value: value, (mean.values,))
 
 
 Term = Callable[[IntArray, IntArray, Float64Array], Float64Array]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.averages import checked_exponents
-from kgeval.metrics.diagnosis import TieDiagnosis, diagnose
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.groups import Group, divided, groups_of, whole
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, texts
-from kgeval.metrics.ranks import TIES, Ties
-from kgeval.metrics.sample import Chance, RankColumns, Rows, Sample, Source
+from kgeval.metrics.policies import Chance, Policies
+from kgeval.metrics.sample import RankColumns, Source
+from kgeval.metrics.ties import Ties
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,37 +21,15 @@ DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
 
 
 @dataclass(frozen=True)
-class Group:
-    """The metrics of some rows of a table."""
-
-    key: dict[str, Any]
-    """the values that these rows have in common, by column; empty for all rows"""
-    values: dict[MetricName, float | None]
-    """by metric with its side; nothing where a metric is undefined"""
-    ties: TieDiagnosis
-    """of these rows, both sides together"""
-    undefined: dict[str, str] = field(default_factory=dict)
-    """why, by the metric's name"""
-
-    def rows(self) -> Iterator[tuple[str, dict[str, float | None]]]:
-        """Yield each metric's name with its values by side."""
-        for base in dict.fromkeys(name.base for name in self.values):
-            yield base, {str(name.side): value for name, value in self.values.items() if name.base == base}
-
-
-@dataclass(frozen=True)
 class Summary:
     """Metrics of a rank table."""
 
     split: str
-    ties: Ties
     num_triples: int
+    policies: Policies
+    """what the numbers rest on, beside the ranks"""
     groups: tuple[Group, ...]
     by: tuple[str, ...] = ()
-    seed: int = 0
-    """of random ties"""
-    chance: Chance = "exact"
-    popularity: tuple[float, float] = (1.0, 1.0)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,11 +53,11 @@ class Summary:
         """
         if self.by:
             raise MetricError(f"this summary is grouped by {', '.join(self.by)}: look at its .groups or .to_pandas().")
-        wanted = parse(name)
-        side, ties = wanted.side or "both", wanted.ties if wanted.ties != self.ties else None
+        wanted, usual = parse(name), self.policies.ties
+        side, ties = wanted.side or "both", wanted.ties if wanted.ties != usual else None
         group = self.groups[0]
         ties = None if wanted.metric.needs == "lists" else ties
-        for spelled in (replace(wanted, side=side, ties=ties), replace(wanted, side=side, ties=self.ties)):
+        for spelled in (replace(wanted, side=side, ties=ties), replace(wanted, side=side, ties=usual)):
             if spelled in group.values:
                 value = group.values[spelled]
                 if value is None:
@@ -92,8 +67,8 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
-        head = {"schema": 1, "split": self.split, "ties": self.ties, "num_triples": self.num_triples}
-        head |= self._policies()
+        head = {"schema": 1, "split": self.split, "ties": self.policies.ties, "num_triples": self.num_triples}
+        head |= self._further_policies()
         if self.by:
             return {
                 **head,
@@ -102,17 +77,17 @@ class Summary:
             }
         return {**head, **_nested(self.groups[0])}
 
-    def _policies(self) -> dict[str, Any]:
+    def _further_policies(self) -> dict[str, Any]:
         """The policies that these numbers rest on, beyond those of every summary."""
         names = [name for group in self.groups for name in group.values]
-        policies: dict[str, Any] = {}
-        if any("random" in (self.ties, name.ties) for name in names):
-            policies["seed"] = self.seed
+        said: dict[str, Any] = {}
+        if any("random" in (self.policies.ties, name.ties) for name in names):
+            said["seed"] = self.policies.seed
         if any(name.average == "strat" for name in names):
-            policies["popularity"] = list(self.popularity)
-        if self.chance != "exact":
-            policies["chance"] = self.chance
-        return policies
+            said["popularity"] = list(self.policies.popularity)
+        if self.policies.chance != "exact":
+            said["chance"] = self.policies.chance
+        return said
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per group, one column per metric and side."""
@@ -176,21 +151,17 @@ def summarize(
     >>> summary.groups[0].ties.tied, summary.groups[0].ties.largest  # and summary.notes says what that does
     (284, 2)
     """
-    for what, given, choices in (("tie policy", ties, TIES), ("chance", chance, get_args(Chance))):
-        if given not in choices:
-            raise MetricError(f"unknown {what} {given!r}. {did_you_mean(str(given), choices)}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise MetricError(f"the seed of random ties must be a whole number, found {seed!r}.")
+    policies = Policies(ties, seed, chance, popularity)
     names = _parsed(metrics)
-    source = Source(table, chance, checked_exponents(popularity), int(seed))
+    source = Source(table, policies)
     parts = [part for part in PARTS if part == "both" or (source.sides == part).any()]
     for name in names:
         if name.side and name.side not in parts:
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
     columns = (by,) if isinstance(by, str) else tuple(by)
-    groups = tuple(_group(key, rows, spelled, source, ties) for key, rows in _divide(table, columns))
-    return Summary(table.split, ties, table.num_triples, groups, columns, source.seed, chance, source.popularity)
+    groups = groups_of(divided(table, columns), spelled, source) if columns else [whole(spelled, source)]
+    return Summary(table.split, table.num_triples, policies, tuple(groups), columns)
 
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:
@@ -207,44 +178,6 @@ def _parsed(metrics: Sequence[str]) -> list[MetricName]:
 
 def _parts(name: MetricName, parts: list[Part]) -> list[Part]:
     return [name.side] if name.side else parts
-
-
-def _divide(table: RankColumns, by: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], Rows]]:
-    """Yield the key and the rows of each group; entities and relations are keyed by their labels."""
-    columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
-    values = [table.column(name) for name in columns]
-    if not by:
-        yield {}, slice(None)
-        return
-    codes = np.stack([np.unique(value, return_inverse=True)[1] for value in values], axis=1)
-    _, owners, sizes = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
-    for rows in np.split(np.argsort(owners.ravel(), kind="stable"), np.cumsum(sizes)[:-1]):
-        if len(rows):
-            yield {name: _plain(value[rows[0]]) for name, value in zip(by, values, strict=True)}, rows
-
-
-def _group(key: dict[str, Any], rows: Rows, names: list[MetricName], source: Source, ties: Ties) -> Group:
-    whole = Sample(source, rows)
-    group = Group(key, dict.fromkeys(names), diagnose(whole.ranks("realistic", None)))
-    for part in dict.fromkeys(name.side for name in names):
-        sample = whole if part == "both" else Sample(source, _of_side(source, rows, part))
-        for name in (name for name in names if name.side == part):
-            try:
-                group.values[name] = _value(name, sample, ties)
-            except Undefined as error:
-                group.undefined[str(name)] = str(error)
-    return group
-
-
-def _of_side(source: Source, rows: Rows, side: str | None) -> Rows:
-    mine = np.flatnonzero(source.sides[rows] == side)
-    return mine if isinstance(rows, slice) else rows[mine]
-
-
-def _value(name: MetricName, sample: Sample, ties: Ties) -> float:
-    if name.metric.needs == "lists":
-        return name.metric(sample.lists(name.average), k=name.k)
-    return name.metric(sample.ranks(name.ties or ties, name.average), k=name.k)
 
 
 def _nested(group: Group) -> dict[str, Any]:
@@ -278,8 +211,3 @@ def number(value: float | None) -> str:
     if isinstance(value, int):
         return str(value)
     return f"{value:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return str(plain) if isinstance(plain, float) and not np.isfinite(plain) else plain

@@ -31,7 +31,14 @@ def z_score_of_geometric_mean(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     return float(-np.expm1(GEOMETRIC_MEAN.log_relative(ranks)) / spread)
 
 
-_metric = partial(Metric, source="Hoyt et al., 2022", lowest=-np.inf, highest=np.inf, increasing=True)
+_metric = partial(
+    Metric,
+    source="Hoyt et al., 2022",
+    lowest=-np.inf,
+    highest=np.inf,
+    increasing=True,
+    undefined="no ranks; no answer had a competitor",
+)
 
 Z_MR = _metric(
     name="z-mr",
@@ -39,7 +46,6 @@ Z_MR = _metric(
     formula="(E − MR) / √V, V[r] = (N² − 1) / 12",
     compute=z_score(MEAN_RANK, increasing=False),
     synonyms=("zmr", "zamr", "z_arithmetic_mean_rank"),
-    undefined="no ranks; no answer had a competitor",
 )
 
 Z_MRR = _metric(
@@ -48,7 +54,6 @@ Z_MRR = _metric(
     formula="(MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²",
     compute=z_score(MEAN_RECIPROCAL_RANK, increasing=True),
     synonyms=("zmrr", "zihmr", "z_inverse_harmonic_mean_rank"),
-    undefined="no ranks; no answer had a competitor",
 )
 
 Z_HITS = _metric(
@@ -67,5 +72,4 @@ Z_GMR = _metric(
     formula="(E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²",
     compute=z_score_of_geometric_mean,
     synonyms=("zgmr", "z_geometric_mean_rank"),
-    undefined="no ranks; no answer had a competitor",
 )

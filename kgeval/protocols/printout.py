@@ -30,6 +30,12 @@ class Printout:
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
+    @property
+    def headline(self) -> dict[str, str]:
+        """The texts that people are shown: the framework's best known numbers, where all would be a flood."""
+        chosen = protocol(self.protocol).headline
+        return {name: text for name, text in self.texts.items() if name in chosen or not chosen}
+
     def to_dict(self) -> dict[str, Any]:
         """Return what stands in ``metrics.json``; an infinite number is text there, since JSON has none."""
         values = {name: value if np.isfinite(value) else str(value) for name, value in self.values.items()}

@@ -15,9 +15,10 @@ from kgeval.errors import ConfigError, did_you_mean
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import Part, parse
-from kgeval.metrics.ranks import Ranks, Ties
+from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.sample import Source
 from kgeval.metrics.summary import DEFAULT
+from kgeval.metrics.ties import Ties
 from kgeval.protocols.means import Mean, Values, float64
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.rules import Fault, Rules
@@ -73,6 +74,8 @@ class Protocol:
     """the metrics that are reported, under kgeval's names"""
     printed: tuple[Printed, ...] = ()
     """the numbers that the framework prints; nothing where it has no names of its own"""
+    headline: tuple[str, ...] = ()
+    """those of them that people are shown, where all would be a flood"""
     text: Callable[[float], str] = repr
     """how it prints a number"""
     on_ties: str = ""

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray
-from kgeval.atomic import replacing
-from kgeval.errors import TableError, did_you_mean, reason
+from kgeval.columns import LABELS, Columns
+from kgeval.errors import TableError, did_you_mean
 from kgeval.graph.triples import SIDES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-LABELS = pa.dictionary(pa.int32(), pa.string())
 
 SCHEMA = pa.schema(
     [
@@ -46,15 +38,17 @@ SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True, eq=False)
-class RankTable:
+class RankTable(Columns):
     """The ranks of a split.
 
     The optimistic rank of a row is ``1 + greater``, the pessimistic one ``1 + greater + tied``, the realistic one their
     mean; the ``raw_`` columns hold the same before known answers were taken out, or nothing where that is not known.
     """
 
-    data: pa.Table
-    """the columns of ``SCHEMA``"""
+    SCHEMA = SCHEMA
+    KIND = "rank table"
+    KEY = "kgeval"
+
     split: str = "test"
     notes: tuple[str, ...] = ()
     """what a reader of the ranks should know: dropped triples, short candidate lists, …"""
@@ -65,16 +59,6 @@ class RankTable:
     protocol: str = "standard"
     """whose rules they were ranked by"""
 
-    def __post_init__(self) -> None:
-        for column in SCHEMA:
-            if column.name not in self.data.column_names:
-                raise TableError(
-                    f"a rank table needs the column {column.name!r}; found {', '.join(self.data.column_names)}."
-                )
-
-    def __len__(self) -> int:
-        return int(self.data.num_rows)
-
     def __repr__(self) -> str:
         return f"RankTable({len(self)} ranks of {self.num_triples} {self.split} triples)"
 
@@ -83,85 +67,23 @@ class RankTable:
         """How many different triples were ranked."""
         return int(pc.count_distinct(self.data.column("triple"), mode="all").as_py())
 
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.data.column_names)
-
-    def column(self, name: str) -> np.ndarray[Any, Any]:
-        """Return one column as an array (labels and sides as strings).
-
-        Raises
-        ------
-        TableError
-            if there is no such column, with the nearest one
-        """
-        if name not in self.data.column_names:
-            raise TableError(f"a rank table has no column {name!r}. {did_you_mean(name, self.columns)}")
-        return np.asarray(self.data.column(name).to_numpy())
-
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row])."""
-        return replace(self, data=self.data.filter(pa.array(keep)), work={})
+        return replace(super().where(keep), work={})
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a data frame with the columns of the table; sides and labels are categorical."""
-        frame: pd.DataFrame = self.data.to_pandas()
-        return frame
-
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the table; a failed write leaves nothing under that name.
-
-        Raises
-        ------
-        RunError
-            if the file cannot be written
-        """
-        about = json.dumps(
-            {
-                "schema": 1,
-                "split": self.split,
-                "filter": self.filter,
-                "protocol": self.protocol,
-                "notes": self.notes,
-            }
-        )
-        with replacing(Path(path)) as partial:
-            pq.write_table(self.data.replace_schema_metadata({"kgeval": about}), partial)
+    def _about(self) -> dict[str, Any]:
+        return {"split": self.split, "filter": self.filter, "protocol": self.protocol, "notes": self.notes}
 
     @classmethod
-    def from_parquet(cls, path: str | Path) -> RankTable:
-        """Read a table that :meth:`to_parquet` wrote.
-
-        Raises
-        ------
-        TableError
-            if the file is missing, damaged, or holds no rank table
-        """
-        try:
-            data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
-            about = json.loads((data.schema.metadata or {}).get(b"kgeval", b"{}"))
-            data = data.select([name for name in SCHEMA.names if name in data.column_names])
-            data = data.cast(pa.schema([SCHEMA.field(name) for name in data.column_names]))
-        except FileNotFoundError as error:
-            raise TableError(f"no such file {str(path)!r}.") from error
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise TableError(f"{path}: not a readable rank table ({reason(error)}).") from error
-        notes = about.get("notes", []) if isinstance(about, dict) else None
-        splits = about.get("filter") if isinstance(about, dict) else None
-        if (
-            not isinstance(notes, list)
-            or not isinstance(splits, list | None)
-            or not all(isinstance(about.get(key, ""), str) for key in ("split", "protocol"))
-        ):
-            raise TableError(f"{path}: not a readable rank table (its metadata are not kgeval's).")
+    def _of(cls, data: pa.Table, about: Any) -> RankTable:
+        notes, splits = about.get("notes", []), about.get("filter")
+        said = about.get("split", "test"), about.get("protocol", "standard")
+        lists = isinstance(notes, list) and isinstance(splits, list | None)
+        if not lists or not all(isinstance(text, str) for text in said):
+            raise ValueError("its metadata are not kgeval's")
         filtered = None if splits is None else tuple(map(str, splits))
-        split, protocol = about.get("split", "test"), about.get("protocol", "standard")
-        table = cls(data, split, tuple(map(str, notes)), filter=filtered, protocol=protocol)
-        try:
-            table.refuse_nonsense()
-        except TableError as error:
-            raise TableError(f"{path}: {error}") from error
+        table = cls(data, said[0], tuple(map(str, notes)), filter=filtered, protocol=said[1])
+        table.refuse_nonsense()
         return table
 
     def refuse_nonsense(self) -> None:

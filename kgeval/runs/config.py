@@ -15,14 +15,14 @@ from kgeval.graph.dataset import SPLITS, Split
 from kgeval.graph.layouts import layouts
 from kgeval.metrics.confidence_summary import CONFIDENCES
 from kgeval.metrics.label_summary import CLASSIFICATION
-from kgeval.metrics.ranks import Ties
 from kgeval.paths import is_there, nearby, no_file
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.runs.asked import Asked
 from kgeval.runs.document import Document
 from kgeval.runs.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.runs.values import Metrics, PathText, or_text, readable, refusing, writable
+from kgeval.runs.values import PathText, or_text, readable, refusing, writable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
 from kgeval.settings import Settings
@@ -116,8 +116,8 @@ class RunEvaluation(Evaluation):
     """which candidates compete"""
 
 
-class RunConfig(Settings):
-    """One experiment: one dataset, one evaluation, one or several models."""
+class Evaluated(Settings):
+    """What is evaluated, and by which rules."""
 
     dataset: DatasetConfig
     """the graph"""
@@ -130,12 +130,11 @@ class RunConfig(Settings):
     said, ties, filter and metrics; ``kgeval list protocols`` shows all"""
     evaluation: RunEvaluation = RunEvaluation()
     """how the models are evaluated"""
-    task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
-    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
-    metrics: Metrics = ()
-    """``[side.][ties.][average.]name[@k]``, of a task ``[macro.]name[@k]``; by default those of the task or protocol"""
-    ties: Ties | None = None
-    """the rank of an answer that ties with others; by default as the protocol says"""
+
+
+class RunConfig(Asked, Evaluated):
+    """One experiment: one dataset, one evaluation, one or several models."""
+
     tracker: TrackerConfig | None = None
     """a result tracker of PyKEEN, which is told of every run"""
     output: PathText | None = None

@@ -24,6 +24,7 @@ from kgeval.protocols.printout import Printout, printout
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
+from kgeval.runs.asked import UNFIT, Asked
 from kgeval.runs.config import DatasetConfig, RunConfig
 from kgeval.runs.labelled import Judgement, judge_labelled, negatives_of
 from kgeval.runs.misfits import refuse_misfits
@@ -139,7 +140,7 @@ def _run_model(
         scorer = _scorer(job, dataset, config, folder)
     table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
     rules = protocol(config.protocol)
-    asked = (config.metrics, config.ties) != (rules.metrics, rules.ties)
+    asked = (config.metrics, config.policies) != (rules.metrics, Asked(ties=rules.ties).policies)
     outcome = Outcome(name, table, summary, printed, asked, folder)
     if folder is not None:
         manifest = _manifest(_alone(config, name, folder), dataset, scorer, table, clock)
@@ -174,7 +175,7 @@ def _alone(config: RunConfig, name: str, folder: Path | None) -> RunConfig:
 
 
 def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any]:
-    left_out = {"evaluation"} if config.task else None
+    left_out = {"evaluation", *UNFIT[config.task.kind]} if config.task else None
     return _alone(config, name, folder).model_dump(mode="json", exclude_none=True, exclude=left_out)
 
 
@@ -185,15 +186,15 @@ def _results(
     if (task := config.task) is not None:
         ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else 0
         with clock.time("judge"), watch(name or "judging", ranks) as progress:
-            ties = config.ties or "realistic"
-            judgement = judge_labelled(task, scorer, dataset, metrics=metrics, ties=ties, progress=progress)
+            ties, seed = config.ties or "realistic", config.seed
+            judgement = judge_labelled(task, scorer, dataset, metrics=metrics, ties=ties, seed=seed, progress=progress)
         return judgement, judgement.summary, None
     tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
     rules = protocol(config.protocol)
     with clock.time("rank"), watch(name or "ranking", tasks) as progress:
         table = config.evaluation(scorer, dataset, progress=progress, rules=rules.rules)
     with clock.time("summarize"):
-        summary = summarize(table, metrics, ties=config.ties or rules.ties)
+        summary = summarize(table, metrics, **config.policies)
         return table, summary, printout(table) if rules.printed else None
 
 
@@ -238,7 +239,7 @@ def _manifest(
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": fingerprints(read),
         "seconds": dict(clock.seconds),
-        **_ranking(table.ranks if isinstance(table, Judgement) else table),
+        **_ranking(table.ranks.get("score") if isinstance(table, Judgement) else table),
         "notes": list(table.notes),
     }
 

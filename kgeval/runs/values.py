@@ -14,6 +14,7 @@ from kgeval.errors import InputError
 from kgeval.graph.text import first_line
 from kgeval.metrics.label_names import parse_label_metrics
 from kgeval.metrics.names import parse
+from kgeval.metrics.policies import checked_exponents
 from kgeval.settings import listed
 
 
@@ -72,6 +73,15 @@ Metrics = Annotated[
     Field(strict=False),
 ]
 """one metric name, or several"""
+
+
+def _exponents(value: Any) -> tuple[float, float]:
+    with refusing():
+        return checked_exponents(value)
+
+
+Exponents = Annotated[tuple[float, float], BeforeValidator(_exponents, json_schema_input_type=tuple[float, float])]
+"""βe and βr, of popularity"""
 
 
 def or_text(schema: dict[str, Any]) -> None:

@@ -21,7 +21,10 @@ from kgeval.graph.triples import Side, Triples
 from kgeval.metrics.confided import RankedFacts
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
+from kgeval.metrics.policies import Policies
 from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.sample import Source
+from kgeval.metrics.ties import Ties
 from kgeval.ranking.engine import Progress
 from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
@@ -58,14 +61,15 @@ class ConfidenceTables:
         labels = self.labels if negatives else self.labels.where(self.labels.column("given"))
         return labels.scored(split, scores)
 
-    def ranked(self, scores: str = "score") -> RankedFacts | None:
-        """Return what the metrics read of the ranks of the model or of a floor, if it ranked."""
+    def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
+        """Return what the metrics read of the ranks of the model or of a floor, under a tie policy, if it ranked."""
         if scores not in self.ranks:
             return None
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
         weights = self._largest.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
-        ranks = Ranks(greater, tied, candidates, weights=weights)
+        draws = Source(table, Policies(ties, seed)).draws if ties == "random" else None
+        ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
         queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from kgeval.arrays import BoolArray, Float64Array
-from kgeval.atomic import replacing
-from kgeval.errors import TableError, did_you_mean, reason
+from kgeval.arrays import Float64Array
+from kgeval.columns import LABELS, Columns
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.scoring.labelled import Labelled
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-LABELS = pa.dictionary(pa.int32(), pa.string())
 
 SCHEMA = pa.schema(
     [
@@ -45,24 +36,18 @@ whether any split holds it; ``score``: the model's. Each floor adds a column of 
 
 
 @dataclass(frozen=True, eq=False)
-class LabelTable:
-    """Labelled triples with the scores of a model, and of the floors beside it."""
+class LabelTable(Columns):
+    """Labelled triples with the scores of a model, and of the floors beside it, each in a further column."""
 
-    data: pa.Table
-    """the columns of ``SCHEMA``, and one for each floor"""
+    SCHEMA = SCHEMA
+    FURTHER = pa.float64()
+    KIND = "label table"
+    KEY = "kgeval_labels"
+
     notes: tuple[str, ...] = ()
     """what a reader of the results should know"""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """of floors that do not learn theirs from validation"""
-
-    def __post_init__(self) -> None:
-        for column in SCHEMA:
-            if column.name not in self.data.column_names:
-                found = ", ".join(self.data.column_names)
-                raise TableError(f"a label table needs the column {column.name!r}; found {found}.")
-
-    def __len__(self) -> int:
-        return int(self.data.num_rows)
 
     def __repr__(self) -> str:
         return f"LabelTable({len(self)} labelled triples)"
@@ -72,64 +57,18 @@ class LabelTable:
         """The floors whose scores it holds, each with the threshold from which on it calls a triple true, if any."""
         return {name: self.thresholds.get(name) for name in self.data.column_names if name not in SCHEMA.names}
 
-    def column(self, name: str) -> np.ndarray[Any, Any]:
-        """Return one column as an array.
-
-        Raises
-        ------
-        TableError
-            if there is no such column, with the nearest one
-        """
-        if name not in self.data.column_names:
-            raise TableError(f"a label table has no column {name!r}. {did_you_mean(name, self.data.column_names)}")
-        return np.asarray(self.data.column(name).to_numpy())
-
-    def where(self, keep: BoolArray) -> LabelTable:
-        """Keep some rows (bool[row])."""
-        return replace(self, data=self.data.filter(pa.array(keep)))
-
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
         """Return what the metrics read of one split, with the scores of the model or of a floor."""
         everything = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
         return everything[self.column("split") == split]
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a data frame with the columns of the table; splits and labels are categorical."""
-        frame: pd.DataFrame = self.data.to_pandas()
-        return frame
-
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the table; a failed write leaves nothing under that name.
-
-        Raises
-        ------
-        RunError
-            if the file cannot be written
-        """
-        about = json.dumps({"schema": 1, "notes": self.notes, "thresholds": dict(self.thresholds)})
-        with replacing(Path(path)) as partial:
-            pq.write_table(self.data.replace_schema_metadata({"kgeval_labels": about}), partial)
+    def _about(self) -> dict[str, Any]:
+        return {"notes": self.notes, "thresholds": dict(self.thresholds)}
 
     @classmethod
-    def from_parquet(cls, path: str | Path) -> LabelTable:
-        """Read a table that :meth:`to_parquet` wrote.
-
-        Raises
-        ------
-        TableError
-            if the file is missing, damaged, or holds no label table
-        """
-        try:
-            data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
-            about = json.loads((data.schema.metadata or {})[b"kgeval_labels"])
-            types = {name: SCHEMA.field(name).type for name in SCHEMA.names}
-            data = data.cast(pa.schema([(name, types.get(name, pa.float64())) for name in data.column_names]))
-            thresholds = {str(name): float(value) for name, value in about["thresholds"].items()}
-            return cls(data, tuple(map(str, about["notes"])), thresholds)
-        except FileNotFoundError as error:
-            raise TableError(f"no such file {str(path)!r}.") from error
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"{path}: not a readable label table ({reason(error)}).") from error
+    def _of(cls, data: pa.Table, about: Any) -> LabelTable:
+        thresholds = {str(name): float(value) for name, value in about["thresholds"].items()}
+        return cls(data, tuple(map(str, about["notes"])), thresholds)
 
     @classmethod
     def build(

@@ -29,9 +29,14 @@ def markdown(result: dict[str, Any]) -> str:
         ]
     if result["metrics"]:
         rows = result["metrics"][0]["rows"]
-        told = ", ".join(f"{row['name']} {row['seconds']:.2f} s" for row in result["metrics"])
+        told = ", ".join(map(_told, result["metrics"]))
         lines += ["", f"Metrics of {rows:,} ranks: {told}."]
     return "\n".join(lines) + "\n"
+
+
+def _told(row: dict[str, Any]) -> str:
+    groups = f" ({row['groups']:,} groups)" if row["groups"] > 1 else ""
+    return f"{row['name']}{groups} {row['seconds']:.2f} s"
 
 
 def _row(model: dict[str, Any], rate: float) -> str:

@@ -37,6 +37,28 @@ def test_metrics_ties_and_split_can_be_chosen(data):
     assert set(result["metrics"]["tail"]) == {"hits@2"}
 
 
+def test_of_pykeen_people_see_the_best_known_names_and_machines_all(place, data, done):
+    told = data(*EVALUATE, "--protocol", "pykeen", "--out", "pykeen")["protocol"]["metrics"]
+    assert len(told) > 200
+    assert json.loads((place / "pykeen/metrics.json").read_text())["protocol"]["metrics"] == told
+    result = invoke(*EVALUATE, "--protocol", "pykeen")
+    rows = dict(line.split() for line in result.stdout.splitlines()[2:] if line.strip())
+    assert {"both.realistic.inverse_harmonic_mean_rank", "both.realistic.hits_at_10", "both.realistic.count"} <= set(
+        rows
+    )
+    assert len(rows) == 9
+    assert all(float(value) == told[name] for name, value in rows.items())
+    assert f"Note: 9 of {len(told)} numbers; the others are in metrics.json and --json." in result.stderr
+
+
+def test_policies_of_ranks_can_be_chosen(place, data):
+    options = ("--ties", "random", "--seed", "2", "--chance", "pykeen", "--popularity", "0.5", "2")
+    told = data(*EVALUATE, *options, "-m", "strat.mrr", "-m", "z-mr", "--out", "chosen")
+    policies = {"ties": "random", "seed": 2, "chance": "pykeen", "popularity": (0.5, 2)}
+    table = RankTable.from_parquet(place / "chosen/ranks.parquet")
+    assert told == summarize(table, ["strat.mrr", "z-mr"], **policies).to_dict() == data("metrics", "chosen")
+
+
 def test_the_protocol_chooses_the_metrics(data):
     assert set(data(*EVALUATE, "--protocol", "pykeen")["metrics"]["both"]) >= {"mrr", "hits@5", "amr"}
 

@@ -9,9 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from kgeval.errors import MetricError
+from kgeval.metrics.averages import AVERAGES
+from kgeval.metrics.metric import Undefined, metrics
+from kgeval.metrics.names import parse
+from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.ties import TIES
 from kgeval.runs.config import RunConfig
 from tests.conftest import SHARED
 
@@ -32,6 +39,32 @@ def test_everything_there_is_can_be_listed(data, what):
     listed = data("list", what)
     assert {row.get("name", row.get("kind")) for row in listed} >= KNOWN[what]
     assert all(isinstance(cell, str) for row in listed for cell in row.values())
+
+
+def test_averages_and_tie_policies_are_listed_with_the_metrics_that_take_them(data):
+    listed = {row["name"]: row for row in data("list", "metrics") if row["name"].endswith(".")}
+    assert list(listed) == [f"{name}." for name in (*AVERAGES, *TIES)]
+    assert all(row["title"] and row["formula"] and row["source"] for row in listed.values())
+    for average in AVERAGES:
+        parse(f"{average}.mrr")
+        if "lists" in listed[f"{average}."]["needs"]:
+            parse(f"{average}.map")
+        else:
+            with pytest.raises(MetricError, match="one value for each query"):
+                parse(f"{average}.map")
+
+
+def test_what_has_no_expectation_over_ties_is_listed(data):
+    """Those metrics, and no others, are undefined of tied ranks."""
+    (said,) = (row["undefined"] for row in data("list", "metrics") if row["name"] == "expected.")
+    tied = Ranks(np.array([0, 3]), np.array([1, 2]), np.array([9, 9]), ties="expected")
+    undefined = set()
+    for name, metric in metrics("ranks").items():
+        try:
+            metric(tied, k=3)
+        except Undefined:
+            undefined.add(name)
+    assert undefined == set(said.partition(": ")[2].split(", "))
 
 
 @pytest.mark.parametrize("what", KNOWN)

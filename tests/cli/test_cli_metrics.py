@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, summarize
-from tests.cli.conftest import RELATIONS, invoke
+from kgeval.metrics.metric import metrics
+from tests.cli.conftest import CONFIG, RELATIONS, invoke, write_config
 
 
 @pytest.fixture
@@ -23,6 +24,55 @@ def test_they_are_those_of_the_run(data, place):
 
 def test_the_file_of_ranks_is_enough(data):
     assert data("metrics", "run/ranks.parquet") == data("metrics", "run")
+
+
+def test_every_metric_of_ranks_and_lists_comes_from_the_stored_ranks(data, table):
+    names = [metric.spellings()[0].replace("{k}", "3") for metric in metrics().values()]
+    arguments = [part for name in names for part in ("-m", name)]
+    assert data("metrics", "run", *arguments) == summarize(table, names).to_dict()
+
+
+ASKED = {
+    "metrics": ["mrr", "strat.mrr", "z-mrr", "ndcg@3"], "ties": "random", "seed": 3, "chance": "pykeen",
+    "popularity": [0.5, 0],
+}  # fmt: skip
+
+
+def test_what_is_not_said_is_as_the_run_was_asked(data, place):
+    write_config(place / "asked.yaml", {**CONFIG, **ASKED})
+    told = data("run", "asked.yaml", "--out", "asked")
+    assert (told["seed"], told["chance"], told["popularity"]) == (3, "pykeen", [0.5, 0.0])
+    assert data("metrics", "asked") == told
+    assert data("run", "asked/config.yaml", "--out", "again") == told
+    table = RankTable.from_parquet(place / "asked/ranks.parquet")
+    options = {**ASKED, "seed": 4, "popularity": (0, 2)}
+    assert data("metrics", "asked", "--seed", "4", "--popularity", "0", "2") == summarize(table, **options).to_dict()
+    usual = {"ties": "realistic", "chance": "exact"}
+    assert data("metrics", "asked", "--ties", "realistic", "--chance", "exact", "-m", "z-mr") == (
+        summarize(table, ["z-mr"], **usual).to_dict()
+    )
+
+
+@pytest.mark.parametrize("stored", ["late", "late/ranks.parquet"])
+def test_ties_are_by_default_those_of_the_protocol(data, done, stored):
+    done("run", "config.yaml", "--set", "protocol=torchkge", "--out", "late")
+    assert data("metrics", stored, "-m", "mrr")["ties"] == "pessimistic"
+    assert data("metrics", stored, "-m", "mrr", "--ties", "optimistic")["ties"] == "optimistic"
+
+
+def test_a_table_alone_is_read_as_usual(data, place, done):
+    """PyKEEN's evaluator writes another kind of configuration; a killed run writes none."""
+    told = data("metrics", "run")
+    (place / "run/config.yaml").write_text("evaluator: kgeval\nevaluation: {}\n")
+    assert data("metrics", "run") == told
+    (place / "run/config.yaml").unlink()
+    assert data("metrics", "run") == told
+
+
+@pytest.mark.parametrize("content", ["[", "7", "ties: realstic", "metrics: [mmr]", "popularity: [1]", "\0"])
+def test_a_damaged_configuration_is_refused(refused, place, content):
+    (place / "run/config.yaml").write_text(content)
+    assert "run/config.yaml: not the configuration of a run" in refused("metrics", "run")
 
 
 @pytest.mark.parametrize("ties", ["optimistic", "realistic", "pessimistic", "expected", "random"])
@@ -49,7 +99,7 @@ def test_metrics_have_synonyms(data, name, canonical):
 
 def test_every_tie_policy_is_offered():
     from kgeval.cli.options import TIES as OPTION
-    from kgeval.metrics.ranks import TIES
+    from kgeval.metrics.ties import TIES
 
     assert tuple(OPTION(lambda: None).__click_params__[0].type.choices) == TIES
 
@@ -119,6 +169,10 @@ def test_groups_of_numbers_are_in_their_order(done):
         (["--metric", "left.mrr"], "unknown side, tie policy or average 'left'"),
         (["--metric", "mmr", "--metric", "hitz@3"], "unknown metric 'hitz@3'. Did you mean 'hits@10'"),
         (["--ties", "real"], "Invalid value for '--ties'"),
+        (["--popularity", "1", "11"], "the exponents of popularity are two numbers"),
+        (["--popularity", "nan", "1"], "the exponents of popularity are two numbers"),
+        (["--popularity", "one", "1"], "'one' is not a valid float"),
+        (["--split", "valid"], "--split: stored ranks tell theirs"),
         (["--by", "relatoin"], "no column 'relatoin'. Did you mean 'relation'"),
         (["--by", ""], "no column ''"),
     ],

@@ -82,22 +82,32 @@ def test_the_brute_force_covers_every_metric_of_lists():
     assert {name.partition("@")[0] for name in BRUTE} == set(OF_LISTS)
 
 
-@pytest.mark.parametrize("scores", [TIED, SHARP], ids=["tied", "sharp"])
-@pytest.mark.parametrize("name", BRUTE)
-def test_the_table_gives_what_the_whole_lists_give(name, scores):
+AVERAGED = {
+    "macro": lambda values, _, mine: np.mean([values[query] for query in mine]),
+    "micro": lambda values, sizes, mine: np.average(
+        [values[query] for query in mine], weights=[sizes[query] for query in mine]
+    ),
+    "relation": lambda values, _, mine: np.mean(
+        [np.mean([values[query] for query in mine if query[2] == relation]) for relation in (0, 1)]
+    ),
+}
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), levels=st.sampled_from([1, 2, 6, 10**6]))
+def test_the_table_gives_what_the_whole_lists_give(seed, levels):
+    scores = np.random.default_rng(seed).integers(0, levels, (2, 25, 25)).astype(float)
     lists = whole_lists(scores)
-    values = {query: BRUTE[name](*one) for query, one in lists.items()}
     sizes = {query: sum(one[0]) for query, one in lists.items()}
     assert max(sizes.values()) > 3
-    summary = summarize(table_of(scores), [name, f"micro.{name}", f"relation.{name}"])
-    for side in ("both", "head", "tail"):
-        mine = [query for query in lists if side in {"both", query[0]}]
-        macro = [values[query] for query in mine]
-        assert summary[f"{side}.{name}"] == pytest.approx(np.mean(macro), rel=1e-11)
-        micro = np.average(macro, weights=[sizes[query] for query in mine])
-        assert summary[f"{side}.micro.{name}"] == pytest.approx(micro, rel=1e-11)
-        relations = [np.mean([values[query] for query in mine if query[2] == relation]) for relation in (0, 1)]
-        assert summary[f"{side}.relation.{name}"] == pytest.approx(np.mean(relations), rel=1e-11)
+    summary = summarize(table_of(scores), [f"{average}.{name}" for name in BRUTE for average in AVERAGED])
+    for name, brute in BRUTE.items():
+        values = {query: brute(*one) for query, one in lists.items()}
+        for side in ("both", "head", "tail"):
+            mine = [query for query in lists if side in {"both", query[0]}]
+            for average, mean in AVERAGED.items():
+                expected = mean(values, sizes, mine)
+                assert summary[f"{side}.{average}.{name}"] == pytest.approx(expected, rel=1e-11), (average, name)
 
 
 @settings(max_examples=60, deadline=None)

@@ -54,7 +54,7 @@ def test_names_and_synonyms(text, spelled):
         ("head.tail.mrr", "names two sides, 'head' and 'tail'"),
         ("macor.mrr", "Did you mean 'macro' or 'micro'"),
         ("pessimistic.map", "map is averaged over ties exactly; leave 'pessimistic' out"),
-        ("strat.map", "popularity weighs answers; map has one value for each query"),
+        ("strat.map", "strat weighs answers; map has one value for each query"),
         ("macro.count", "count is no mean; leave 'macro' out"),
         ("precision", "precision needs a cut-off"),
         ("map@0", "needs a cut-off, a whole number from 1, found '0'"),

@@ -1,11 +1,13 @@
-"""pytrec_eval and ranx on random lists: the same numbers, once their conventions of ties and grades are followed."""
+"""scikit-learn, pytrec_eval and ranx on random lists: the same numbers, once their conventions are followed."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from kgeval.metrics import average_precision, f1_at_k, ndcg, precision_at_k, recall_at_k
+from kgeval.metrics import average_precision, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.lists import ranked
 from kgeval.metrics.metric import Undefined
 from tests.metrics.example_ranks import METRICS
@@ -33,58 +35,104 @@ RANX = {
 }  # fmt: skip
 
 
-def random_lists(highest):
-    """Lists of 1 to 14 items with graded relevance and many ties, each with something relevant."""
-    rng = np.random.default_rng(7)
-    lists = []
-    for size in rng.integers(1, 15, 300):
-        grades = rng.integers(0, highest + 1, size) * (rng.random(size) < 0.6)
-        grades[rng.integers(size)] = 1
-        lists.append((grades.astype(int).tolist(), rng.integers(0, 5, size).astype(float).tolist()))
-    return lists
+def items(*grades, least=1):
+    """One list of (grade, score), with many ties."""
+    return st.lists(st.tuples(st.sampled_from(grades), st.integers(-2, 3)), min_size=least, max_size=14)
+
+
+def several(*grades):
+    """Lists of (grade, score), each with something relevant by every tool's standards."""
+    relevant = items(*grades).filter(lambda one: any(grade >= 1 for grade, _ in one))
+    return st.lists(relevant, min_size=1, max_size=12)
 
 
 def by_name(values):
     return {f"d{index:02}": value for index, value in enumerate(values)}
 
 
-def test_pytrec_eval_breaks_ties_by_name_from_the_last():
+def numbered(lists):
+    return {f"{number:03}": by_name(values) for number, values in enumerate(lists)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(lists=several(0, 0, 1, 2, 3))
+def test_pytrec_eval_breaks_ties_by_name_from_the_last(lists):
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    lists = random_lists(highest=3)
     wanted = {"map", "map_cut.4", "P.4", "recall.4", "Rprec", "recip_rank", "ndcg", "ndcg_cut.4"}
-    evaluator = pytrec_eval.RelevanceEvaluator({str(q): by_name(grades) for q, (grades, _) in enumerate(lists)}, wanted)
-    found = evaluator.evaluate({str(q): by_name(scores) for q, (_, scores) in enumerate(lists)})
-    for query, (grades, scores) in enumerate(lists):
-        order = sorted(range(len(grades)), key=lambda item: (scores[item], item), reverse=True)
+    grades = numbered([[grade for grade, _ in one] for one in lists])
+    scores = numbered([[float(score) for _, score in one] for one in lists])
+    found = pytrec_eval.RelevanceEvaluator(grades, wanted).evaluate(scores)
+    for query, one in zip(grades, lists, strict=True):
+        served = [grade for _, _, grade in sorted(((s, row, g) for row, (g, s) in enumerate(one)), reverse=True)]
         for theirs, ours in PYTREC_EVAL.items():
-            value = SERVED[ours]([grades[item] for item in order])
-            assert value == pytest.approx(found[str(query)][theirs], rel=1e-12, abs=1e-15), (query, ours)
+            assert SERVED[ours](served) == pytest.approx(found[query][theirs], rel=1e-12, abs=1e-15), ours
 
 
-def test_ranx_takes_lists_as_they_are_served():
+@settings(max_examples=40, deadline=None)
+@given(lists=several(0, 0, 0.5, 1, 2, 3))
+def test_ranx_takes_lists_as_they_are_served_and_drops_grades_below_one(lists):
     ranx = pytest.importorskip("ranx")
-    lists = random_lists(highest=3)
-    qrels = {f"{q:03}": {d: g for d, g in by_name(grades).items() if g} for q, (grades, _) in enumerate(lists)}
-    run = {f"{q:03}": by_name([-float(place) for place in range(len(grades))]) for q, (grades, _) in enumerate(lists)}
+    grades = [[grade for grade, _ in one] for one in lists]
+    qrels = {q: {name: grade for name, grade in one.items() if grade} for q, one in numbered(grades).items()}
+    run = numbered([[-float(place) for place in range(len(one))] for one in lists])
     found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(RANX), return_mean=False)
     for theirs, ours in RANX.items():
-        values = [SERVED[ours](grades) for grades, _ in lists]
+        values = [SERVED[ours]([grade if grade >= 1 else 0 for grade in one]) for one in grades]
         assert values == pytest.approx(list(found[theirs]), rel=1e-9, abs=1e-12), ours
 
 
-def test_ranx_drops_grades_below_one_and_kgeval_does_not():
-    ranx = pytest.importorskip("ranx")
-    qrels, run = {"q": {"a": 0.5, "b": 1.0}}, {"q": {"a": 2.0, "b": 1.0}}
-    assert ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), "mrr") == 0.5
+def test_kgeval_keeps_grades_below_one():
     assert METRICS["first-rr"](ranked([0.5, 1.0])) == 1
 
 
-def test_scikit_learn_takes_a_tied_block_as_one_threshold():
+@settings(max_examples=100, deadline=None)
+@given(one=items(0, 0, 0.25, 1, 3, least=2), k=st.none() | st.integers(1, 16))
+def test_scikit_learn_averages_gains_over_ties_too(one, k):
+    """It has no exponential gain of its own: the gains are given to it as grades. It calls an irrelevant list 0."""
+    from sklearn.metrics import dcg_score, ndcg_score
+
+    grades, scores = map(list, zip(*one, strict=True))
+    for gain, gains in (("linear", grades), ("exponential", [2.0**grade - 1 for grade in grades])):
+        assert dcg(grades, scores, k=k, gain=gain) == pytest.approx(dcg_score([gains], [scores], k=k), rel=1e-11)
+        if any(grades):
+            theirs = ndcg_score([gains], [scores], k=k)
+            assert ndcg(grades, scores, k=k, gain=gain) == pytest.approx(theirs, rel=1e-11)
+
+
+@settings(max_examples=100, deadline=None)
+@given(one=items(0, 1), sharp=st.booleans())
+def test_scikit_learn_takes_a_tied_block_as_one_threshold(one, sharp):
+    """Its average precision is then Σ (recall gained) · (precision at the end of the block), in kgeval's P and R."""
     from sklearn.metrics import average_precision_score
 
-    relevance, scores = [1, 0, 0, 1], [2, 2, 1, 0]
-    assert average_precision_score(relevance, scores) == 0.5
-    assert average_precision(relevance, scores) == pytest.approx(((1 + 2 / 4) / 2 + (1 / 2 + 2 / 4) / 2) / 2)
+    relevance, scores = map(list, zip(*one, strict=True))
+    scores = list(range(len(one), 0, -1)) if sharp else scores
+    if not any(relevance):
+        with pytest.raises(Undefined, match="nothing in the list is relevant"):
+            average_precision(relevance, scores)
+        return
+    theirs = average_precision_score(relevance, scores)
+    if len(set(scores)) == len(scores):
+        assert average_precision(relevance, scores) == pytest.approx(theirs, rel=1e-11)
+    ends = [0, *(sum(score >= level for score in scores) for level in sorted(set(scores), reverse=True))]
+    recalls = [0.0, *(recall_at_k(relevance, scores, k=end) for end in ends[1:])]
+    steps = [precision_at_k(relevance, scores, k=end) for end in ends[1:]] * np.diff(recalls)
+    assert steps.sum() == pytest.approx(theirs, rel=1e-11)
+
+
+@settings(max_examples=100, deadline=None)
+@given(one=items(0, 1, 2))
+def test_scikit_learn_counts_tied_pairs_half_too(one):
+    """The area of one list; where all or nothing is relevant, scikit-learn has NaN and kgeval leaves the list out."""
+    from sklearn.metrics import roc_auc_score
+
+    grades, scores = map(list, zip(*one, strict=True))
+    relevance = [grade > 0 for grade in grades]
+    if len(set(relevance)) == 2:
+        assert METRICS["auc"](ranked(grades, scores)) == pytest.approx(roc_auc_score(relevance, scores), rel=1e-11)
+    else:
+        with pytest.raises(Undefined, match="no lists for which it is defined"):
+            METRICS["auc"](ranked(grades, scores))
 
 
 def test_what_others_call_zero_is_undefined():

@@ -158,30 +158,6 @@ def test_a_served_order_gives_the_definitions(relevance, k):
         assert FUNCTIONS[name](relevance, k=k) == pytest.approx(value, rel=1e-12), name
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    items=st.lists(st.tuples(st.sampled_from([0, 0.5, 1, 3]), st.integers(0, 5)), min_size=2, max_size=30),
-    k=st.none() | st.integers(1, 40),
-)
-def test_scikit_learn_averages_ties_alike(items, k):
-    from sklearn.metrics import dcg_score, ndcg_score
-
-    relevance, scores = map(list, zip(*items, strict=True))
-    assert dcg(relevance, scores, k=k) == pytest.approx(dcg_score([relevance], [scores], k=k), rel=1e-12)
-    if any(relevance):
-        assert ndcg(relevance, scores, k=k) == pytest.approx(ndcg_score([relevance], [scores], k=k), rel=1e-12)
-
-
-@settings(max_examples=60, deadline=None)
-@given(relevance=st.lists(st.booleans(), min_size=1, max_size=30).filter(any))
-def test_scikit_learn_agrees_on_average_precision_where_nothing_ties(relevance):
-    from sklearn.metrics import average_precision_score
-
-    scores = -np.arange(len(relevance))
-    expected = average_precision_score(relevance, scores)
-    assert average_precision(relevance, scores) == pytest.approx(expected, rel=1e-12)
-
-
 @given(values=st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_size=1))
 def test_the_root_mean_square_error_is_scikit_learns(values):
     from sklearn.metrics import root_mean_squared_error

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import parse
-from kgeval.metrics.ranks import TIES, Ranks
+from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.statistics import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
@@ -21,6 +21,7 @@ from kgeval.metrics.statistics import (
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
 )
+from kgeval.metrics.ties import TIES
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_RANKS, ranks, some_ranks, tied_ranks
 
 STATISTICS = {

@@ -195,7 +195,7 @@ def test_the_ranges_of_the_indices_are_those_of_exact_chance():
 
 @pytest.mark.parametrize("popularity", [(np.nan, 1), (-1e4, 0), ("a", 1), (1,), 3, (np.inf, 0), (1, True)])
 def test_exponents_of_popularity_are_two_numbers(popularity):
-    with pytest.raises(MetricError, match="popularity: expected two exponents"):
+    with pytest.raises(MetricError, match="the exponents of popularity are two numbers"):
         summarize(TABLE, ["strat.mrr"], popularity=popularity)
 
 

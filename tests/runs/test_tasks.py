@@ -11,6 +11,7 @@ import yaml
 
 from kgeval.errors import ConfigError, InputError
 from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary
+from kgeval.metrics.metric import metrics
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 
@@ -44,6 +45,13 @@ def test_several_models_meet_the_same_negatives(config, place):
         ({"task": {"kind": "confidences"}, "metrics": ["f1"]}, "unknown metric 'f1' of confidences"),
         ({"task": {"kind": "confidences", "mapping": {"kind": "logistic", "bias": 1.0}}}, "give weight and bias"),
         ({"task": {"kind": "confidences", "high": 2.0}, "metrics": ["rmse"]}, "1 problem\n  task.high: "),
+        ({"task": CLASSIFY, "ties": "random"}, "ties: no metric of this task (classification) depends on ties"),
+        ({"task": CLASSIFY, "seed": 0}, "seed: no metric of this task (classification) depends on seed"),
+        ({"task": {"kind": "confidences"}, "chance": "exact"}, "(confidences) depends on chance (config line"),
+        ({"task": {"kind": "confidences"}, "popularity": [1, 1]}, "(confidences) depends on popularity"),
+        ({"popularity": [1, 2, 3]}, "popularity: the exponents of popularity are two numbers"),
+        ({"chance": "pyken"}, "Did you mean 'pykeen'"),
+        ({"seed": 1.5}, "seed: expected a whole number"),
         ({"task": CLASSIFY, "evaluation": {"split": "valid"}}, "give either evaluation"),
     ],
 )
@@ -78,12 +86,46 @@ def test_the_metrics_of_the_task_are_spelled_out(config, place):
     assert "evaluation" not in written
 
 
+def names_of(*needs):
+    """Every metric, with a cut-off where its name takes one."""
+    return [metric.spellings()[-1 if metric.cutoff == "required" else 0].replace("{k}", "2")
+            for metric in metrics(*needs).values()]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("task", "needs"),
+    [
+        ({}, ("ranks", "lists")),
+        ({"task": CLASSIFY}, ("labels",)),
+        ({"task": {"kind": "confidences"}, "dataset": {"path": "weighted"}}, ("confidences",)),
+    ],
+    ids=["ranks", "classification", "confidences"],
+)
+def test_every_metric_can_be_asked_for_by_name(config, place, task, needs):
+    shutil.copytree(place / "graph", place / "weighted")
+    for path in (place / "weighted").iterdir():
+        rows = path.read_text().splitlines()
+        path.write_text("".join(f"{row}\t{0.1 + number % 9 / 10}\n" for number, row in enumerate(rows)))
+    asked = names_of(*needs)
+    (outcome,) = run(load_config(config(metrics=asked, **task)), place / "out")
+    told = json.loads((place / "out" / "metrics.json").read_text())["metrics"]
+    found = told["both" if needs[0] == "ranks" else "model"]
+    own = {metric.name for metric in metrics(*needs).values()}
+    assert len(found) == len(asked) >= len(own)
+    assert {name.partition("@")[0] for name in found} == own
+    undefined = {name for name, value in found.items() if value is None}
+    assert undefined <= {"log_loss"}, outcome.notes
+
+
 def test_a_run_of_another_kind_leaves_nothing_of_the_one_it_replaces(config, place):
     for keys, left in (({}, "ranks.parquet"), ({"task": CLASSIFY}, "labels.parquet"), ({}, "ranks.parquet")):
         run(load_config(config(**keys)), place / "out", force=True)
         tables = {path.name for path in (place / "out").iterdir()} & {"ranks.parquet", "labels.parquet"}
         assert tables == {left}
     assert not (place / "out" / "curves.json").exists()
+    (place / "out" / "ranks-same-or-reversed.parquet").write_text("of a run of confidences")
+    run(load_config(config()), place / "out", force=True)
+    assert not (place / "out" / "ranks-same-or-reversed.parquet").exists()
 
 
 @pytest.mark.slow

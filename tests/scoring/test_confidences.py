@@ -17,7 +17,7 @@ from kgeval.metrics.confidence_summary import ERRORS, summarize_confidences
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined, metrics
-from kgeval.metrics.ranks import TIES
+from kgeval.metrics.ties import TIES
 from kgeval.scorers.adapters import CallableScorer
 from kgeval.scoring.classification import classify
 from kgeval.scoring.confidences import Confidences

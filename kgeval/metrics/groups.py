@@ -1,0 +1,151 @@
+"""Groups: the rows of a table divided by its columns, and the metrics of all groups at once.
+
+What is a mean over answers or lists is computed for all groups together; what is not, and what that leaves open because
+it is undefined, is computed group by group, which tells why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.graph.queries import starts_of_runs
+from kgeval.metrics.diagnosis import TieDiagnosis, diagnose, diagnose_groups
+from kgeval.metrics.grouped import OfGroups
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.sample import RankColumns, Sample, Source
+
+
+@dataclass(frozen=True)
+class Group:
+    """The metrics of some rows of a table."""
+
+    key: dict[str, Any]
+    """the values that these rows have in common, by column; empty for all rows"""
+    values: dict[MetricName, float | None]
+    """by metric with its side; nothing where a metric is undefined"""
+    ties: TieDiagnosis
+    """of these rows, both sides together"""
+    undefined: dict[str, str] = field(default_factory=dict)
+    """why, by the metric's name"""
+
+    def rows(self) -> Iterator[tuple[str, dict[str, float | None]]]:
+        """Yield each metric's name with its values by side."""
+        for base in dict.fromkeys(name.base for name in self.values):
+            yield base, {str(name.side): value for name, value in self.values.items() if name.base == base}
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """The rows of a table, group by group."""
+
+    keys: list[dict[str, Any]]
+    rows: IntArray
+    """int64[row], into the table"""
+    owners: IntArray
+    """int64[row], ascending: the group that each of them belongs to"""
+
+    def of_side(self, source: Source, side: str | None) -> Division:
+        """Keep the rows of one side, or of both."""
+        mine = slice(None) if side == "both" else np.flatnonzero(source.sides[self.rows] == side)
+        return Division(self.keys, self.rows[mine], self.owners[mine])
+
+    def of_group(self, group: int) -> IntArray:
+        """The rows of one group; int64[row]."""
+        low, high = np.searchsorted(self.owners, [group, group + 1])
+        return self.rows[low:high]
+
+
+def divided(table: RankColumns, by: tuple[str, ...]) -> Division:
+    """Divide a table by the values of columns; entities and relations are keyed by their labels.
+
+    Raises
+    ------
+    TableError
+        if there is no such column
+    """
+    columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
+    values = [table.column(name) for name in columns]
+    codes = [np.unique(value, return_inverse=True)[1] for value in values]
+    rows = np.lexsort(codes[::-1])
+    starts = starts_of_runs(*(code[rows] for code in codes))
+    owners = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
+    first = [value[rows[starts]] for value in values]
+    keys = [dict(zip(by, map(_plain, key), strict=True)) for key in zip(*first, strict=True)]
+    return Division(keys, rows, owners)
+
+
+def whole(names: list[MetricName], source: Source) -> Group:
+    """Compute metrics of a whole table."""
+    sample = Sample(source, slice(None))
+    group = Group({}, dict.fromkeys(names), diagnose(sample.ranks("realistic", None)))
+    samples = {"both": sample}
+    for name in names:
+        part = str(name.side)
+        if part not in samples:
+            samples[part] = Sample(source, np.flatnonzero(source.sides == part))
+        _alone(group, name, samples[part])
+    return group
+
+
+def groups_of(division: Division, names: list[MetricName], source: Source) -> list[Group]:
+    """Compute metrics of each group of a table."""
+    if not division.keys:
+        return []
+    ranks = Sample(source, division.rows).ranks("realistic", None)
+    ties = diagnose_groups(ranks, starts_of_runs(division.owners))
+    groups = [Group(key, dict.fromkeys(names), told) for key, told in zip(division.keys, ties, strict=True)]
+    for side in dict.fromkeys(name.side for name in names):
+        part = division.of_side(source, side)
+        sample = Sample(source, part.rows, part.owners)
+        for name in (name for name in names if name.side == side):
+            for number, value in enumerate(_of_groups(name, sample, len(groups))):
+                if value is None:
+                    _alone(groups[number], name, Sample(source, part.of_group(number)))
+                else:
+                    groups[number].values[name] = value
+    return groups
+
+
+def _of_groups(name: MetricName, sample: Sample, count: int) -> list[float | None]:
+    """Compute a metric of all groups at once; nothing where that does not tell."""
+    values: list[float | None] = [None] * count
+    compute: object = name.metric.compute
+    if not isinstance(compute, OfGroups) or sample.groups is None or not len(sample.groups):
+        return values
+    try:
+        given = _given(name, sample)
+        owners = sample.of_lists(sample.groups) if name.metric.needs == "lists" else sample.groups
+        starts = starts_of_runs(owners)
+        found = compute.of_groups(given, starts, name.k)
+    except Undefined:
+        return values
+    finite = np.isfinite(found)
+    for number, value in zip(owners[starts][finite].tolist(), found[finite].tolist(), strict=True):
+        values[number] = name.metric.bounded(value)
+    return values
+
+
+def _alone(group: Group, name: MetricName, sample: Sample) -> None:
+    """Compute a metric of one group."""
+    try:
+        group.values[name] = name.metric(_given(name, sample), k=name.k)
+    except Undefined as error:
+        group.undefined[str(name)] = str(error)
+
+
+def _given(name: MetricName, sample: Sample) -> Any:
+    """What the metric is a function of."""
+    if name.metric.needs == "lists":
+        return sample.lists(name.average)
+    return sample.ranks(name.ties, name.average)
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return str(plain) if isinstance(plain, float) and not np.isfinite(plain) else plain
