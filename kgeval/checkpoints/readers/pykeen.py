@@ -100,7 +100,8 @@ def _read_training(file: Path, content: dict[str, Any], options: Options) -> Che
 def _mapped(ids: Any, kind: str) -> Vocabulary | None:
     if ids is None:
         return None
-    if sorted(ids.values()) != list(range(len(ids))) or not all(isinstance(label, str) for label in ids):
+    told = all(isinstance(label, str) and isinstance(row, int) for label, row in ids.items())
+    if not told or sorted(ids.values()) != list(range(len(ids))):
         raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
     return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
 
