@@ -22,7 +22,10 @@ import numpy as np
 from kgeval.errors import PickleError
 from kgeval.pickles.bounds import refuse_entangled, refuse_instructions
 
-LIBRARIES = ("torch", "__torch__", "pykeen", "kge", "numpy", "class_resolver", "collections", "functools", "pathlib")
+LIBRARIES = (
+    *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
+    *("numpy", "scipy", "collections", "functools", "pathlib"),
+)
 """top-level packages whose names become stand-ins"""
 
 STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")

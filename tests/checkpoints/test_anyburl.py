@@ -79,7 +79,7 @@ def test_predictions_are_recognised_and_described(tmp_path, lists):
     assert [name for name, reader in formats().items() if reader.recognises(path)] == ["anyburl"]
     found = load_checkpoint(path, dataset=DATA)
     assert found.describe()["queries"]["tail"] == len({key for key in lists if key[0] == "tail"})
-    with pytest.raises(CheckpointError, match="predictions are no model: they cannot be converted"):
+    with pytest.raises(CheckpointError, match="it is of no model family, so that it cannot be converted"):
         save_checkpoint(found, tmp_path / "model.safetensors")
 
 
