@@ -154,7 +154,7 @@ def read_stream(content: bytes) -> Any:
     for key in unpickle(programs[4], _no_numbers):
         count = int.from_bytes(file.read(8), "little")
         parts[key] = file.read(min(count * kinds[key].itemsize, len(content)))
-    return unpickle(programs[3], lambda asked: parts[asked.key])
+    return unpickle(programs[3], parts.__getitem__)
 
 
 class _Survey(pickle.Unpickler):
@@ -190,7 +190,7 @@ def _read_archive(path: Path) -> Any:
             raise PickleError("not a PyTorch file: its archive is compressed.")
         if f"{prefix}byteorder" in archive.namelist() and archive.read(f"{prefix}byteorder") != b"little":
             raise PickleError("written on a big-endian machine, which is not supported.")
-        return unpickle(archive.read(program_name), lambda asked: archive.read(f"{prefix}data/{asked.key}"))
+        return unpickle(archive.read(program_name), lambda key: archive.read(f"{prefix}data/{key}"))
 
 
 def _program_name(archive: zipfile.ZipFile) -> str:
@@ -200,5 +200,5 @@ def _program_name(archive: zipfile.ZipFile) -> str:
     return names[0]
 
 
-def _no_numbers(asked: Reference) -> bytes:
-    raise PickleError(f"the pickle refers to numbers ({asked.key}) that are not in the file.")
+def _no_numbers(key: str) -> bytes:
+    raise PickleError(f"the pickle refers to numbers ({key}) that are not in the file.")

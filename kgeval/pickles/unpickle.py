@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kgeval.arrays import widened
 from kgeval.errors import PickleError
 from kgeval.pickles.bounds import refuse_entangled, refuse_instructions
 
@@ -31,10 +32,13 @@ LIBRARIES = (
 STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
 """further names that do"""
 
+HALF = "BFloat16Storage"
+
 DTYPES = {
     "DoubleStorage": np.float64,
     "FloatStorage": np.float32,
     "HalfStorage": np.float16,
+    HALF: np.uint16,
     "LongStorage": np.int64,
     "IntStorage": np.int32,
     "ShortStorage": np.int16,
@@ -94,8 +98,13 @@ class StorageType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As numpy calls it."""
+        """As numpy calls it, or (bfloat16) calls its bits."""
         return np.dtype(DTYPES[self.name])
+
+    def decode(self, content: bytes) -> np.ndarray[Any, Any]:
+        """Take bytes as numbers."""
+        numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
+        return widened(numbers) if self.name == HALF else numbers
 
 
 @dataclass(frozen=True)
@@ -186,9 +195,9 @@ class _Array(np.ndarray[Any, Any]):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, program: bytes, numbers: Callable[[Reference], bytes]) -> None:
+    def __init__(self, program: bytes, numbers: Callable[[str], bytes]) -> None:
         super().__init__(io.BytesIO(program))
-        self._numbers = cache(numbers)
+        self._numbers = cache(lambda kind, key: kind.decode(numbers(key)))
         self._made: dict[str, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
@@ -207,7 +216,7 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> Storage:
         """Give the numbers of a tensor's storage."""
         asked = Reference.of(pid)
-        data: np.ndarray[Any, Any] = np.frombuffer(self._numbers(asked), asked.storage_type.dtype)
+        data = self._numbers(asked.storage_type, asked.key)
         if len(data) < asked.count:
             raise PickleError(
                 f"storage {asked.key} holds {len(data)} numbers where {asked.count} are announced: cut short?"
@@ -279,7 +288,7 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
 }
 
 
-def unpickle(program: bytes, numbers: Callable[[Reference], bytes]) -> Any:
+def unpickle(program: bytes, numbers: Callable[[str], bytes]) -> Any:
     """Read one pickle: tensors as arrays, instances of classes as :class:`Inert`.
 
     Parameters
@@ -287,7 +296,7 @@ def unpickle(program: bytes, numbers: Callable[[Reference], bytes]) -> Any:
     program
         the pickle
     numbers
-        gives the bytes of the numbers that the pickle refers to
+        gives the bytes of the numbers that the pickle refers to by a key
 
     Raises
     ------

@@ -14,7 +14,7 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
-from kgeval.checkpoints.mapping import map_large
+from kgeval.checkpoints.mapping import special_arrays
 from kgeval.checkpoints.native import FLAGS, FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError, reason
@@ -118,12 +118,14 @@ def _read_safetensors(file: Path) -> Stored:
     try:
         with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
-            mapped, names = map_large(file), opened.keys()
-            tensors = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
+            special, names = special_arrays(file), opened.keys()
+            tensors = {name: special[name] if name in special else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
         flags = {flag: _json(metadata.get(flag, "false"), bool) for flag in FLAGS}
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
+    except CheckpointError:
+        raise
     except Exception as error:  # its header and metadata can say anything
         raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
     version = metadata.get("version", VERSION)
