@@ -15,3 +15,12 @@ FloatArray = npt.NDArray[np.floating[Any]]
 
 Float64Array = npt.NDArray[np.float64]
 """what is computed"""
+
+
+def widened(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+    """Take the bits of bfloat16 numbers, which numpy does not have, as float32, which holds each of them exactly.
+
+    >>> widened(np.array([0x3F80, 0xC049], np.uint16))
+    array([ 1.      , -3.140625], dtype=float32)
+    """
+    return (halves.astype(np.uint32) << 16).view(np.float32)

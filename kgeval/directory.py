@@ -50,7 +50,7 @@ def is_run(folder: Path) -> bool:
 
 
 def claim(folder: Path, *, force: bool) -> None:
-    """Make sure that a run may be written into a folder, before any work is done.
+    """Make sure that a run may be written into a folder, before any work is done; nothing is left there until then.
 
     Raises
     ------
@@ -67,7 +67,11 @@ def claim(folder: Path, *, force: bool) -> None:
         for place in (folder, *folder.parents):
             if place.exists() and not place.is_dir():
                 raise InputError(f"{str(place)!r} is a file; a run needs a folder. Choose another name.")
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):  # another run may be at home in a parent by now
+            for place in missing:
+                place.rmdir()
         there = [
             path.name
             for path in (folder / name for name in (CONFIG, MANIFEST, METRICS, *_tables(folder)))

@@ -4,6 +4,7 @@ KgevalError
 ├── InputError         something given to kgeval is wrong; nothing was computed        (exit code 2)
 │   ├── DatasetError      a graph: files, columns, labels, splits
 │   ├── CheckpointError   a model: files, arrays, options, vocabularies
+│   │   └── PickleError       a pickled file, of a model or of a graph: it is a DatasetError as well
 │   ├── ConfigError       a configuration file or command line
 │   ├── MetricError       a metric name, or a table that a metric cannot use
 │   └── TableError        a table of ranks
@@ -15,6 +16,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+LONGEST = 300
+"""characters of what a library said that are repeated"""
 
 
 class KgevalError(Exception):
@@ -35,6 +39,10 @@ class DatasetError(InputError):
 
 class CheckpointError(InputError):
     """A model checkpoint cannot be used."""
+
+
+class PickleError(CheckpointError, DatasetError):
+    """A pickled file cannot be used, be it a model's or a graph's."""
 
 
 class ConfigError(InputError):
@@ -58,12 +66,13 @@ class ScoreError(RunError):
 
 
 def reason(error: BaseException) -> str:
-    """Tell why a library refused, in the first line of what it said.
+    """Tell why a library refused, in the first line of what it said, or the beginning of that.
 
     >>> reason(ValueError("bad magic.")), reason(EOFError())
     ('bad magic', 'EOFError')
     """
-    return str(error).strip().partition("\n")[0].rstrip(" .") or type(error).__name__
+    line = str(error).strip().partition("\n")[0].rstrip(" .") or type(error).__name__
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
 
 
 def nearest(given: str, choices: Iterable[str]) -> list[str]:

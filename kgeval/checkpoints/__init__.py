@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import formats, recognise
 from kgeval.errors import CheckpointError, did_you_mean
@@ -63,7 +65,8 @@ def read_checkpoint(
         raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, formats())}")
     reader = recognise(path) if format == "auto" else formats()[format]
     given = Options(options, dataset)
-    checkpoint = reader.read(path, given)
+    with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
+        checkpoint = reader.read(path, given)
     given.refuse_unused(path)
     checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":

@@ -44,6 +44,7 @@ def command(
     **given: Any,
 ) -> None:
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
+    from kgeval.cli.display import show_notes
     from kgeval.corruption.negatives import negatives, write_negatives
     from kgeval.directory import as_json as json_text
     from kgeval.errors import InputError
@@ -55,7 +56,9 @@ def command(
     generator = check_corruption({"kind": kind, **options})
     if is_there(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
-    tables = negatives(load_dataset(dataset, layout=layout), generator, split=split, filter=filtered)
-    written = write_negatives(out, tables)
-    told = {"written": written, "path": str(out), "corruption": generator.model_dump()}
+    notes: list[str] = []
+    graph = load_dataset(dataset, layout=layout)
+    written = write_negatives(out, negatives(graph, generator, split=split, filter=filtered, tell=notes.append))
+    told = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
     click.echo(json_text(told), nl=False) if as_json else click.echo(f"{written} negatives written to {out}")
+    show_notes(notes)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import Side, Triples
@@ -84,3 +86,14 @@ class CorruptionGenerator(Settings):
             the graph, whose ids all three share
         """
         raise NotImplementedError
+
+    def check(self, triples: Triples, sides: Sequence[Side], dataset: Dataset) -> None:
+        """Refuse files that are damaged or fit none of the queries, before any work is done.
+
+        Raises
+        ------
+        DatasetError
+            as :meth:`candidates` does
+        """
+        for queries in (self.queries(triples, side) for side in sides):
+            self.candidates(queries, known_answers(queries, []), dataset)

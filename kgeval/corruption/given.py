@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ from kgeval.graph.known import known_answers
 from kgeval.graph.labelled import false_rows, read_triple_ids
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
-from kgeval.graph.triples import SIDES, Triples
+from kgeval.graph.triples import SIDES, Side, Triples
 
 
 class FromFile(CorruptionGenerator):
@@ -50,20 +51,30 @@ class FromFile(CorruptionGenerator):
         DatasetError
             if the file is malformed, names an entity or relation that the dataset does not know, or fits no query
         """
+        return self._proposed(queries, self._read(dataset))
+
+    def check(self, triples: Triples, sides: Sequence[Side], dataset: Dataset) -> None:
+        """Refuse the file as :meth:`candidates` does, for all sides at once."""
+        said = self._read(dataset)
+        for side in sides:
+            self._proposed(self.queries(triples, side), said)
+
+    def _read(self, dataset: Dataset) -> dict[Side, Triples]:
+        """Read the negatives of each side."""
         table = read_triples(Path(self.path))
         self._refuse_misspelt_side(table.column_names)
         triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
-        wanted = false_rows(Path(self.path), table)
-        if "side" in table.column_names:
-            wanted &= self._sides(table["side"]) == queries.side
-        negatives = Triples(triples.ids[wanted])
+        false = false_rows(Path(self.path), table)
+        sides = self._sides(table["side"]) if "side" in table.column_names else None
+        return {side: Triples(triples.ids[false if sides is None else false & (sides == side)]) for side in SIDES}
+
+    def _proposed(self, queries: Queries, negatives: dict[Side, Triples]) -> QueryCandidates:
         # A negative completes its query just as a known triple does.
-        rows = known_answers(queries, [negatives])
+        rows = known_answers(queries, [negatives[queries.side]])
         bare = int((rows.lengths == 0).sum())
         if len(queries) and bare == len(queries):
-            raise DatasetError(
-                f"{self.path}: none of its {len(table)} negatives fits a {queries.side} query of the split."
-            )
+            count = len(negatives[queries.side])
+            raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
         note = f"{bare} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
         return QueryCandidates(rows, (note,) if bare else ())
 

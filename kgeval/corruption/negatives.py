@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,11 +37,13 @@ def negatives(
     split: str = "test",
     sides: Side | Sequence[Side] = SIDES,
     filter: Split | Sequence[Split] = SPLITS,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[pa.Table]:
     """Yield the negatives of a split, in tables of string columns head, relation, tail, side.
 
     Each triple of the split gives one negative per side and candidate. Its own answer is never among them, and neither
-    are the known answers of the ``filter`` splits, unless the generator allows known ones.
+    are the known answers of the ``filter`` splits, unless the generator allows known ones. ``tell`` gets what a reader
+    of the negatives should know, such as that a draw fell short.
 
     Raises
     ------
@@ -60,6 +62,8 @@ def negatives(
         queries = generator.queries(triples, side)
         known = known_answers(queries, filtered)
         candidates = generator.candidates(queries, known, dataset)
+        for note in candidates.notes:
+            tell(note)
         step = max(1, BLOCK // max(1, _widest(candidates)))
         for start in range(0, len(queries), step):
             block = slice(start, start + step)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from kgeval.errors import CheckpointError, DatasetError, reason
+from kgeval.errors import DatasetError, reason
 from kgeval.graph.dataset import check_ids
 from kgeval.graph.text import open_text
 from kgeval.graph.triples import Triples
@@ -27,14 +27,13 @@ def unpickled(path: Path, read: Callable[[Path], Any]) -> Any:
     Raises
     ------
     DatasetError
-        if the file is missing or damaged, or asks for what no graph needs
+        if the file is missing
+    PickleError
+        if it is damaged, or asks for what no graph needs
     """
     if not is_there(path) or not path.is_file():
         raise DatasetError(no_file(path))
-    try:
-        return read(path)
-    except CheckpointError as error:
-        raise DatasetError(str(error)) from error
+    return read(path)
 
 
 def read_settings(path: Path) -> dict[str, Any]:

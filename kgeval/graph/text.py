@@ -20,6 +20,13 @@ from kgeval.errors import DatasetError, reason
 from kgeval.paths import is_there, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
+
+MOST_DEFLATED = 500
+"""how many times its size a compressed text may have"""
+
+PLAIN = 64 * 2**20
+"""bytes that any compressed text may have"""
+
 UNDECODED = re.compile("[\ud800-\udfff]")
 
 
@@ -137,17 +144,29 @@ def open_text(path: Path) -> Iterator[TextIO]:
         raise DatasetError(no_file(path))
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
+        if opened is gzip.open:
+            _refuse_bomb(path)
         with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             yield text
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
+def _refuse_bomb(path: Path) -> None:
+    """Refuse what would fill the memory: no text is compressed as much as a row of zeros."""
+    size, most = 0, max(PLAIN, MOST_DEFLATED * path.stat().st_size)
+    with gzip.open(path) as file:
+        while block := file.read(2**20):
+            size += len(block)
+            if size > most:
+                raise DatasetError(f"{path}: it unpacks to more than {size} bytes, as no text does. It was refused.")
+
+
 def _delimiter(path: Path, skip: int) -> str:
-    uncompressed = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    if uncompressed.suffix.lower() == ".csv":
-        return ","
     with open_text(path) as text:
+        uncompressed = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+        if uncompressed.suffix.lower() == ".csv":
+            return ","
         line = next((line for line in islice(text, skip, None) if line.strip("\r\n")), "")
     return "\t" if "\t" in line or " " not in line else " "
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.errors import CheckpointError
+from kgeval.errors import PickleError, reason
+from kgeval.pickles.bounds import refuse_instructions
 from kgeval.pickles.unpickle import DTYPES, Inert, Reference, StorageType, unpickle
 
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -31,7 +32,7 @@ def read_torch(path: Path) -> Any:
 
     Raises
     ------
-    CheckpointError
+    PickleError
         if the file is damaged or cut short, or if its pickle asks for a name that no model needs
     """
     return _guarded(path, lambda: _read_archive(path) if _is_zip(path) else _read_older(path))
@@ -42,7 +43,7 @@ def read_pickle(path: Path) -> Any:
 
     Raises
     ------
-    CheckpointError
+    PickleError
         as :func:`read_torch` does
     """
     return _guarded(path, lambda: unpickle(path.read_bytes(), _no_numbers))
@@ -53,7 +54,7 @@ def read_any(path: Path) -> Any:
 
     Raises
     ------
-    CheckpointError
+    PickleError
         as :func:`read_torch` does
     """
     with path.open("rb") as file:
@@ -104,12 +105,12 @@ def _spoken(file: Any) -> Iterator[str]:
 def _guarded(path: Path, read: Callable[[], Any]) -> Any:
     try:
         return read()
-    except CheckpointError as error:
-        raise CheckpointError(f"{path}: {error}") from error
+    except PickleError as error:
+        raise PickleError(f"{path}: {error}") from error
     except zipfile.BadZipFile as error:
-        raise CheckpointError(f"{path}: not a PyTorch file (a zip archive), or cut short ({error}).") from error
+        raise PickleError(f"{path}: not a PyTorch file (a zip archive), or cut short ({reason(error)}).") from error
     except Exception as error:  # a damaged pickle can fail in any way; nothing of it has run
-        raise CheckpointError(f"{path}: damaged ({type(error).__name__}: {error}).") from error
+        raise PickleError(f"{path}: damaged ({type(error).__name__}: {reason(error)}).") from error
 
 
 def _is_zip(path: Path) -> bool:
@@ -124,7 +125,7 @@ def _is_stream(content: bytes) -> bool:
 def _read_older(path: Path) -> Any:
     content = path.read_bytes()
     if not _is_stream(content):
-        raise CheckpointError("not a PyTorch file (a zip archive), or cut short (it is another kind of file).")
+        raise PickleError("not a PyTorch file (a zip archive), or cut short (it is another kind of file).")
     return read_stream(content)
 
 
@@ -133,11 +134,11 @@ def read_stream(content: bytes) -> Any:
 
     Raises
     ------
-    CheckpointError
+    PickleError
         if it is no such stream, or one of a big-endian machine; damage raises whatever it raises
     """
     if not _is_stream(content):
-        raise CheckpointError("not a stream that torch.save wrote.")
+        raise PickleError("not a stream that torch.save wrote.")
     file = io.BytesIO(content)
     programs = []
     for _ in range(PICKLES):
@@ -147,13 +148,13 @@ def read_stream(content: bytes) -> Any:
         programs.append(content[start : file.tell()])
     machine = unpickle(programs[2], _no_numbers)
     if not machine.get("little_endian"):
-        raise CheckpointError("written on a big-endian machine, which is not supported.")
+        raise PickleError("written on a big-endian machine, which is not supported.")
     kinds = _storages(programs[3])
     parts: dict[str, bytes] = {}
     for key in unpickle(programs[4], _no_numbers):
         count = int.from_bytes(file.read(8), "little")
         parts[key] = file.read(min(count * kinds[key].itemsize, len(content)))
-    return unpickle(programs[3], lambda asked: parts[asked.key])
+    return unpickle(programs[3], parts.__getitem__)
 
 
 class _Survey(pickle.Unpickler):
@@ -174,6 +175,7 @@ class _Survey(pickle.Unpickler):
 
 
 def _storages(program: bytes) -> dict[str, np.dtype[Any]]:
+    refuse_instructions(program)
     survey = _Survey(program)
     survey.load()
     return survey.kinds
@@ -185,18 +187,18 @@ def _read_archive(path: Path) -> Any:
         prefix = program_name.removesuffix("data.pkl")
         read = (info for info in archive.infolist() if info.filename.startswith((program_name, f"{prefix}data/")))
         if any(info.compress_type != zipfile.ZIP_STORED for info in read):
-            raise CheckpointError("not a PyTorch file: its archive is compressed.")
+            raise PickleError("not a PyTorch file: its archive is compressed.")
         if f"{prefix}byteorder" in archive.namelist() and archive.read(f"{prefix}byteorder") != b"little":
-            raise CheckpointError("written on a big-endian machine, which is not supported.")
-        return unpickle(archive.read(program_name), lambda asked: archive.read(f"{prefix}data/{asked.key}"))
+            raise PickleError("written on a big-endian machine, which is not supported.")
+        return unpickle(archive.read(program_name), lambda key: archive.read(f"{prefix}data/{key}"))
 
 
 def _program_name(archive: zipfile.ZipFile) -> str:
     names = [name for name in archive.namelist() if name == "data.pkl" or name.endswith("/data.pkl")]
     if len(names) != 1:
-        raise CheckpointError("not a PyTorch file: the archive holds no data.pkl.")
+        raise PickleError("not a PyTorch file: the archive holds no data.pkl.")
     return names[0]
 
 
-def _no_numbers(asked: Reference) -> bytes:
-    raise CheckpointError(f"the pickle refers to numbers ({asked.key}) that are not in the file.")
+def _no_numbers(key: str) -> bytes:
+    raise PickleError(f"the pickle refers to numbers ({key}) that are not in the file.")

@@ -10,27 +10,35 @@ from __future__ import annotations
 
 import io
 import pickle
-import pickletools
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from reprlib import repr as short
 from typing import Any, ClassVar
 
 import numpy as np
 
-from kgeval.errors import CheckpointError
+from kgeval.arrays import widened
+from kgeval.errors import PickleError
+from kgeval.pickles.bounds import refuse_entangled, refuse_instructions
 
-LIBRARIES = ("torch", "__torch__", "pykeen", "kge", "numpy", "class_resolver", "collections", "functools", "pathlib")
+LIBRARIES = (
+    *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
+    *("numpy", "scipy", "collections", "functools", "pathlib"),
+)
 """top-level packages whose names become stand-ins"""
 
 STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
 """further names that do"""
 
+HALF = "BFloat16Storage"
+
 DTYPES = {
     "DoubleStorage": np.float64,
     "FloatStorage": np.float32,
     "HalfStorage": np.float16,
+    HALF: np.uint16,
     "LongStorage": np.int64,
     "IntStorage": np.int32,
     "ShortStorage": np.int16,
@@ -44,8 +52,9 @@ DTYPES = {
 NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}
 """numpy's names for the types of plain numbers"""
 
-# Opcodes that a torch.save never writes, and that could ask for memory or code out of proportion to the file.
-FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
+
+REPEATED = 64
+"""how many values there may be for each byte of a pickle, where every value is counted as often as it is used"""
 
 
 class Inert:
@@ -89,8 +98,13 @@ class StorageType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As numpy calls it."""
+        """As numpy calls it, or (bfloat16) calls its bits."""
         return np.dtype(DTYPES[self.name])
+
+    def decode(self, content: bytes) -> np.ndarray[Any, Any]:
+        """Take bytes as numbers."""
+        numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
+        return widened(numbers) if self.name == HALF else numbers
 
 
 @dataclass(frozen=True)
@@ -114,12 +128,14 @@ class Reference:
 
         Raises
         ------
-        CheckpointError
+        PickleError
             if it refers to anything but the numbers of a tensor
         """
         kind, storage_type, key, _, count, *view = pid
         if kind != "storage" or not isinstance(storage_type, StorageType) or any(part is not None for part in view):
-            raise CheckpointError(f"the pickle refers to an unknown kind of data ({kind!r}).")
+            raise PickleError(f"the pickle refers to an unknown kind of data ({short(kind)}).")
+        if not isinstance(key, str | int) or not isinstance(count, int):
+            raise PickleError(f"the pickle refers to {short(count)} numbers under the key {short(key)}.")
         return cls(storage_type, str(key), count)
 
 
@@ -135,34 +151,34 @@ class _Constructor:
         return self._function(*args)  # type: ignore[attr-defined]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise CheckpointError("the pickle tries to change a function. It was refused.")
+        raise PickleError("the pickle tries to change a function. It was refused.")
 
     def __setstate__(self, state: Any) -> None:
-        raise CheckpointError("the pickle tries to change a function. It was refused.")
+        raise PickleError("the pickle tries to change a function. It was refused.")
 
 
 class _NumpyType:
     """Stands for a numpy dtype, of which only those of text and of plain numbers are needed."""
 
     def __init__(self, name: Any = "", *_: Any) -> None:
-        self.name = str(name)
+        self.name = name if isinstance(name, str) else ""
         self.order = "<"
 
     def __setstate__(self, state: Any) -> None:
         """Take the byte order; all else describes structures, which no file needs."""
         if isinstance(state, tuple) and len(state) > 1:
-            self.order = str(state[1])
+            self.order = state[1] if isinstance(state[1], str) else ""
 
     def numbers(self) -> np.dtype[Any]:
         """As numpy calls it.
 
         Raises
         ------
-        CheckpointError
+        PickleError
             if it is no type of numbers, or one of a big-endian machine
         """
         if self.name not in NUMBERS or self.order not in {"<", "|", "="}:
-            raise CheckpointError(f"the pickle holds an array of {self.order}{self.name}, which are no plain numbers.")
+            raise PickleError(f"the pickle holds an array of {self.order}{self.name}, which are no plain numbers.")
         return np.dtype(self.name)
 
 
@@ -172,16 +188,16 @@ class _Array(np.ndarray[Any, Any]):
     def __setstate__(self, state: Any) -> None:
         _, shape, kind, fortran, content = state
         if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
-            raise CheckpointError("the pickle holds an array of objects. It was refused.")
+            raise PickleError("the pickle holds an array of objects. It was refused.")
         if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
-            raise CheckpointError(f"the pickle holds an array of the shape {shape!r:.60}.")
+            raise PickleError(f"the pickle holds an array of the shape {short(shape)}.")
         super().__setstate__((1, shape, kind.numbers(), bool(fortran), content))  # type: ignore[arg-type]
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, program: bytes, numbers: Callable[[Reference], bytes]) -> None:
+    def __init__(self, program: bytes, numbers: Callable[[str], bytes]) -> None:
         super().__init__(io.BytesIO(program))
-        self._numbers = cache(numbers)
+        self._numbers = cache(lambda kind, key: kind.decode(numbers(key)))
         self._made: dict[str, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
@@ -195,16 +211,14 @@ class _Unpickler(pickle.Unpickler):
             return StorageType(name)
         if module.partition(".")[0] in LIBRARIES or full in STAND_INS:
             return self._made.setdefault(full, type("Inert", (Inert,), {"origin": full}))
-        raise CheckpointError(
-            f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed."
-        )
+        raise PickleError(f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed.")
 
     def persistent_load(self, pid: Any) -> Storage:
         """Give the numbers of a tensor's storage."""
         asked = Reference.of(pid)
-        data: np.ndarray[Any, Any] = np.frombuffer(self._numbers(asked), asked.storage_type.dtype)
+        data = self._numbers(asked.storage_type, asked.key)
         if len(data) < asked.count:
-            raise CheckpointError(
+            raise PickleError(
                 f"storage {asked.key} holds {len(data)} numbers where {asked.count} are announced: cut short?"
             )
         return Storage(data)
@@ -213,12 +227,12 @@ class _Unpickler(pickle.Unpickler):
 def _tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
     """Make a strided view of a storage, refusing what lies outside of it."""
     if not isinstance(storage, Storage):
-        raise CheckpointError("a tensor is made of something that is no storage.")
+        raise PickleError("a tensor is made of something that is no storage.")
     data = storage.numbers
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     numbers = int(np.prod(size, dtype=object))
     if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= len(data)) or numbers > len(data):
-        raise CheckpointError(f"a tensor of shape {size} does not fit into its storage of {len(data)} numbers.")
+        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {len(data)} numbers.")
     steps = [step * data.itemsize for step in stride]
     return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
 
@@ -226,7 +240,7 @@ def _tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[
 def _text(kind: Any, content: Any) -> str:
     """Make the text that numpy pickled as a scalar of its own."""
     if not isinstance(kind, _NumpyType) or not kind.name.startswith("U") or not isinstance(content, bytes):
-        raise CheckpointError("the pickle holds a numpy scalar that is no text.")
+        raise PickleError("the pickle holds a numpy scalar that is no text.")
     return content.decode("utf-32-le").rstrip("\0")
 
 
@@ -238,14 +252,14 @@ def _empty_array(*_: Any) -> Any:
 def _buffered(content: Any, kind: Any, shape: Any, order: Any) -> Any:
     """Make an array of the bytes that newer pickles hold."""
     if not isinstance(kind, _NumpyType) or not isinstance(content, bytes | bytearray) or order not in {"C", "F"}:
-        raise CheckpointError("the pickle holds an array that is made of no bytes.")
+        raise PickleError("the pickle holds an array that is made of no bytes.")
     return np.frombuffer(content, kind.numbers()).reshape(shape, order=order)
 
 
 def _bytes(text: Any, encoding: Any) -> bytes:
     """Make the bytes that older pickles spell as text."""
     if not isinstance(text, str) or encoding != "latin1":
-        raise CheckpointError("the pickle encodes something that stands for no bytes.")
+        raise PickleError("the pickle encodes something that stands for no bytes.")
     return text.encode("latin1")
 
 
@@ -254,7 +268,7 @@ def _stream(content: Any) -> Any:
     from kgeval.pickles.pickled import read_stream
 
     if not isinstance(content, bytes):
-        raise CheckpointError("the pickle holds a tensor that is made of no bytes.")
+        raise PickleError("the pickle holds a tensor that is made of no bytes.")
     return read_stream(content)
 
 
@@ -274,7 +288,7 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
 }
 
 
-def unpickle(program: bytes, numbers: Callable[[Reference], bytes]) -> Any:
+def unpickle(program: bytes, numbers: Callable[[str], bytes]) -> Any:
     """Read one pickle: tensors as arrays, instances of classes as :class:`Inert`.
 
     Parameters
@@ -282,18 +296,23 @@ def unpickle(program: bytes, numbers: Callable[[Reference], bytes]) -> Any:
     program
         the pickle
     numbers
-        gives the bytes of the numbers that the pickle refers to
+        gives the bytes of the numbers that the pickle refers to by a key
 
     Raises
     ------
-    CheckpointError
+    PickleError
         if it asks for a name or an instruction that no model needs; damage raises whatever it raises
     """
-    for opcode, argument, _ in pickletools.genops(program):
-        if opcode.name in FORBIDDEN:
-            raise CheckpointError(
-                f"the pickle has the instruction {opcode.name}, which no model needs. It was refused."
-            )
-        if "PUT" in opcode.name and int(argument or 0) > len(program):
-            raise CheckpointError("damaged: the pickle numbers its parts beyond its own length.")
-    return _Unpickler(program, numbers).load()
+    refuse_instructions(program)
+    read = _Unpickler(program, numbers).load()
+    refuse_entangled(read, REPEATED * len(program), _parts)
+    return read
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """Tell what a value is made of."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, Inert):
+        return (*value.args, *value.state.values())
+    return value if isinstance(value, list | tuple | set | frozenset) else ()

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kgeval.complaints import Complaint, Location
 from kgeval.errors import DatasetError, InputError
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.known import known_answers
 from kgeval.runs.config import RunConfig
 from kgeval.runs.models import TrainingConfig
 
@@ -48,13 +47,10 @@ def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Complain
     evaluation = config.evaluation
     if not evaluation.corruption.files or evaluation.split not in dataset.splits:
         return
-    for side in evaluation.sides:
-        queries = evaluation.corruption.queries(dataset.split(evaluation.split), side)
-        try:
-            evaluation.corruption.candidates(queries, known_answers(queries, []), dataset)
-        except DatasetError as error:
-            yield Complaint.of(("evaluation", "corruption", "path"), error)
-            return
+    try:
+        evaluation.corruption.check(dataset.split(evaluation.split), evaluation.sides, dataset)
+    except DatasetError as error:
+        yield Complaint.of(("evaluation", "corruption", "path"), error)
 
 
 def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:

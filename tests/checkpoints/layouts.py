@@ -267,6 +267,28 @@ def dicee_keci(folder):
     return score, "given", {}
 
 
+def dicee_qmult(folder):
+    """Quaternions as quarters; a relation multiplies from the right, and is not normalised. Ids in CSV files."""
+    state = tensors(entity_embeddings__weight=table(7, 8), relation_embeddings__weight=table(3, 8, 1))
+    torch.save(state, folder / "model.pt")
+    (folder / "configuration.json").write_text(json.dumps({"model": "QMult", "normalization": None}), encoding="utf-8")
+    for kind, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
+        rows = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
+        (folder / f"{kind}_to_idx.csv").write_text(f",{kind}\n{rows}", encoding="utf-8")
+    e, r = table(7, 8).astype(float).reshape(7, 4, 2), table(3, 8, 1).astype(float).reshape(3, 4, 2)
+
+    def matrices(quaternions):
+        """Each quaternion a + bi + cj + dk as the complex matrix [[a + bi, c + di], [−c + di, a − bi]]."""
+        a, b, c, d = quaternions
+        return np.array([[a + 1j * b, c + 1j * d], [-c + 1j * d, a - 1j * b]]).transpose(2, 0, 1)
+
+    def score(h, k, t, _):
+        products = matrices(e[h]) @ matrices(r[k])
+        return 0.5 * np.einsum("nij,nij->", products, matrices(e[t]).conj()).real
+
+    return score, "given", {}
+
+
 def marius_distmult(folder):
     """Without inverse edges."""
     table(7, 4).tofile(folder / "embeddings.bin")
@@ -366,7 +388,7 @@ def ampligraph_rotate(folder):
 LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
     "conve": [conve_distmult],
-    "dicee": [dicee_keci],
+    "dicee": [dicee_keci, dicee_qmult],
     "dgl-ke": [dglke_simple],
     "kbc": [kbc_cp],
     "libkge": [libkge_package, libkge_transh],

@@ -28,7 +28,7 @@ def confidences(rng):
     return lists
 
 
-def written(lists, *, separator=" ", indent="", end="\t"):
+def written(lists, *, separator=" ", indent="", cells="{}\t{}\t"):
     """Each triple lists what its questions know, but for the other answers: as AnyBURL filters."""
     known = {tuple(row) for part in DATA.splits.values() for row in part.ids.tolist()}
     lines = []
@@ -37,7 +37,7 @@ def written(lists, *, separator=" ", indent="", end="\t"):
         heads = {e: c for e, c in lists["head", t, r].items() if e == h or (e, r, t) not in known}
         tails = {e: c for e, c in lists["tail", h, r].items() if e == t or (h, r, e) not in known}
         for mark, listed in (("Heads:", heads), ("Tails:", tails)):
-            lines.append(f"{indent}{mark} " + "".join(f"{DATA.entities[e]}\t{c}{end}" for e, c in listed.items()))
+            lines.append(f"{indent}{mark} " + "".join(cells.format(DATA.entities[e], c) for e, c in listed.items()))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -46,7 +46,12 @@ def lists():
     return confidences(np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("style", [{}, {"separator": "\t", "indent": "\t"}], ids=["spaces", "tabs"])
+BRACED = {"indent": "\t", "cells": "{}_{{{}}} "}
+
+
+@pytest.mark.parametrize(
+    "style", [{}, {"separator": "\t", "indent": "\t"}, BRACED], ids=["spaces", "tabs", "kbc_evaluation"]
+)
 def test_ranks_are_those_of_plain_loops_over_the_lists(tmp_path, lists, style):
     path = tmp_path / "predictions.txt"
     path.write_text(written(lists, **style))
@@ -79,7 +84,7 @@ def test_predictions_are_recognised_and_described(tmp_path, lists):
     assert [name for name, reader in formats().items() if reader.recognises(path)] == ["anyburl"]
     found = load_checkpoint(path, dataset=DATA)
     assert found.describe()["queries"]["tail"] == len({key for key in lists if key[0] == "tail"})
-    with pytest.raises(CheckpointError, match="predictions are no model: they cannot be converted"):
+    with pytest.raises(CheckpointError, match="it is of no model family, so that it cannot be converted"):
         save_checkpoint(found, tmp_path / "model.safetensors")
 
 

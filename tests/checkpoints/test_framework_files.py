@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.checkpoints.layouts import (
     ENTITIES,
     RELATIONS,
     WRITERS,
+    ampligraph_rotate,
     openke_transr,
     pbg_static,
     rotate_code,
@@ -88,6 +90,21 @@ def test_labels_may_lie_in_another_folder(tmp_path, graph):
     assert (list(checkpoint.entities), list(checkpoint.relations)) == (ENTITIES, RELATIONS)
     with pytest.raises(CheckpointError, match=r"is no folder with labels in it. Known files: entities\.dict"):
         load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path))
+
+
+def test_labels_that_ampligraph_keeps_in_a_database_are_asked_for(tmp_path, graph):
+    ampligraph_rotate(tmp_path)
+    sound = load_checkpoint(tmp_path, dataset=graph)
+    content = {"entities_dict": "ents.db", "relations_dict": "rels.db"}
+    (tmp_path / "model/model_metadata.ampkl").write_bytes(pickle.dumps(content))
+    with pytest.raises(CheckpointError, match=r"its entities are not in it, but in a database .* the option labels"):
+        load_checkpoint(tmp_path, dataset=graph)
+    (tmp_path / "written").mkdir()
+    for name, labels in (("entities", ENTITIES), ("relations", RELATIONS)):
+        lines = "".join(f"{row}\t{label}\n" for row, label in enumerate(labels))
+        (tmp_path / f"written/{name}.tsv").write_text(lines, encoding="utf-8")
+    told = load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path / "written"))
+    assert (told.entities, told.relations) == (sound.entities, sound.relations)
 
 
 def test_what_was_aligned_can_be_aligned_again(tmp_path, graph):

@@ -249,11 +249,13 @@ def test_a_models_own_file_is_recognised_too(loaded, framework, variant):
 
 
 @pytest.mark.parametrize(("framework", "variant"), ALL)
-def test_the_native_format_keeps_every_integer(tmp_path, loaded, umls, framework, variant):
+def test_the_native_format_keeps_every_integer(tmp_path, loaded, by_its_own_rules, umls, framework, variant):
     checkpoint, table = loaded(framework, variant)
     save_checkpoint(checkpoint, tmp_path / "m.safetensors")
     again = load_checkpoint(tmp_path / "m.safetensors", dataset=umls)
     assert same_tables(evaluate(again, umls), table)
+    own = by_its_own_rules(framework, variant)
+    assert same_tables(evaluate(again, umls, protocol=own.protocol), own)
     assert again.describe()["model"] == checkpoint.describe()["model"]
 
 

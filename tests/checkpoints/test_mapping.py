@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 
 import numpy as np
@@ -36,6 +37,33 @@ def test_a_mapped_model_ranks_as_one_that_was_read(tmp_path, graph, monkeypatch,
     assert not isinstance(owner_of(read.family.entity), mmap.mmap)
     for settings in ({}, {"memory_limit": 1}, {"kernel": "reference"}):
         assert same_tables(evaluate(mapped, graph, **settings), evaluate(read, graph))
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("model", sorted(OPTIONS.keys() - {"RotatE"}))  # rounded relations are no rotations
+def test_half_precision_is_read_exactly(tmp_path, graph, model, kind):
+    import torch
+    from safetensors.torch import save_file
+
+    options = {name: str(value) for name, value in {"model": model, "options": json.dumps(OPTIONS[model])}.items()}
+    arrays = {name: torch.from_numpy(array).to(getattr(torch, kind)) for name, array in arrays_of(model).items()}
+    save_file(arrays, tmp_path / "m.safetensors", options)
+    save_file({name: array.float() for name, array in arrays.items()}, tmp_path / "wide.safetensors", options)
+    half, wide = (load_checkpoint(tmp_path / f"{name}.safetensors") for name in ("m", "wide"))
+    for name, array in half.family.arrays.items():
+        assert np.array_equal(array.astype(np.float64), arrays[name].double().numpy()), name
+    assert same_tables(evaluate(half, graph), evaluate(wide, graph))
+
+
+def test_a_precision_that_numpy_does_not_have_is_named(tmp_path):
+    import torch
+    from safetensors.torch import save_file
+
+    arrays = {name: torch.from_numpy(array).to(torch.float8_e4m3fn) for name, array in arrays_of("DistMult").items()}
+    save_file(arrays, tmp_path / "m.safetensors")
+    message = r"the array '\w+' is F8_E4M3; expected F16, F32, F64 or BF16"
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(tmp_path / "m.safetensors", model="DistMult")
 
 
 def test_what_is_not_finite_in_a_mapped_array_is_found(tmp_path, mapped, monkeypatch):

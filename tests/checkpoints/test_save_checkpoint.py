@@ -115,6 +115,7 @@ def test_the_metadata_are_those_of_the_format(tmp_path):
         "options": {"norm": 2},
         "reciprocal": "true",
         "sorted_labels": "false",
+        "upside_down": "false",
     }
     assert json.loads(labels.tobytes()) == ENTITIES
 

@@ -43,6 +43,14 @@ def test_a_sound_tensor_is_read(file):
     assert read_torch(archive(file, program(view), TEN)).tolist() == [[3, 5, 7], [4, 6, 8]]
 
 
+def test_bfloat16_is_read_exactly(file):
+    numbers = np.array([0x3F80, 0xC049, 0x0001, 0x7F7F], np.uint16)  # 1, -3.140625, the least and the largest
+    view = tensor(storage(count=4, kind="BFloat16Storage"), (4,), (1,))
+    read = read_torch(archive(file, program(view), {"0": numbers.tobytes()}))
+    assert read.dtype == np.float32
+    assert read.tolist() == [1, -3.140625, 2.0**-133, (2 - 2.0**-7) * 2.0**127]
+
+
 def test_tensors_cannot_be_written_to(file):
     assert not read_torch(archive(file, program(tensor(storage(), (10,), (1,))), TEN)).flags.writeable
 
@@ -117,7 +125,6 @@ def test_nothing_else_is_a_storage_either(file, thing):
         storage(key="../../../../../../etc/passwd"),
         storage(key="/etc/passwd"),
         storage(key=""),
-        storage(kind="BFloat16Storage"),
         storage(kind="UntypedStorage"),
         storage(kind="NoStorage"),
         storage(kind="DoubleStorage"),
@@ -129,7 +136,7 @@ def test_nothing_else_is_a_storage_either(file, thing):
         row(value("module"), named("torch", "FloatStorage"), value("0"), value("cpu"), value(10)) + b"Q",
     ],
     ids=[
-        *("too short", "wrong key", "the pickle itself", "traversal", "absolute", "no key", "bfloat16", "untyped"),
+        *("too short", "wrong key", "the pickle itself", "traversal", "absolute", "no key", "untyped"),
         *("unknown type", "too wide", "text count", "no count", "text", "short tuple", "text type", "other kind"),
     ],
 )
@@ -199,3 +206,47 @@ def test_sets_of_tensors_cannot_be_made(file):
 def test_deep_nesting_is_no_crash(file, deep):
     with pytest.raises(CheckpointError):
         load_checkpoint(archive(file, program(deep)))
+
+
+# Time: a few instructions that make a value of very many parts, all of them the same
+
+
+def doubled(times, kind=b"t"):
+    """A tuple or list of two of the same, of two of the same, and so on."""
+    return b")" + b"".join(b"q%c0(" % index + b"h%c" % index * 2 + kind for index in range(times)) + b"q\xff"
+
+
+@pytest.mark.parametrize(
+    "used",
+    [b"}h\xffNs", b"}(K\1Nh\xffNu", b"(h\xffNd", b"\x8f(h\xff\x90", b"(h\xff\x91", b"}h\xff\x85Ns"],
+    ids=["SETITEM", "SETITEMS", "DICT", "ADDITEMS", "FROZENSET", "in a tuple"],
+)
+def test_a_key_of_many_parts_is_refused_before_it_is_hashed(file, used):
+    refuse(archive(file, program(doubled(60), used, protocol=4)), "a key that is made of more than 64 values")
+
+
+@pytest.mark.parametrize("kind", [b"t", b"l"])
+@pytest.mark.parametrize("used", [b"", b"]h\xffa", b"}K\1h\xffs", named("pykeen.models", "x") + b"h\xff\x85R"])
+def test_a_value_of_many_parts_is_refused_before_it_is_printed(file, kind, used):
+    refuse(archive(file, program(doubled(60, kind), used)), "by repeating them")
+
+
+def test_lists_that_are_filled_later_are_counted_when_they_are_full(file):
+    """Each list gets the next one twice while that is still empty."""
+    filled = b"".join(b"]q%c" % index for index in range(60))
+    filled += b"".join(b"h%c" % index + b"h%ca" % (index + 1) * 2 for index in range(59))
+    refuse(archive(file, program(filled, b"h\0")), "by repeating them")
+
+
+def test_what_leads_back_to_itself_is_counted_once(file):
+    assert len(read_torch(archive(file, program(b"]q\0h\0ah\0a")))) == 2
+
+
+def test_sound_keys_and_values_may_be_used_again(file):
+    shared = b"(K\1K\2tq\0" + b"}(h\0h\0K\5(h\0h\0h\0tu"
+    assert read_torch(archive(file, program(shared))) == {(1, 2): (1, 2), 5: ((1, 2), (1, 2), (1, 2))}
+
+
+def test_references_of_many_parts_are_refused_before_they_are_hashed(file):
+    named_by = row(value("storage"), named("torch", "FloatStorage"), b"h\xff", value("cpu"), value(1)) + b"Q"
+    refuse(archive(file, program(doubled(60), named_by)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
-from kgeval import RankTable, load_dataset
+from kgeval import RankTable, Uniform, evaluate, load_dataset
 
 UNIFORM = ["negatives", "graph/", "--kind", "uniform", "--count", 3, "--out"]
 
@@ -47,8 +49,19 @@ def test_they_are_false_triples_next_to_true_ones(done, place):
 def test_a_summary_for_machines(data, place):
     told = data(*UNIFORM, "n.tsv", "--seed", 7)
     corruption = {"kind": "uniform", "count": 3, "seed": 7, "allow_known": False}
-    assert told == {"written": 36, "path": "n.tsv", "corruption": corruption}
+    assert told == {"written": 36, "path": "n.tsv", "corruption": corruption, "notes": []}
     assert len(rows(place / "n.tsv")) == 36
+
+
+def test_draws_that_fall_short_are_told_as_a_run_tells_them(place):
+    from kgeval.cli import main
+
+    asked = ["negatives", "graph", "--kind", "uniform", "--count", "100", "--out", "n.tsv", "--json"]
+    drawn = CliRunner().invoke(main, asked)
+    table = evaluate(lambda h, r, t: h + r + t, "graph", corruption=Uniform(count=100))
+    told = [note for note in table.notes if "left to draw" in note]
+    assert told == json.loads(drawn.stdout)["notes"] != []
+    assert all(note in drawn.stderr for note in told)
 
 
 def test_a_summary_for_people(done):

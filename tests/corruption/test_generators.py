@@ -174,6 +174,20 @@ def test_negatives_that_fit_no_query_are_refused(tmp_path):
         evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)), sides=("tail",))
 
 
+def test_a_file_is_checked_for_both_sides_and_read_once(tmp_path, monkeypatch):
+    from kgeval.corruption import given
+
+    (h, r, t), path, reads = DATA.test.ids[0], tmp_path / "negatives.tsv", []
+    path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")
+    reading = given.read_triples
+    monkeypatch.setattr(given, "read_triples", lambda path: reads.append(path) or reading(path))
+    negatives = FromFile(path=str(path))
+    negatives.check(DATA.test, ("tail",), DATA)
+    with pytest.raises(DatasetError, match="fits a head query"):
+        negatives.check(DATA.test, ("tail", "head"), DATA)
+    assert reads == [path, path]
+
+
 def test_a_component_is_its_own_configuration():
     assert Uniform.model_validate({"kind": "uniform", "count": 5}) == Uniform(count=5)
     for wrong in ({"count": 0}, {"count": "5"}, {"count": 5, "sed": 1}):

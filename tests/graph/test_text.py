@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kgeval.errors import DatasetError
 from kgeval.graph.columns import read_triples
 from kgeval.graph.text import line_of, rows
+from tests.checkpoints.memory import at_most
 
 QUOTED = 'a,"likes, a lot",b\n"two\nlines",likes,b\n'
 """two rows in three lines"""
@@ -78,6 +79,14 @@ def test_what_pythons_csv_writes_is_read_to_the_letter(tmp_path, rows):
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerows([("head", "relation", "tail"), *rows])
     assert triples(path) == rows
+
+
+@pytest.mark.parametrize("ending", [".txt.gz", ".csv.gz"])
+def test_a_compressed_file_that_would_fill_the_memory_is_refused(tmp_path, ending):
+    path = tmp_path / f"triples{ending}"
+    path.write_bytes(compressed(bytes(2**27)))
+    with at_most(40), pytest.raises(DatasetError, match=f"triples{ending}: it unpacks to more than [0-9]+ bytes"):
+        triples(path)
 
 
 @pytest.mark.parametrize("ending", [".txt", ".txt.gz", ".csv", ".csv.gz"])

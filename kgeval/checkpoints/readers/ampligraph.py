@@ -15,6 +15,7 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.bundle import keras_settings, read_bundle
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.places import Labels, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
@@ -65,13 +66,15 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
     family = MODELS[name](Parts(entity, relation, settings))
     pickles = sorted(folder.glob("*_metadata.ampkl"))
-    entities, relations = _labels(pickles[0]) if pickles else (None, None)
+    found = labels(folder, options)
+    if found.entities is None and pickles:
+        found = _pickled_labels(pickles[0])
     return Checkpoint(
         family,
         "ampligraph",
-        (folder / KERAS, *sorted((folder / "variables").iterdir()), *pickles[:1]),
-        entities,
-        relations,
+        (folder / KERAS, *sorted((folder / "variables").iterdir()), *found.files),
+        found.entities,
+        found.relations,
         options.origins,
         name=name,
     )
@@ -96,22 +99,25 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 }
 
 
-def _labels(file: Path) -> tuple[Vocabulary | None, Vocabulary | None]:
-    """Read the labels, where AmpliGraph kept them in the pickle itself and not in a database."""
+def _pickled_labels(file: Path) -> Labels:
+    """Read the labels that are in the pickle itself."""
     content = read_pickle(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
-    found = [_vocabulary(content.get(f"{kind}_dict"), kind, file) for kind in ("entities", "relations")]
-    return found[0], found[1]
+    entities, relations = (_vocabulary(content.get(f"{kind}_dict"), kind, file) for kind in ("entities", "relations"))
+    return Labels(entities, relations, (file,))
 
 
-def _vocabulary(labels: Any, kind: str, file: Path) -> Vocabulary | None:
-    if not isinstance(labels, dict):
-        return None
+def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
+    if not isinstance(named, dict):
+        raise CheckpointError(
+            f"{file}: its {kind} are not in it, but in a database of AmpliGraph's. Write entities.tsv and "
+            "relations.tsv (id<TAB>label) from it, and name their folder with the option labels."
+        )
     try:
-        ordered = [labels[row] for row in range(len(labels))]
+        ordered = [named[row] for row in range(len(named))]
     except KeyError as error:
-        raise CheckpointError(f"{file}: its {kind} are not numbered from 0 to {len(labels) - 1}.") from error
+        raise CheckpointError(f"{file}: its {kind} are not numbered from 0 to {len(named) - 1}.") from error
     if not all(isinstance(label, str) for label in ordered):
         raise CheckpointError(f"{file}: its {kind} are not all text.")
     return Vocabulary(ordered, "entity" if kind == "entities" else "relation")

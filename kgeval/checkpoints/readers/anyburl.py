@@ -7,6 +7,7 @@ one list: each leaves out the others' answers, which filtered ranks leave out to
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -26,12 +27,17 @@ from kgeval.scorers.listed import ListedScores, Query, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
 
+BRACED = re.compile(r"(.+)_\{([0-9]*[.,][0-9]*)\}")
+"""an entity and its confidence, as kbc_evaluation takes them (J. Portisch)"""
+
 LONGEST = 2**16
 """characters of a line that are looked at to recognise the file"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read predictions of three lines a triple: ``head relation tail``, ``Heads: entity confidence …``, ``Tails: …``.
+
+    Entities and confidences stand between tabs; or as ``entity_{confidence}`` between spaces.
 
     Raises
     ------
@@ -90,10 +96,17 @@ def _lists(path: Path, dataset: Dataset) -> Iterator[_Said]:
 def _cells(line: str) -> list[str]:
     """Cut a line at tabs, and what is before them at spaces if it is a triple; a list begins with its mark."""
     text = line.strip()
-    mark = text[:6]
-    if mark in MARKS:
-        return [mark, *text[6:].strip().split("\t")] if text[6:].strip() else [mark]
-    return text.split("\t") if "\t" in text else text.split(" ")
+    mark, listed = text[:6], text[6:].strip()
+    if mark not in MARKS:
+        return text.split("\t") if "\t" in text else text.split(" ")
+    return [mark, *(_braced(listed) or listed.split("\t"))] if listed else [mark]
+
+
+def _braced(listed: str) -> list[str]:
+    """Cut a list of ``entity_{confidence}`` between spaces; nothing where it is no such list."""
+    found = [BRACED.fullmatch(word) for word in listed.split(" ")]
+    cells = [cell for pair in found if pair for cell in (pair[1], pair[2].replace(",", "."))]
+    return cells if all(found) else []
 
 
 def _triple(where: str, cells: list[str], entities: dict[str, int], relations: dict[str, int]) -> tuple[int, int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
@@ -43,8 +44,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     entities, relations = _tokens(entity_file), _tokens(relation_file)
     forward = [name for name in relations if name + REVERSE in relations]
     rows = [relations[name] for name in forward] + [relations[name + REVERSE] for name in forward]
-    name = next(name for name, telltale in TELLTALE.items() if telltale in tensors)
-    options.resolve("model", name, file.name)
+    stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
+    name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
     model = Reciprocal.of(MODELS[name](tensors, rows, options))
     dataset = options.dataset
     return Checkpoint(
@@ -66,9 +67,14 @@ def _tokens(file: Path) -> dict[str, int]:
         )
     content = read_pickle(file)
     tokens = content[0] if isinstance(content, list) and content else None
-    if not isinstance(tokens, dict) or sorted(tokens.values()) != list(range(len(tokens))):
+    if not isinstance(tokens, dict) or not _number_all(list(tokens.values())):
         raise CheckpointError(f"{file}: no vocabulary of the ConvE code.")
     return {str(name): row for name, row in sorted(tokens.items(), key=lambda item: item[1])}
+
+
+def _number_all(ids: list[Any]) -> bool:
+    """Whether ids are 0 … n − 1, each once."""
+    return all(isinstance(row, int) for row in ids) and sorted(ids) == list(range(len(ids)))
 
 
 def _spelt(lowered: list[str], ours: Vocabulary | None, kind: str) -> Vocabulary:

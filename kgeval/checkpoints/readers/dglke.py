@@ -18,7 +18,7 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import labels
 from kgeval.checkpoints.reader import Reader
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, reason
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.rescal import RESCAL
@@ -111,9 +111,9 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 def _array(file: Path) -> FloatArray:
     """Map an array from disk; only its header is read."""
     try:
-        array: FloatArray = np.load(file, mmap_mode="r", allow_pickle=False)
+        array: FloatArray = np.lib.format.open_memmap(file, mode="r")
     except Exception as error:  # numpy has many ways of refusing a damaged file
-        raise CheckpointError(f"{file}: not a readable array, or cut short ({error}).") from error
+        raise CheckpointError(f"{file}: not a readable array, or cut short ({reason(error)}).") from error
     if array.ndim != 2 or array.dtype.kind != "f":
         raise CheckpointError(f"{file}: expected a table of floating-point numbers, found {array.dtype} {array.shape}.")
     return array

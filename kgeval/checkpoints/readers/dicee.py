@@ -24,6 +24,7 @@ from kgeval.pickles.pickled import read_pickle, words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.keci import Keci
+from kgeval.scorers.families.quate import QuatE
 from kgeval.scorers.families.transe import TransE
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
@@ -141,6 +142,7 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
     "ComplEx": lambda parts: ComplEx(parts[0], parts[1]),
     "DistMult": lambda parts: DistMult(parts[0], parts[1]),
     "Keci": _keci,
+    "QMult": lambda parts: QuatE(parts[0], parts[1]),
     "TransE": _transe,
 }
 

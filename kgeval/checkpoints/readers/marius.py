@@ -18,7 +18,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, reason
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.families.complex import ComplEx
@@ -48,9 +48,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     config = folder / CONFIG
     try:
         decoder = yaml.safe_load(config.read_text("utf-8"))["model"]["decoder"]
-        stored, inverse = str(decoder["type"]), bool((decoder.get("options") or {}).get("inverse_edges"))
+        stored, inverse = decoder["type"], bool((decoder.get("options") or {}).get("inverse_edges"))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError, RecursionError) as error:
-        raise CheckpointError(f"{config}: no configuration of Marius ({type(error).__name__}: {error}).") from error
+        raise CheckpointError(f"{config}: no configuration of Marius ({reason(error)}).") from error
+    if not isinstance(stored, str):
+        raise CheckpointError(f"{config}: its decoder has no name.")
     name = options.require("model", stored, CONFIG, list(DECODERS))
     options.resolve("reciprocal", inverse, CONFIG)
     relations = _relations(folder / MODEL, inverse=inverse)

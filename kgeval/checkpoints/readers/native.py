@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -14,8 +14,8 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
-from kgeval.checkpoints.mapping import map_large
-from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
+from kgeval.checkpoints.mapping import special_arrays
+from kgeval.checkpoints.native import FLAGS, FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError, reason
 from kgeval.graph.vocabulary import Vocabulary
@@ -39,8 +39,8 @@ class Stored:
     reciprocal: bool | None
     name: str | None = None
     """what a framework called the model"""
-    sorted_labels: bool = False
-    """whether the labels that are missing are those of the dataset, sorted"""
+    flags: dict[str, bool] = field(default_factory=dict)
+    """what the checkpoint that was converted said of itself"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -81,7 +81,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         relations=labels.get("relation"),
         origins=options.origins,
         name=stored.name,
-        sorted_labels=stored.sorted_labels,
+        **stored.flags,
     )
 
 
@@ -118,18 +118,20 @@ def _read_safetensors(file: Path) -> Stored:
     try:
         with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
-            mapped, names = map_large(file), opened.keys()
-            tensors = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
+            special, names = special_arrays(file), opened.keys()
+            tensors = {name: special[name] if name in special else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
-        sorted_labels = _json(metadata.get("sorted_labels", "false"), bool)
+        flags = {flag: _json(metadata.get(flag, "false"), bool) for flag in FLAGS}
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
+    except CheckpointError:
+        raise
     except Exception as error:  # its header and metadata can say anything
         raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
-    return Stored(tensors, labels, metadata.get("model"), options, reciprocal, metadata.get("name"), sorted_labels)
+    return Stored(tensors, labels, metadata.get("model"), options, reciprocal, metadata.get("name"), flags)
 
 
 def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:

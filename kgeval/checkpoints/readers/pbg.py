@@ -121,6 +121,7 @@ def _model(folder: Path) -> Model:
         operators = {relation["operator"] for relation in config["relations"]}
         kinds = {relation[side] for relation in config["relations"] for side in ("lhs", "rhs")}
         known = model.operator in PARAMETERS and "comparator" in config
+        longest, parts = config.get("max_norm"), model.parts
     except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{folder / CONFIG}: cannot be read ({type(error).__name__}: {error}).") from error
     if len(operators) != 1 or len(kinds) != 1 or len(config["entities"]) != 1 or not known:
@@ -128,6 +129,8 @@ def _model(folder: Path) -> Model:
             f"{folder / CONFIG}: kgeval reads models with one type of entities and one of the operators "
             f"{', '.join(PARAMETERS)}; found types {sorted(config['entities'])}, operators {sorted(operators)}."
         )
+    if not isinstance(longest, int | float | None) or not 0 < parts <= sum(1 for _ in folder.iterdir()):
+        raise CheckpointError(f"{folder / CONFIG}: max_norm is {longest!r:.60}, and there are {parts} partitions.")
     return model
 
 

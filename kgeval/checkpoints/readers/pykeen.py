@@ -13,6 +13,7 @@ from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
+from kgeval.checkpoints.pykeen_baselines import BASELINES, Baseline, baseline_of
 from kgeval.checkpoints.pykeen_families import family_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
 from kgeval.checkpoints.reader import Reader
@@ -53,10 +54,13 @@ def read(path: Path, options: Options) -> Checkpoint:
     try:
         model = Module.of(pickled, "the model")
         _refuse_sigmoids(model)
+        found = _labels(file)
+        if (name := model.class_name) in BASELINES:
+            files = (file, *found[2])
+            return Baseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
         inverse = bool(model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(Parts.of(model, inverse=inverse), interaction)
-        found = _labels(file)
         whole: Family | Reciprocal = Reciprocal.of(family) if inverse else family
     except NoFormula as error:
         raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
@@ -64,7 +68,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{file}: {error}") from error
     except Exception as error:  # what was unpickled can be anything
         raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
-    name = model.class_name if interaction == "Clamped" else interaction
+    name = name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
     return Checkpoint(whole, "pykeen", (file, *found[2]), *found[:2], options.origins, name=name)
@@ -100,7 +104,8 @@ def _read_training(file: Path, content: dict[str, Any], options: Options) -> Che
 def _mapped(ids: Any, kind: str) -> Vocabulary | None:
     if ids is None:
         return None
-    if sorted(ids.values()) != list(range(len(ids))) or not all(isinstance(label, str) for label in ids):
+    told = all(isinstance(label, str) and isinstance(row, int) for label, row in ids.items())
+    if not told or sorted(ids.values()) != list(range(len(ids))):
         raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
     return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
 

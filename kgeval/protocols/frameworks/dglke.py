@@ -75,8 +75,9 @@ class Clamped(Fault):
 
 
 def family(scorer: Aligned) -> object:
-    """Find the formula of what was aligned."""
-    return getattr(scorer.source, "family", scorer.source)
+    """Find the formula of what was aligned, where it has one."""
+    model = getattr(scorer.source, "model", scorer.source)
+    return getattr(model, "family", model)
 
 
 DGLKE = Protocol(

@@ -1,0 +1,38 @@
+"""Checkpoints without a formula over arrays: what is scored by lists or counts can be evaluated, not converted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.errors import CheckpointError
+from kgeval.scorers.family import Family
+
+
+@dataclass(frozen=True, eq=False)
+class Formulaless(Checkpoint):
+    """A scorer that was read from files and is no model family. What is not finite in it, its reader has refused."""
+
+    @property
+    def family(self) -> Family:
+        """Refuse: there is no formula, and there are no arrays.
+
+        Raises
+        ------
+        CheckpointError
+            always
+        """
+        raise CheckpointError(f"{self.files[0]}: it is of no model family, so that it cannot be converted.")
+
+    def describe(self) -> dict[str, Any]:
+        """Tell what it is: what ``kgeval inspect`` shows."""
+        return {
+            "format": self.format,
+            "entities": self.num_entities,
+            "relations": self.num_relations,
+            "files": [str(path) for path in self.files],
+        }
+
+    def refuse_nonfinite(self) -> None:
+        """Do nothing: the reader has."""
