@@ -15,12 +15,18 @@ def markdown(result: dict[str, Any]) -> str:
         + ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in rates.items())
         + ".",
         "",
-        "| model | kgeval | in PyKEEN | PyKEEN | TorchKGE | × PyKEEN | × TorchKGE | float32 product alone "
-        "| GFLOP/s | counting | rest |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-        *(_row(model, rates["float32"]) for model in result["models"]),
-        "",
     ]
+    if result["models"]:
+        lines += [
+            "| model | kgeval | in PyKEEN | PyKEEN | TorchKGE | × PyKEEN | × TorchKGE | float32 product alone "
+            "| GFLOP/s | counting | rest |",
+            "|---|---|---|---|---|---|---|---|---|---|---|",
+            *(_row(model, rates["float32"]) for model in result["models"]),
+            "",
+        ]
+    if result["pipelines"]:
+        lines += ["| evaluation in `pipeline()` | MRR | kgeval | default evaluator | × |", "|---|---|---|---|---|"]
+        lines += [*(_pipeline_row(row) for row in result["pipelines"]), ""]
     if result["growth"]:
         lines += ["| DistMult | queries | seconds | GFLOP/s |", "|---|---|---|---|"]
         lines += [
@@ -32,6 +38,11 @@ def markdown(result: dict[str, Any]) -> str:
         told = ", ".join(f"{row['name']} {row['seconds']:.2f} s" for row in result["metrics"])
         lines += ["", f"Metrics of {rows:,} ranks: {told}."]
     return "\n".join(lines) + "\n"
+
+
+def _pipeline_row(row: dict[str, Any]) -> str:
+    ours, theirs = row["seconds"]["kgeval"], row["seconds"]["PyKEEN"]
+    return f"| ComplEx, {row['name']} | {row['mrr']:.4f} | {ours:.2f} s | {theirs:.0f} s | {theirs / ours:.0f} × |"
 
 
 def _row(model: dict[str, Any], rate: float) -> str:
