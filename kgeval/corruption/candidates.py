@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.graph.dataset import Dataset
+from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
@@ -67,6 +67,11 @@ class CorruptionGenerator(Settings):
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that it reads."""
+        return ()
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        """The splits whose triples tell it what to propose."""
         return ()
 
     def queries(self, triples: Triples, side: Side) -> Queries:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from kgeval.corruption.sampled import Sampled
-from kgeval.graph.dataset import Dataset
+from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 
@@ -24,6 +24,11 @@ class Degree(Sampled):
 
     kind: Literal["degree"] = "degree"
     """entities drawn by how often train has them, as head or tail"""
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        """Train, whose triples are counted."""
+        return ("train",)
 
     def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         from kgeval.corruption.weighted import draw_weighted

@@ -50,6 +50,11 @@ class Typed(CorruptionGenerator):
         """The file of types, if there is one."""
         return () if self.path is None else (Path(self.path),)
 
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        """The splits that show the types, unless a file has them."""
+        return self.splits if self.path is None else ()
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Collect the entities of the right type for each query.
 

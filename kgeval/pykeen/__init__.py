@@ -6,15 +6,17 @@ pipeline(dataset="umls", model="ComplEx", evaluator="kgeval")
 
 from __future__ import annotations
 
-from pykeen.evaluation import evaluator_resolver
-
-from kgeval.pykeen.evaluator import KGEvalEvaluator
-from kgeval.pykeen.once import evaluate
-from kgeval.pykeen.results import KGEvalMetricResults
-from kgeval.pykeen.scoring import scorer_of
 from kgeval.pykeen.versions import warn_of_untested
+
+warn_of_untested()  # before anything is taken from a PyKEEN that may not have it
+
+from pykeen.evaluation import evaluator_resolver  # noqa: E402
+
+from kgeval.pykeen.evaluator import KGEvalEvaluator  # noqa: E402
+from kgeval.pykeen.once import evaluate  # noqa: E402
+from kgeval.pykeen.results import KGEvalMetricResults  # noqa: E402
+from kgeval.pykeen.scoring import scorer_of  # noqa: E402
 
 __all__ = ["KGEvalEvaluator", "KGEvalMetricResults", "evaluate", "scorer_of"]
 
-warn_of_untested()
 evaluator_resolver.register(KGEvalEvaluator, raise_on_conflict=False)

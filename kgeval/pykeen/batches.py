@@ -82,7 +82,7 @@ class Batches:
             "relation": ids[:, 1],
             "tail": ids[:, 2],
             "side": _repeated(target, len(ids)),
-            "score": scores.double().cpu().numpy(),
+            "score": scores.cpu().double().numpy(),
             **dict(
                 zip(
                     ("greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"),

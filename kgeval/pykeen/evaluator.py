@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from pykeen.evaluation import RankBasedEvaluator
 from pykeen.metrics.ranking import rank_based_metric_resolver
 
+from kgeval.corruption import AllEntities
 from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.names import parse
 from kgeval.pykeen.batches import Batches
@@ -19,6 +21,8 @@ from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.base import VectorScorer
+
+LOGGER = logging.getLogger(__name__)
 
 THEIRS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """what else PyKEEN's evaluator takes"""
@@ -44,6 +48,12 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     Like PyKEEN's, its results hold one ``z_hits_at_k`` and one ``adjusted_hits_at_k``, for k = 10: those keys lose k.
     kgeval's ``z-hits@3`` and ``ahits@3`` keep it.
 
+    A corruption that learns from train (``typed``, ``popular``, ``degree``) takes the first of the filter triples for
+    it, and for valid the others, as PyKEEN's pipeline and its early stopper order them; test is what is evaluated.
+    PyKEEN hands over ids without labels, so the entities in a file of negatives or types are its ids.
+
+    What a reader of the numbers should know about the ranks is logged as a warning, once, and kept in ``table.notes``.
+
     Parameters
     ----------
     filtered
@@ -59,7 +69,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     Raises
     ------
     InputError
-        if an option or its value is unknown, with the nearest one
+        if an option or its value is unknown, with the nearest one; if a corruption that learns from train is to go
+        with ``filtered=False``, where PyKEEN's pipeline passes no train triples
 
     Examples
     --------
@@ -87,15 +98,25 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         own = [name for name in asked if isinstance(name, str) and not _is_pykeens(name)]
         rest = [name for name in asked if name is not None and name not in own]
         theirs = {name: options[name] for name in THEIRS if name in options}
+        given = theirs.get("metrics_kwargs")
+        if own and isinstance(given, Sequence) and len(given) == len(asked):
+            theirs["metrics_kwargs"] = [kwargs for name, kwargs in zip(asked, given, strict=True) if name in rest]
         super().__init__(filtered, rest or None, **theirs)
         for name in own:
             parse(name)
         self.own = (*own, *(OWN if options.get("add_defaults", True) else ()))
-        self.evaluation = Evaluation(**{name: options[name] for name in OURS if name in options})
+        ours = {name: options[name] for name in (*OURS, "batch_size") if name in options}
+        self.evaluation = Evaluation(**ours, filter=("train", "valid", "test") if filtered else ())
+        if not filtered:
+            self._refuse_to_learn_from_nothing()
+        for file in self.evaluation.corruption.files:
+            if not file.is_file():
+                raise InputError(f"{file}: there is no such file, of which the corruption is to be read.")
         self.result_directory = None if result_directory is None else Path(result_directory)
         self.table: RankTable | None = None
         """the ranks of the last evaluation"""
         self._batches = Batches()
+        self._told: set[str] = set()
 
     def evaluate(  # noqa: PLR0913, PLR0917  # PyKEEN's signature
         self,
@@ -133,14 +154,16 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             relations=restrict_relations_to,
             cut=not pre_filtered_triples,
         )
+        if not request.known:
+            self._refuse_to_learn_from_nothing()
         if device is not None:
             model = model.to(device)
         scorer = scorer_of(model, mode=self.mode)
-        update: dict[str, Any] = {"sides": request.sides, "filter": request.filter if self.filtered else ()}
-        if not isinstance(scorer, VectorScorer):
-            update["batch_size"] = batch_size or self.batch_size
         dataset = request.dataset(scorer.num_entities, scorer.num_relations)
-        evaluation = self.evaluation.model_copy(update=update)
+        size = self.batch_size if batch_size is None else batch_size
+        evaluation = Evaluation(**{**dict(self.evaluation), "sides": request.sides, "batch_size": size})
+        if isinstance(scorer, VectorScorer):
+            evaluation = evaluation.model_copy(update={"batch_size": None})
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
         ) as bar:
@@ -159,9 +182,16 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
 
         Raises
         ------
+        InputError
+            if others than all entities were to compete: whoever drives this has scored them all
         ScoreError
             if a score is NaN that no filter has put there: an answer's; any in the raw setting; any outside the mask
         """
+        if not isinstance(self.evaluation.corruption, AllEntities):
+            raise InputError(
+                f"the corruption {self.evaluation.corruption.kind!r} cannot be applied to scores that PyKEEN's "
+                "evaluation loop has made and filtered. Call evaluate, or use the callback 'evaluation'."
+            )
         self._batches.add(hrt_batch, target, scores, true_scores, dense_positive_mask, filtered=self.filtered)
 
     def clear(self) -> None:
@@ -181,6 +211,10 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
 
     def _results(self, table: RankTable, evaluation: Evaluation) -> KGEvalMetricResults:
         self.table = table
+        for note in table.notes:
+            if note not in self._told:
+                LOGGER.warning(note)
+        self._told.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
         if self.result_directory is not None:
             record(self.result_directory, table, results, evaluation)
@@ -192,6 +226,14 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                     self.num_candidates[pack.target] = [pack.num_candidates]
             self.num_entities = int(table.column("raw_candidates").max())
         return results
+
+    def _refuse_to_learn_from_nothing(self) -> None:
+        if self.evaluation.corruption.learns_from:
+            raise InputError(
+                f"the corruption {self.evaluation.corruption.kind!r} learns from train triples, which an evaluator "
+                "knows from the filter only: pass additional_filter_triples=[training.mapped_triples], as PyKEEN's "
+                "pipeline does where filtered=True. For raw ranks, call kgeval.pykeen.evaluate(…, filter=[])."
+            )
 
 
 def _is_pykeens(name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.errors import InputError, did_you_mean
-from kgeval.graph.dataset import Dataset, Split, check_ids
+from kgeval.graph.dataset import Dataset, check_ids
 from kgeval.graph.triples import SIDES, Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
 
@@ -47,7 +47,7 @@ class Request:
         triples
             long[triple, 3], a tensor
         known
-            one such tensor, a list of them, or nothing
+            one such tensor, a list of them, or nothing; the first of several is what the model was trained on
         targets
             ``"head"``, ``"tail"`` or both
         entities, relations
@@ -60,7 +60,7 @@ class Request:
         InputError
             if a target is unknown, or a triple is restricted away
         """
-        asked = Triples.of(triples.cpu().numpy())
+        asked = _triples(triples)
         among = None if entities is None else np.unique(_ids(entities))
         within = _within(asked, among, relations)
         if cut:
@@ -71,13 +71,8 @@ class Request:
                 f"triple {row}, {tuple(asked.ids[row].tolist())}, has an entity or relation to which the evaluation is "
                 "not restricted. Leave such triples out, or set pre_filtered_triples=False."
             )
-        parts = [known] if hasattr(known, "numpy") else list(known or ())
-        return cls(asked, tuple(Triples.of(part.cpu().numpy()) for part in parts), _sides(targets), among)
-
-    @property
-    def filter(self) -> tuple[Split, ...]:
-        """The splits of the dataset whose triples are known answers."""
-        return ("train", "valid", "test")
+        parts = [known] if hasattr(known, "shape") else list(known or ())
+        return cls(asked, tuple(_triples(part) for part in parts), _sides(targets), among)
 
     def dataset(self, num_entities: int, num_relations: int) -> Dataset:
         """Lay it out: what was trained on as train, the other known triples as valid, what is ranked as test.
@@ -85,7 +80,7 @@ class Request:
         Raises
         ------
         InputError
-            if there is nothing to rank, or a triple has an id that the model does not know
+            if there is nothing to rank, or a triple or the restriction has an id that the model does not know
         """
         if not len(self.triples):
             raise InputError("there are no triples to evaluate.")
@@ -94,6 +89,13 @@ class Request:
             Vocabulary.numbered(num_relations, "relation"),
         )
         check_ids(self.triples, entities, relations, partial("triple {}".format))
+        for number, part in enumerate(self.known):
+            check_ids(part, entities, relations, partial(f"filter {number}, triple {{}}".format))
+        if self.entities is not None and not 0 <= self.entities[0] <= self.entities[-1] < num_entities:
+            raise InputError(
+                f"restrict_entities_to has ids from {self.entities[0]} to {self.entities[-1]}, and the model's are "
+                f"0 to {num_entities - 1}."
+            )
         train, rest = self.known[:1], self.known[1:]
         return Dataset(
             "the evaluated triples",
@@ -125,11 +127,23 @@ def _within(triples: Triples, entities: IntArray | None, relations: Collection[i
 
 
 def _ids(collection: Any) -> IntArray:
-    given = collection.cpu().numpy() if hasattr(collection, "cpu") else list(collection)
-    return np.asarray(given, np.int64)
+    given = np.asarray(_off_device(collection) if hasattr(collection, "shape") else list(collection))
+    if given.dtype.kind not in "iu" and len(given):
+        raise InputError(f"entities and relations are restricted to ids, not to {str(given[0])!r}.")
+    return given.astype(np.int64)
 
 
-def _sides(targets: Collection[str]) -> tuple[Side, ...]:
+def _triples(given: Any) -> Triples:
+    return Triples.of(_off_device(given))
+
+
+def _off_device(given: Any) -> Any:
+    """Take a tensor as numpy's; anything else is left as it is."""
+    return given.cpu().numpy() if hasattr(given, "cpu") else given
+
+
+def _sides(targets: str | Collection[str]) -> tuple[Side, ...]:
+    targets = [targets] if isinstance(targets, str) else targets
     for target in targets:
         if target not in SIDES:
             raise InputError(f"cannot predict the target {target!r}. {did_you_mean(target, SIDES)}")

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities, Corruption
+from kgeval.corruption.sampled import Sampled
 from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import KnownAnswers
@@ -31,6 +32,11 @@ from kgeval.threads import bound_threads
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
+
+SAMPLED_FROM_ALL = (
+    "candidates were drawn from all entities, and then restricted to those that were asked for: queries have fewer "
+    "than the sample's count."
+)
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 
@@ -89,6 +95,7 @@ class Evaluation(Settings):
         dataset = as_dataset(dataset)
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
+        self._refuse_to_learn_from_nothing(dataset)
         if self.kernel == "bfloat16" or (self.kernel == "auto" and self._multiplies_much(scorer, len(triples))):
             import torch  # noqa: F401  # before its threads are bound
         known = scorer.knows(triples)
@@ -112,12 +119,21 @@ class Evaluation(Settings):
         allowed = np.ones(len(dataset.entities), np.bool_)
         if among is not None:
             allowed = np.isin(np.arange(len(dataset.entities)), among)
+            notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
         told = tuple(dict.fromkeys(notes))
         return RankTable(data, self.split, told, engine.kernel.work(), filter=self.filter, protocol=rules.protocol)
+
+    def _refuse_to_learn_from_nothing(self, dataset: Dataset) -> None:
+        splits = self.corruption.learns_from
+        if splits and not any(split in dataset.splits for split in splits):
+            raise InputError(
+                f"the corruption {self.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
+                "compete, and there are none."
+            )
 
     def _multiplies_much(self, scorer: Aligned, triples: int) -> bool:
         """Whether products in bfloat16 would save more time than the import of torch takes."""

@@ -162,7 +162,7 @@ def _run_tracked(
     """Run a model, and tell the tracker when everything is written."""
     if config.tracker is None:
         return _run_model(config, name, dataset, folder, clock, watch)
-    with tracking(config.tracker, name or dataset.name) as tracker:
+    with tracking(config.tracker, name, dataset.name) as tracker:
         outcome = _run_model(config, name, dataset, folder, clock, watch)
         report(tracker, _content(config, name, folder), outcome.summary.to_dict(), folder)
     return outcome

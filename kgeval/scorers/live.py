@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray, IntArray
+from kgeval.errors import InputError
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.finished import as_float64
@@ -34,8 +35,20 @@ class PyKEENScorer:
 
     @property
     def num_entities(self) -> int:
-        """How many entities the model knows."""
-        return int(self.model.num_entities if self.mode is None else self.model._get_entity_len(mode=self.mode))
+        """How many entities the model knows, of one of its graphs if it is inductive.
+
+        Raises
+        ------
+        InputError
+            if it has no such graph
+        """
+        try:
+            return int(self.model._get_entity_len(mode=self.mode))
+        except (NotImplementedError, ValueError) as error:
+            raise InputError(
+                f"{type(self.model).__name__} has no entities for mode={self.mode!r}. Inductive models have the modes "
+                "training, validation and testing, other models none."
+            ) from error
 
     @property
     def num_relations(self) -> int:

@@ -8,7 +8,9 @@ import numpy as np
 
 from kgeval import Dataset, Triples, Vocabulary, load_dataset
 
-FB15K237 = Path(__file__).resolve().parents[2].parent / "shared/data/fb15k-237"
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+
+FB15K237 = SHARED / "data/fb15k-237"
 
 ENTITIES, RELATIONS = 14_541, 237
 SIZES = {"train": 272_115, "valid": 17_535, "test": 20_466}

@@ -15,12 +15,19 @@ def markdown(result: dict[str, Any]) -> str:
         + ", ".join(f"{rate:,.0f} GFLOP/s in {name}" for name, rate in rates.items())
         + ".",
         "",
-        "| model | kgeval | in PyKEEN | PyKEEN | TorchKGE | × PyKEEN | × TorchKGE | float32 product alone "
-        "| GFLOP/s | counting | rest |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-        *(_row(model, rates["float32"]) for model in result["models"]),
-        "",
     ]
+    if result["models"]:
+        lines += [
+            "| model | kgeval | in PyKEEN | PyKEEN | TorchKGE | × PyKEEN | × TorchKGE | float32 product alone "
+            "| GFLOP/s | counting | rest |",
+            "|---|---|---|---|---|---|---|---|---|---|---|",
+            *(_row(model, rates["float32"]) for model in result["models"]),
+            "",
+        ]
+    if result["pipelines"]:
+        scaled = f"default evaluator, scaled from {result['pipelines'][0]['sample']:,} triples"
+        lines += [f"| evaluation in `pipeline()` | MRR | kgeval | {scaled} | × |", "|---|---|---|---|---|"]
+        lines += [*(_pipeline_row(row) for row in result["pipelines"]), ""]
     if result["growth"]:
         lines += ["| DistMult | queries | seconds | GFLOP/s |", "|---|---|---|---|"]
         lines += [
@@ -37,6 +44,11 @@ def markdown(result: dict[str, Any]) -> str:
 def _told(row: dict[str, Any]) -> str:
     groups = f" ({row['groups']:,} groups)" if row["groups"] > 1 else ""
     return f"{row['name']}{groups} {row['seconds']:.2f} s"
+
+
+def _pipeline_row(row: dict[str, Any]) -> str:
+    ours, theirs = row["seconds"]["kgeval"], row["seconds"]["PyKEEN"]
+    return f"| ComplEx, {row['name']} | {row['mrr']:.4f} | {ours:.2f} s | {theirs:.0f} s | {theirs / ours:.0f} × |"
 
 
 def _row(model: dict[str, Any], rate: float) -> str:

@@ -49,6 +49,19 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement):
     assert loaded_after(statement) == []
 
 
+def test_a_checkpoint_is_evaluated_without_pykeen(tmp_path):
+    (tmp_path / "train.txt").write_text("a\tlikes\tb\n")
+    (tmp_path / "test.txt").write_text("b\tlikes\ta\n")
+    file = str(tmp_path / "m.npz")
+    code = (
+        f"import numpy as np, kgeval; np.savez({file!r}, entity=np.eye(2), relation=np.ones((1, 2))); "
+        f"data = kgeval.load_dataset({str(tmp_path)!r}); "
+        f"model = kgeval.load_checkpoint({file!r}, model='DistMult'); "
+        "assert len(kgeval.evaluate(model, data)) == 2"
+    )
+    assert "pykeen" not in loaded_after(code)
+
+
 def test_metrics_of_stored_ranks_need_neither_torch_nor_pykeen_nor_numba():
     loaded = loaded_after("from kgeval import RankTable, compare, load_checkpoint, load_dataset, evaluate, summarize")
     assert not {"torch", "pykeen", "numba"} & set(loaded)

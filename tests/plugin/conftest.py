@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
+import torch
+from pykeen.training import SLCWATrainingLoop
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +38,20 @@ def make(graph):
         return model
 
     return make
+
+
+def trained(model, triples, epochs=2):
+    """Train a model for some epochs in float32, which PyKEEN's training insists on, and take it to float64 then."""
+    model.float()
+    loop = SLCWATrainingLoop(
+        model=model, triples_factory=triples, optimizer=torch.optim.Adam(params=model.get_grad_params(), lr=0.01)
+    )
+    gc.freeze()  # PyKEEN collects garbage after every epoch, which takes longer than the epoch
+    try:
+        loop.train(triples, num_epochs=epochs, batch_size=512, use_tqdm=False)
+    finally:
+        gc.unfreeze()
+    return model.double().eval()
 
 
 @pytest.fixture

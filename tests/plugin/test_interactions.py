@@ -1,4 +1,4 @@
-"""Every interaction of PyKEEN: the same ranks as RankBasedEvaluator, triple by triple, with and without inverses.
+"""Every interaction of PyKEEN, trained: the same ranks as RankBasedEvaluator, triple by triple; with inverses, too.
 
 In float64: in float32, PyKEEN's scores depend on its own batches. There are no exceptions.
 """
@@ -11,7 +11,7 @@ from pykeen.nn.modules import interaction_resolver
 
 from kgeval.pykeen import KGEvalEvaluator, scorer_of
 from kgeval.scorers.base import VectorScorer
-from tests.plugin.conftest import assert_same_ranks, assert_same_values
+from tests.plugin.conftest import assert_same_ranks, assert_same_values, trained
 
 SMALL = {
     "conve": {"embedding_dim": 16, "embedding_height": 4, "embedding_width": 4, "output_channels": 4},
@@ -51,7 +51,7 @@ def build(name, triples, make):
 def test_ranks_and_metrics_are_those_of_pykeen(graphs, known, make, theirs, name, inverse):
     assert name in BARE or name in model_resolver.lookup_dict
     graph = graphs[inverse]
-    model = build(name, graph.training, make)
+    model = trained(build(name, graph.training, make), graph.training)
     results, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
 
     evaluator = KGEvalEvaluator()

@@ -6,7 +6,7 @@ import pytest
 from pykeen.hpo import hpo_pipeline
 from pykeen.pipeline import pipeline, pipeline_from_config
 
-import kgeval.pykeen
+import kgeval.pykeen  # noqa: F401  # registers the evaluator
 from tests.plugin.conftest import assert_same_values
 
 EVALUATORS = ("rankbased", "kgeval")
@@ -92,25 +92,3 @@ def test_a_configuration_with_expected_results(tmp_path):
     again = pipeline_from_config({**config, "results": {"best": {"mean_reciprocal_rank": mrr}}})
     assert again.metric_results.get_metric("mrr") == mrr
     again.save_to_directory(tmp_path)
-
-
-def test_an_evaluation_callback_sees_every_epoch():
-    from pykeen.datasets import get_dataset
-
-    graph, evaluator = get_dataset(dataset="umls"), kgeval.pykeen.KGEvalEvaluator()
-    pipeline(
-        **{**COMMON, "dataset": graph},
-        training_kwargs={
-            "num_epochs": 2,
-            "use_tqdm": False,
-            "callbacks": "evaluation",
-            "callbacks_kwargs": {
-                "evaluation_triples": graph.validation.mapped_triples,
-                "evaluator": evaluator,
-                "prefix": "validation",
-                "additional_filter_triples": graph.training.mapped_triples,
-                "use_tqdm": False,
-            },
-        },
-    )
-    assert evaluator.table.num_triples == graph.validation.num_triples

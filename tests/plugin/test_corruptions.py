@@ -1,0 +1,161 @@
+"""Candidates chosen per relation, in PyKEEN: ranks are those of brute force, also where PyKEEN restricts and stops."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+from pykeen.evaluation import LCWAEvaluationLoop
+from pykeen.pipeline import pipeline
+
+import kgeval.pykeen
+from kgeval.errors import InputError
+from kgeval.pykeen import KGEvalEvaluator
+from tests.plugin.conftest import assert_same_ranks, trained
+
+TYPED = {"kind": "typed"}
+
+
+@pytest.fixture
+def model(make, graph, request):
+    return trained(make(request.param, embedding_dim=8), graph.training)
+
+
+by_vectors_and_in_blocks = pytest.mark.parametrize("model", ["ComplEx", "TransD"], indirect=True)
+
+
+def brute_force(model, triples, known, *, sides=("head", "tail"), allowed=range(14)):
+    """Rank each answer among what train, the first of the known triples, has on its side of its relation."""
+    train, facts = known[0].tolist(), {tuple(fact) for part in (*known, triples) for fact in part.tolist()}
+    ranks = {}
+    for side in sides:
+        place = {"head": 0, "tail": 2}[side]
+        rest = [column for column in (0, 1, 2) if column != place]
+        predict = {"head": model.predict_h, "tail": model.predict_t}[side]
+        counts = []
+        for triple, scores in zip(triples.tolist(), predict(triples[:, rest]).tolist(), strict=True):
+            of_type = {fact[place] for fact in train if fact[1] == triple[1]} & set(allowed)
+            changed = {entity: (*triple[:place], entity, *triple[place + 1 :]) for entity in of_type}
+            rivals = [scores[entity] for entity, fact in changed.items() if fact not in facts]
+            answer = scores[triple[place]]
+            counts.append([1 + sum(rival > answer for rival in rivals), 1 + sum(rival >= answer for rival in rivals)])
+        ranks[side] = [np.array(column) for column in zip(*counts, strict=True)]
+    return ranks
+
+
+def mean_reciprocal(ranks):
+    return float(np.mean([2 / (best + worst) for best, worst in ranks.values()]))
+
+
+@by_vectors_and_in_blocks
+@pytest.mark.parametrize("targets", [("head", "tail"), ("head",), ("tail",)])
+def test_typed_candidates_are_those_of_brute_force(model, graph, known, targets):
+    triples, evaluator = graph.testing.mapped_triples, KGEvalEvaluator(corruption=TYPED)
+    results = evaluator.evaluate(model, triples, additional_filter_triples=known, targets=targets, use_tqdm=False)
+    expected = brute_force(model, triples, known, sides=targets)
+    assert_same_ranks(evaluator.table, expected)
+    assert results.get_metric("mrr") == pytest.approx(mean_reciprocal(expected), rel=1e-12)
+    everyone = KGEvalEvaluator()
+    everyone.evaluate(model, triples, additional_filter_triples=known, targets=targets, use_tqdm=False)
+    assert (evaluator.table.column("candidates") < everyone.table.column("candidates")).any()
+
+
+@by_vectors_and_in_blocks
+def test_typed_candidates_among_those_to_which_the_evaluation_is_restricted(model, graph, known):
+    allowed = [0, 1, 2, 3, 5, 6, 7, 9]
+    triples, evaluator = graph.testing.mapped_triples, KGEvalEvaluator(corruption=TYPED)
+    evaluator.evaluate(
+        model,
+        triples,
+        additional_filter_triples=known,
+        restrict_entities_to=allowed,
+        pre_filtered_triples=False,
+        use_tqdm=False,
+    )
+    kept = triples[torch.isin(triples[:, [0, 2]], torch.tensor(allowed)).all(dim=1)]
+    assert 0 < len(kept) < len(triples)
+    assert_same_ranks(evaluator.table, brute_force(model, kept, [*known, triples], allowed=allowed))
+
+
+def test_typed_candidates_in_a_pipeline_that_stops_early(graph, known):
+    """The stopper's filter is train alone, as one tensor; the last evaluation's a list that starts with train."""
+    result = pipeline(
+        dataset=graph,
+        model="ComplEx",
+        model_kwargs={"embedding_dim": 8},
+        training_kwargs={"num_epochs": 2, "use_tqdm": False},
+        evaluator="kgeval",
+        evaluator_kwargs={"corruption": TYPED},
+        evaluation_kwargs={"use_tqdm": False},
+        stopper="early",
+        stopper_kwargs={"frequency": 1, "patience": 9, "metric": "mrr"},
+        random_seed=1,
+        device="cpu",
+    )
+    model = result.model.double().eval()
+    stopped = brute_force(model, graph.validation.mapped_triples, known[:1])
+    assert result.stopper.results[-1] == pytest.approx(mean_reciprocal(stopped), rel=1e-12)
+    last = brute_force(model, graph.testing.mapped_triples, known)
+    assert result.metric_results.get_metric("mrr") == pytest.approx(mean_reciprocal(last), rel=1e-12)
+
+
+@pytest.mark.parametrize("corruption", [TYPED, {"kind": "popular", "count": 3}, {"kind": "degree", "count": 3}])
+def test_what_learns_from_train_is_refused_where_there_is_none(make, graph, corruption):
+    model = make("DistMult", embedding_dim=8)
+    with pytest.raises(InputError, match="additional_filter_triples"):
+        KGEvalEvaluator(corruption=corruption).evaluate(model, graph.testing.mapped_triples, use_tqdm=False)
+    with pytest.raises(InputError, match="additional_filter_triples"):  # of which PyKEEN would pass none
+        KGEvalEvaluator(filtered=False, corruption=corruption)
+    bare = kgeval.Dataset.build(
+        "bare",
+        {"test": kgeval.Triples.of(graph.testing.mapped_triples.numpy())},
+        entities=kgeval.Vocabulary.numbered(14, "entity"),
+        relations=kgeval.Vocabulary.numbered(55, "relation"),
+    )
+    with pytest.raises(InputError, match="learns from train triples which entities compete, and there are none"):
+        kgeval.pykeen.evaluate(model, bare, corruption=corruption)
+
+
+def test_raw_ranks_among_typed_candidates_are_one_call(make, graph, known):
+    model, triples = make("DistMult", embedding_dim=8), graph.testing.mapped_triples
+    table = kgeval.pykeen.evaluate(model, graph, filter=[], corruption=TYPED)
+    raw = KGEvalEvaluator(corruption=TYPED)
+    raw.evaluate(model, triples, additional_filter_triples=known, use_tqdm=False)
+    np.testing.assert_array_equal(table.column("greater"), raw.table.column("raw_greater"))
+
+
+def test_an_evaluation_loop_which_scores_everything_cannot_be_restricted(make, graph, known):
+    loop = LCWAEvaluationLoop(
+        triples_factory=graph.testing,
+        model=make("DistMult", embedding_dim=8),
+        evaluator=KGEvalEvaluator(corruption=TYPED),
+        additional_filter_triples=known,
+    )
+    with pytest.raises(InputError, match="'typed' cannot be applied to scores that PyKEEN's evaluation loop"):
+        loop.evaluate(batch_size=64, use_tqdm=False, num_workers=0, pin_memory=False)
+
+
+def test_a_missing_file_of_negatives_is_told_before_anything_is_trained(tmp_path):
+    with pytest.raises(InputError, match=r"none\.tsv: there is no such file"):
+        KGEvalEvaluator(corruption={"kind": "file", "path": str(tmp_path / "none.tsv")})
+
+
+def test_what_readers_should_know_is_logged_once(make, graph, known, caplog):
+    model, evaluator = make("DistMult", embedding_dim=8), KGEvalEvaluator(corruption=TYPED)
+    with caplog.at_level(logging.WARNING, "kgeval.pykeen.evaluator"):
+        for _ in range(2):
+            evaluator.evaluate(model, graph.testing.mapped_triples, additional_filter_triples=known, use_tqdm=False)
+    logged = [record.getMessage() for record in caplog.records if record.name.startswith("kgeval")]
+    assert logged == list(evaluator.table.notes)
+    assert "head answers are not of their relation's type" in caplog.text
+
+
+def test_a_sample_that_a_restriction_cuts_is_noted(make, graph, known):
+    evaluator = KGEvalEvaluator(corruption={"kind": "uniform", "count": 5})
+    request = {"additional_filter_triples": known, "pre_filtered_triples": False, "use_tqdm": False}
+    evaluator.evaluate(
+        make("DistMult", embedding_dim=8), graph.testing.mapped_triples, restrict_entities_to=range(7), **request
+    )
+    assert any("drawn from all entities, and then restricted" in note for note in evaluator.table.notes)
