@@ -41,7 +41,7 @@ def live_vectors(model: Any) -> VectorScorer | None:
         return None
     if isinstance(family, ConvE):
         family = TorchConvE.build(family.arrays, {**family.options, "layers": interaction})
-    whole: Family | Reciprocal = Reciprocal.of(family) if inverse else family
+    whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     return whole if isinstance(whole, VectorScorer) else None
 
 

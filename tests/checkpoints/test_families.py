@@ -249,19 +249,19 @@ def test_head_scores_are_those_of_the_definition(name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_reciprocal_model_asks_for_heads_as_tails_of_the_inverse(name):
     model = case(name, relations=6)
-    for (anchor, relation), scores in all_scores(Reciprocal.of(model), "head").items():
+    for (anchor, relation), scores in all_scores(Reciprocal(model), "head").items():
         expected = [by_definition(model, anchor, relation + 3, other) for other in EVERYONE]
         assert scores == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_a_reciprocal_model_has_half_as_many_relations():
-    assert Reciprocal.of(case("DistMult", relations=6)).num_relations == 3
+    assert Reciprocal(case("DistMult", relations=6)).num_relations == 3
 
 
 def test_a_head_query_of_a_reciprocal_model_knows_no_forward_relation():
     model = case("DistMult", relations=6)
     model.relation[:3] = np.nan
-    assert not any(np.isnan(scores).any() for scores in all_scores(Reciprocal.of(model), "head").values())
+    assert not any(np.isnan(scores).any() for scores in all_scores(Reciprocal(model), "head").values())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -45,7 +45,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     rows = [relations[name] for name in forward] + [relations[name + REVERSE] for name in forward]
     name = next(name for name, telltale in TELLTALE.items() if telltale in tensors)
     options.resolve("model", name, file.name)
-    model = Reciprocal.of(MODELS[name](tensors, rows, options))
+    model = Reciprocal(MODELS[name](tensors, rows, options))
     dataset = options.dataset
     return Checkpoint(
         model,
