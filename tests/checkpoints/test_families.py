@@ -26,7 +26,9 @@ CASES = {
     "Keci-across": ("Keci", {"p": 2}),
     **{f"Keci-{p}": ("Keci", {"p": p}) for p in (0, 2, 3)},
     "BoxE-plain": ("BoxE", {"norm": 1, "tanh": False}),
+    "LineaRE-2": ("LineaRE", {"norm": 2}),
     "PairRE-2": ("PairRE", {"norm": 2}),
+    "SE-1": ("SE", {"norm": 1}),
     "TransD-free": ("TransD", {"norm": 2, "length": "free"}),
     "TransR-1": ("TransR", {"norm": 1, "length": "ball"}),
     "TransH-unit": ("TransH", {"norm": 1, "length": "unit"}),
@@ -172,6 +174,15 @@ def mure(model, h, r, t, ids):
     return -(distance**2) + model.head_bias[ids[0]] + model.tail_bias[ids[2]]
 
 
+def lineare(model, h, r, t, _):
+    stretched, added, other = r.reshape(3, 4)
+    return -np.linalg.norm(np.diag(stretched) @ h + added - np.diag(other) @ t, model.norm)
+
+
+def se(model, h, r, t, ids):
+    return -np.linalg.norm(r.reshape(3, 4) @ h - model.tail_relation[ids[1]].reshape(3, 4) @ t, model.norm)
+
+
 def transd(model, h, r, t, ids):
     matrices = {
         side: np.outer(model.relation_transfer[ids[1]], model.entity_transfer[entity]) + np.eye(3, 4)
@@ -202,18 +213,22 @@ DEFINITIONS = {
     "ClampedDistMult": lambda model, h, r, t, _: min(max(sum(h * r * t), model.low), model.high),
     "ComplEx": lambda _, h, r, t, __: sum(complexes(h) * complexes(r) * complexes(t).conj()).real,
     "ConvE": lambda model, _, __, ___, ids: conve(model, *ids),
+    "DistMA": lambda _, h, r, t, __: h @ r + r @ t + h @ t,
     "DistMult": lambda _, h, r, t, __: sum(h * r * t),
     "FarTransE": lambda _, h, r, t, __: np.linalg.norm(h + r - t) ** 2,
     "HolE": lambda _, h, r, t, __: np.fft.ifft(np.fft.fft(h).conj() * np.fft.fft(t)).real @ r,
     "Keci": keci,
+    "LineaRE": lineare,
     "MuRE": mure,
     "PairRE": lambda model, h, r, t, _: -np.linalg.norm(h * r[:4] - t * r[4:], model.norm),
     "QuatE": lambda _, h, r, t, __: sum((quaternion(h, 0) @ r.reshape(4, -1)[:, 0]) * t.reshape(4, -1)[:, 0]),
     "RESCAL": lambda _, h, r, t, __: h @ r.reshape(4, 4) @ t,
     "RotatE": rotate,
+    "SE": se,
     "SimplE": lambda _, h, r, t, __: (sum(h[:2] * r[:2] * t[2:]) + sum(t[:2] * r[2:] * h[2:])) / 2,
     "TransD": transd,
     "TransE": lambda model, h, r, t, _: -np.linalg.norm(h + r - t, model.norm),
+    "TransF": lambda _, h, r, t, __: (h + r) @ t + h @ (t - r),
     "TransH": transh,
     "TransR": transr,
     "TuckER": tucker,
