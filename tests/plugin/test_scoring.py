@@ -20,6 +20,7 @@ from kgeval.scorers.base import VectorScorer, ViewedScorer
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.sided import Sided
 from kgeval.scorers.squares import Squared
+from tests.plugin import test_interactions
 from tests.plugin.conftest import assert_same_ranks
 
 
@@ -130,6 +131,16 @@ def test_squares_of_distances_are_quick_and_other_powers_are_the_models_own(make
     assert_same_ranks(table, ranks)
     triple = [int(table.column(column)[0]) for column in ("head", "relation", "tail")]
     assert table.column("score")[0] == pytest.approx(model.predict_hrt(torch.tensor([triple])).item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("inverse", [False, True], ids=["plain", "inverse"])
+@pytest.mark.parametrize("name", ["conve", "crosse", "ermlpe", "transformer"])
+def test_networks_give_a_pair_the_same_score_however_the_work_is_cut(graphs, make, name, inverse):
+    graph = graphs[inverse]
+    model = test_interactions.build(name, graph.training, make)
+    whole = kgeval.pykeen.evaluate(model, graph).data
+    for settings in ({"memory_limit": "100kB"}, {"threads": 1}, {"threads": 2}, {"batch_size": 7}):
+        assert kgeval.pykeen.evaluate(model, graph, **settings).data.equals(whole)
 
 
 @pytest.mark.parametrize("name", ["MarginalDistributionBaseline", "SoftInverseTripleBaseline"])
