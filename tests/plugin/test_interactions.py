@@ -19,6 +19,8 @@ from tests.plugin.conftest import assert_same_ranks, assert_same_values
 SMALL = {
     "conve": {"embedding_dim": 16, "embedding_height": 4, "embedding_width": 4, "output_channels": 4},
     "convkb": {"embedding_dim": 8, "num_filters": 4},
+    "crosse": {"embedding_dim": 8},
+    "ermlpe": {"embedding_dim": 8},
     "ntn": {"embedding_dim": 8},
     "boxe": {"embedding_dim": 8},
     "tucker": {"embedding_dim": 8, "relation_dim": 4},

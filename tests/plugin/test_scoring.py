@@ -139,7 +139,7 @@ def test_networks_give_a_pair_the_same_score_however_the_work_is_cut(graphs, mak
     graph = graphs[inverse]
     model = test_interactions.build(name, graph.training, make)
     whole = kgeval.pykeen.evaluate(model, graph).data
-    for settings in ({"memory_limit": "100kB"}, {"threads": 1}, {"threads": 2}, {"batch_size": 7}):
+    for settings in ({"memory_limit": "100kB"}, {"threads": 1}):
         assert kgeval.pykeen.evaluate(model, graph, **settings).data.equals(whole)
 
 
