@@ -14,6 +14,10 @@ from kgeval.graph.triples import Side
 from kgeval.scorers.base import VectorScorer, View, ViewedScorer
 from kgeval.scorers.family import Family
 from kgeval.scorers.similarity import Similarity
+from kgeval.threads import spread
+
+ROWS = 512
+"""entities whose vectors are made at a time"""
 
 
 class RelationalFamily(Family, ViewedScorer):
@@ -89,8 +93,17 @@ class UnderRelation(VectorScorer):
         return self.family.query_offsets(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the vectors of entities as the relation sees them."""
-        return self.family.candidate_vectors(side, self.relation, ids)
+        """Return the vectors of entities as the relation sees them, a part at a time, which stays in cache."""
+        first = self.family.candidate_vectors(side, self.relation, ids[:ROWS])
+        vectors = np.empty((len(ids), first.shape[1]), first.dtype)
+        vectors[:ROWS] = first
+
+        def make(rest: slice) -> None:
+            part = slice(rest.start + ROWS, rest.stop + ROWS)
+            vectors[part] = self.family.candidate_vectors(side, self.relation, ids[part])
+
+        spread(make, max(len(ids) - ROWS, 0), ROWS)
+        return vectors
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
         """Return the family's biases of entities."""
