@@ -18,7 +18,8 @@ from kgeval.pykeen.results import KGEvalMetricResults, packs
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
-from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.live import PyKEENScorer
+from kgeval.scorers.sided import Sided
 
 THEIRS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """what else PyKEEN's evaluator takes"""
@@ -137,7 +138,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             model = model.to(device)
         scorer = scorer_of(model, mode=self.mode)
         update: dict[str, Any] = {"sides": request.sides, "filter": request.filter if self.filtered else ()}
-        if not isinstance(scorer, VectorScorer):
+        if isinstance(scorer, PyKEENScorer | Sided):
             update["batch_size"] = batch_size or self.batch_size
         dataset = request.dataset(scorer.num_entities, scorer.num_relations)
         evaluation = self.evaluation.model_copy(update=update)
