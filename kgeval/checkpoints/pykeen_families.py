@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.convolution import UNCHANGED, Affine, Network
+from kgeval.checkpoints.pykeen_distances import DISTANCES, both, norm_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.boxe import BoxE
@@ -16,18 +17,14 @@ from kgeval.scorers.families.clampeddistmult import ClampedDistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.conve import ConvE
 from kgeval.scorers.families.cp import CP
+from kgeval.scorers.families.distma import DistMA
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.hole import HolE
 from kgeval.scorers.families.mure import MuRE
-from kgeval.scorers.families.pairre import PairRE
 from kgeval.scorers.families.quate import QuatE
 from kgeval.scorers.families.rescal import RESCAL
-from kgeval.scorers.families.rotate import RotatE
 from kgeval.scorers.families.simple import SimplE
-from kgeval.scorers.families.transd import TransD
-from kgeval.scorers.families.transe import TransE
-from kgeval.scorers.families.transh import TransH
-from kgeval.scorers.families.transr import TransR
+from kgeval.scorers.families.transf import TransF
 from kgeval.scorers.families.tucker import TuckER
 from kgeval.scorers.family import Family
 from kgeval.scorers.halves import from_interleaved
@@ -46,7 +43,7 @@ def family_of(parts: Parts, name: str) -> Family:
     if name not in FAMILIES:
         model = parts.model.class_name
         asked = model if model == name else f"{model} ({name})"
-        raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(FAMILIES)}.")
+        raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(sorted(FAMILIES))}.")
     return FAMILIES[name](parts)
 
 
@@ -57,7 +54,7 @@ def _boxe(parts: Parts) -> Family:
         raise CheckpointError(f"its tanh_map is {mapped!r}, no truth value.")
     bounds = [bound for first in (0, 3) for bound in _box(*(parts.relation(first + part) for part in range(3)))]
     relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
-    return BoxE(_both(parts.entity), relation, norm=_norm(parts, 2), tanh=mapped)
+    return BoxE(both(parts.entity), relation, norm=norm_of(parts, 2), tanh=mapped)
 
 
 def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -150,11 +147,6 @@ def _mure(parts: Parts) -> Family:
     )
 
 
-def _pairre(parts: Parts) -> Family:
-    halves = np.concatenate([parts.relation(0), parts.relation(1)], axis=1)
-    return PairRE(parts.entity(), halves, norm=_norm(parts, 1))
-
-
 def _quate(parts: Parts) -> Family:
     """Quaternions lie one after the other, and PyKEEN's score is negative."""
     return QuatE(_quarters(parts.entity()), -_quarters(parts.relation()))
@@ -169,8 +161,8 @@ def _simple(parts: Parts) -> Family:
     if parts.model.child("tail_entity_embeddings") is not None:
         if parts.interaction.state.get("clamp_score") is not None:
             raise NoFormula("its scores are clamped, in a layout from before PyKEEN's interaction modules.")
-        return SimplE(_both(parts.entity), _both(parts.relation))
-    return DistMult(_both(parts.entity), np.asarray(_both(parts.relation), np.float64) / 2)
+        return SimplE(both(parts.entity), both(parts.relation))
+    return DistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2)
 
 
 def _clamped(parts: Parts) -> Family:
@@ -181,42 +173,7 @@ def _clamped(parts: Parts) -> Family:
     if limits is None:
         return _simple(parts)
     low, high = (end if limit is None else float(limit) for end, limit in zip((-np.inf, np.inf), limits, strict=True))
-    return ClampedDistMult(_both(parts.entity), np.asarray(_both(parts.relation), np.float64) / 2, low=low, high=high)
-
-
-def _both(table: Callable[[int], FloatArray]) -> FloatArray:
-    return np.concatenate([table(0), table(1)], axis=1)
-
-
-def _transd(parts: Parts) -> Family:
-    """Projected entities longer than 1 are shortened to 1, by the Euclidean norm."""
-    if _norm(parts, 2) != 2:
-        raise NoFormula("its distance is the norm of p = 1, and its projections are shortened by that of p = 2.")
-    return TransD(
-        parts.entity(),
-        parts.relation(),
-        entity_transfer=parts.entity(1),
-        relation_transfer=parts.relation(1),
-        norm=2,
-        length="ball",
-    )
-
-
-def _transe(parts: Parts) -> Family:
-    return TransE(parts.entity(), parts.relation(), _norm(parts, parts.interaction.state.get("scoring_fct_norm")))
-
-
-def _transh(parts: Parts) -> Family:
-    normal = parts.relation(0)
-    return TransH(parts.entity(), parts.relation(1), normal=normal, norm=_norm(parts, 2), length="free")
-
-
-def _transr(parts: Parts) -> Family:
-    """Projected entities are shortened to norm 1 where theirs is larger, by the norm of the distance."""
-    if parts.interaction.state.get("max_projection_norm") != 1.0:
-        raise NoFormula("its projections are shortened to another norm than 1.")
-    norm = _norm(parts, 2)
-    return TransR(parts.entity(), parts.relation(0), projection=parts.relation(1), norm=norm, length="ball")
+    return ClampedDistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2, low=low, high=high)
 
 
 def _tucker(parts: Parts) -> Family:
@@ -228,40 +185,20 @@ def _tucker(parts: Parts) -> Family:
     return TuckER(parts.entity(), parts.relation(), core, head_scale, head_shift, product_scale, product_shift)
 
 
-def _rotate(parts: Parts) -> Family:
-    # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
-    # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
-    return RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2)
-
-
-def _norm(parts: Parts, default: Any) -> Literal[1, 2]:
-    """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
-    power = parts.interaction.state.get("power_norm")
-    if power is not None and not isinstance(power, bool):
-        raise CheckpointError(f"its power_norm is {power!r}, no truth value.")
-    norm = parts.interaction.state.get("p", default)
-    if norm not in (1, 2):
-        raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
-    return 1 if norm == 1 else 2
-
-
 FAMILIES: dict[str, Callable[[Parts], Family]] = {
     "BoxE": _boxe,
     "CP": _cp,
     "Clamped": _clamped,
     "ComplEx": _complex,
     "ConvE": _conve,
+    "DistMA": lambda parts: DistMA(parts.entity(), parts.relation()),
     "DistMult": lambda parts: DistMult(parts.entity(), parts.relation()),
     "HolE": lambda parts: HolE(parts.entity(), parts.relation()),
     "MuRE": _mure,
-    "PairRE": _pairre,
     "QuatE": _quate,
     "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
-    "RotatE": _rotate,
     "SimplE": _simple,
-    "TransD": _transd,
-    "TransE": _transe,
-    "TransH": _transh,
-    "TransR": _transr,
+    "TransF": lambda parts: TransF(parts.entity(), parts.relation()),
     "TuckER": _tucker,
+    **DISTANCES,
 }

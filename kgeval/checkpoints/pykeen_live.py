@@ -1,26 +1,23 @@
-"""A live PyKEEN model as a vector scorer: its interaction's formula over the representations that it computes with."""
+"""A live PyKEEN model by its vectors: its interaction's formula over the representations that it computes with."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, is_dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import FloatArray
 from kgeval.checkpoints.pykeen_families import family_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
-from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.base import VectorScorer, ViewedScorer
 from kgeval.scorers.families.conve import ConvE
-from kgeval.scorers.family import Family, rows64
+from kgeval.scorers.family import VectorFamily
 from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.relational import RelationalFamily
+from kgeval.scorers.squares import Squared
 
-ROWS = 256
-"""pairs that pass a network at a time"""
 
-
-def live_vectors(model: Any) -> VectorScorer | None:
-    """Make the vector scorer of a live model, where kgeval has one for its interaction.
+def live_family(model: Any) -> ViewedScorer | VectorScorer | None:
+    """Make the scorer of a live model by the vectors of its interaction's formula, where kgeval has one.
 
     The representations are taken as the model computes with them, after normalisers, message passing and the like.
     Nothing is proved here: that it scores as the model does is for the caller to try out.
@@ -33,16 +30,22 @@ def live_vectors(model: Any) -> VectorScorer | None:
     interaction = getattr(model, "interaction", None)
     if interaction is None:
         return None
-    name, inverse = type(interaction).__name__.removesuffix("Interaction"), bool(model.use_inverse_triples)
-    bare = Module(type(model).__name__, {"_modules": {}})
+    name = type(interaction).__name__.removesuffix("Interaction")
     try:
-        family = family_of(LiveParts(bare, _frozen(interaction), inverse, model), name)
+        family = family_of(live_parts(model), name)
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
-    if isinstance(family, ConvE):
-        family = TorchConvE.build(family.arrays, {**family.options, "layers": interaction})
-    whole: Family | Reciprocal = Reciprocal.of(family) if inverse else family
-    return whole if isinstance(whole, VectorScorer) else None
+    if isinstance(family, ConvE) or not isinstance(family, VectorFamily | RelationalFamily):
+        return None  # a network is what torch is best at
+    whole = Reciprocal(family) if model.use_inverse_triples else family
+    squared = family.similarity == "l2" and getattr(interaction, "power_norm", False) is True
+    return Squared(whole) if squared else whole
+
+
+def live_parts(model: Any) -> LiveParts:
+    """Take a live model apart."""
+    bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
+    return LiveParts(bare, _frozen(model.interaction), bool(model.use_inverse_triples), model)
 
 
 @dataclass(frozen=True)
@@ -64,31 +67,6 @@ class LiveParts(Parts):
             vectors = torch.view_as_real(vectors) if vectors.is_complex() else vectors
         size = self.live.num_entities if kind == "entity" else self.live.num_relations
         return _array(vectors[:size].reshape(size, -1))
-
-
-@dataclass(frozen=True, eq=False)
-class TorchConvE(ConvE):
-    """A ConvE whose network is run by torch, in float64: a network is what torch is best at."""
-
-    layers: Any
-    """the live interaction"""
-
-    def _network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        import copy
-
-        import torch
-
-        layers, device = copy.deepcopy(self.layers).double().eval(), next(self.layers.parameters()).device
-        parts = [np.empty((0, self.entity.shape[1]))]
-        with torch.inference_mode():
-            for start in range(0, len(heads), ROWS):
-                rows = slice(start, start + ROWS)
-                pair = np.concatenate(
-                    [rows64(self.entity, heads[rows]), rows64(self.relation, relations[rows])], axis=1
-                )
-                image = torch.from_numpy(pair).to(device).reshape(len(pair), 1, 2 * self.height, -1)
-                parts.append(layers.hr1d(layers.hr2d(image).flatten(start_dim=1)).cpu().numpy())
-        return np.concatenate(parts)
 
 
 def _frozen(module: Any) -> Module:

@@ -102,6 +102,14 @@ class Parts:
         table = self._table("relation", index, names)
         return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table
 
+    @property
+    def num_relations(self) -> int:
+        """How many relations the model knows, inverses counted; for models that store nothing of them."""
+        count = self.model.state.get("num_relations")
+        if not isinstance(count, int):
+            raise NoFormula("it does not tell how many relations it knows.")
+        return count
+
     def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
         """Return stored vectors as the model computes with them: normalised where it does that on every use."""
         module = self.model.child(f"{kind}_representations.{index}", *old[index : index + 1])

@@ -53,10 +53,10 @@ class Queries:
 
     @classmethod
     def each(cls, triples: Triples, side: Side) -> Queries:
-        """Take every triple for a query of its own, where candidates belong to triples and not to questions."""
+        """Take every triple for a query of its own, where candidates belong to triples; in order of their relations."""
         anchors, relations, answers = triples.asked(side)
-        rows = np.arange(len(triples) + 1)
-        return cls(side, anchors.copy(), relations.copy(), rows, answers.copy(), rows[:-1])
+        order = np.argsort(relations, kind="stable")
+        return cls(side, anchors[order], relations[order], np.arange(len(triples) + 1), answers[order], order)
 
     def __len__(self) -> int:
         return len(self.anchors)

@@ -20,7 +20,8 @@ from kgeval.pykeen.results import KGEvalMetricResults, packs
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
-from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.live import PyKEENScorer
+from kgeval.scorers.sided import Sided
 
 LOGGER = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         dataset = request.dataset(scorer.num_entities, scorer.num_relations)
         size = self.batch_size if batch_size is None else batch_size
         evaluation = Evaluation(**{**dict(self.evaluation), "sides": request.sides, "batch_size": size})
-        if isinstance(scorer, VectorScorer):
+        if not isinstance(scorer, PyKEENScorer | Sided):
             evaluation = evaluation.model_copy(update={"batch_size": None})
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}

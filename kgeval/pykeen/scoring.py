@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.checkpoints.pykeen_live import live_vectors
+from kgeval.checkpoints.pykeen_live import live_family
+from kgeval.checkpoints.pykeen_products import live_products
 from kgeval.graph.queries import Queries
-from kgeval.graph.triples import SIDES, Side, Triples
+from kgeval.graph.triples import Side, Triples
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.live import PyKEENScorer, evaluating
+from kgeval.scorers.sided import Sided
 
 QUERIES = 16
 """queries of each side that are tried out"""
@@ -36,27 +40,44 @@ def scorer_of(model: Any, *, mode: str | None = None) -> Scorer | VectorScorer:
     Returns
     -------
     Scorer | VectorScorer
-        vectors for the exact kernels, where a probe of queries of both sides shows the model's own scores up to the
+        for each side, vectors for the exact kernels, where a probe of queries shows the model's own scores up to the
         noise of its precision; otherwise the model's score functions
     """
     live = PyKEENScorer(model, mode)
     if mode is not None or model.predict_with_sigmoid:
         return live
     with evaluating(model):
-        vectors = live_vectors(model)
-    return vectors if vectors is not None and gives_the_scores_of(vectors, live) else live
+        family, products = live_family(model), cache(partial(live_products, model))
+        tail, head = (_for_side(side, family, products, live) for side in ("tail", "head"))
+    return tail if tail is head else Sided(tail, head)
 
 
-def gives_the_scores_of(vectors: VectorScorer, live: PyKEENScorer) -> bool:
+def _for_side(
+    side: Side,
+    family: Scorer | VectorScorer | None,
+    products: Callable[[Side], Scorer | None],
+    live: PyKEENScorer,
+) -> Scorer | VectorScorer:
+    """Take what first gives the model's own scores of one side: its formula, or products of either side's entities."""
+    if family is not None and gives_the_scores_of(family, live, side):
+        return family
+    # Models of inverse triples are asked for tails alone.
+    free: tuple[Side, ...] = ("tail", "head") if side == "tail" or live.model.use_inverse_triples else ("head", "tail")
+    for found in map(products, free):
+        if found is not None and gives_the_scores_of(found, live, side):
+            return found
+    return live
+
+
+def gives_the_scores_of(vectors: Scorer | VectorScorer, live: PyKEENScorer, side: Side) -> bool:
     """Try out whether vectors give the model's own scores, on queries and candidates from all over the graph."""
     sizes = (vectors.num_entities, vectors.num_relations)
     if sizes != (live.num_entities, live.num_relations):
         return False
-    candidates = _spread(CANDIDATES, sizes[0])
-    return all(_agree(vectors, live, _probe(side, *sizes), candidates) for side in SIDES)
+    return _agree(vectors, live, _probe(side, *sizes), _spread(CANDIDATES, sizes[0]))
 
 
-def _agree(vectors: VectorScorer, live: PyKEENScorer, queries: Queries, candidates: IntArray) -> bool:
+def _agree(vectors: Scorer | VectorScorer, live: PyKEENScorer, queries: Queries, candidates: IntArray) -> bool:
     theirs, precision = live.scores(queries, candidates), _precision(live.model)
     ours: Float64Array = np.asarray(vectors.scores(queries, candidates), np.float64)
     if not (np.isfinite(theirs).all() and np.isfinite(ours).all()):

@@ -1,8 +1,8 @@
-"""The engine: score the candidates of every query once, and count them against all of its answers."""
+"""The engine: score the candidates of every query once, view by view, and count them against all of its answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -20,7 +20,7 @@ from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.plan import Plan
-from kgeval.scorers.base import Scorer, VectorScorer
+from kgeval.scorers.base import Scorer, VectorScorer, views_of
 from kgeval.scorers.finished import as_float64
 from kgeval.scorers.similarity import LANES
 from kgeval.threads import slices
@@ -80,6 +80,11 @@ class Engine:
         ScoreError
             if the scorer returns an array of another shape, or what is no number
         """
+        views = views_of(scorer, contest.queries)
+        return _joined(contest, [tally for part, view in views for tally in self._rank_view(view, contest[part])])
+
+    def _rank_view(self, scorer: Scorer | VectorScorer, contest: Contest) -> Iterator[Tally]:
+        """Rank queries that see the entities alike, block by block."""
         # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
         if isinstance(scorer, VectorScorer) and self.nan == "error":
             plan = self._plan_vectors(scorer, contest)
@@ -89,13 +94,10 @@ class Engine:
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
             plan = Plan.for_scores(lanes * int(contest.widths.max(initial=1)), self.memory, self.batch_size)
             rank_part = partial(self._rank_scores, scorer)
-        tallies = []
         for block in slices(len(contest.queries), plan.queries):
-            part = contest[block]
-            tally = rank_part(part)
+            tally = rank_part(contest[block])
             self._refuse_nan(scorer, tally)
-            tallies.append(tally)
-        return _joined(contest, tallies)
+            yield tally
 
     def _plan_vectors(self, scorer: VectorScorer, contest: Contest) -> Plan:
         dim = int(np.shape(scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]))[-1])

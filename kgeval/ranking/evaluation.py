@@ -17,6 +17,7 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
+from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
@@ -26,7 +27,8 @@ from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import tabulated
-from kgeval.scorers.alignment import Aligned, AlignedVectors, align
+from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.base import VectorScorer
 from kgeval.settings import Settings, listed
 from kgeval.threads import bound_threads
 
@@ -96,9 +98,9 @@ class Evaluation(Settings):
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
         self._refuse_to_learn_from_nothing(dataset)
-        if self.kernel == "bfloat16" or (self.kernel == "auto" and self._multiplies_much(scorer, len(triples))):
-            import torch  # noqa: F401  # before its threads are bound
         known = scorer.knows(triples)
+        if self.kernel == "bfloat16" or (self.kernel == "auto" and self._multiplies_much(scorer, triples.ids[known])):
+            import torch  # noqa: F401  # before its threads are bound
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
         faults = rules.biting(scorer)
         notes += [fault.told for fault in faults]
@@ -135,13 +137,17 @@ class Evaluation(Settings):
                 "compete, and there are none."
             )
 
-    def _multiplies_much(self, scorer: Aligned, triples: int) -> bool:
+    def _multiplies_much(self, scorer: Aligned, ids: IntArray) -> bool:
         """Whether products in bfloat16 would save more time than the import of torch takes."""
-        full = isinstance(self.corruption, AllEntities)
-        if not (full and isinstance(scorer, AlignedVectors) and scorer.similarity in {"dot", "l2"}):
+        if not isinstance(self.corruption, AllEntities):
             return False
-        dim = scorer.entity_vectors("tail", np.flatnonzero(scorer.entity_rows >= 0)[:1]).shape[1]
-        return bool(2 * len(self.sides) * triples * scorer.num_entities * dim > TORCH_PAYS)
+        dims = 0
+        for side in self.sides:
+            example = Queries.of(Triples(ids[:1]), side)
+            for _, view in scorer.views(example):
+                if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2"}:
+                    dims += view.entity_vectors(side, example.answers).shape[1]
+        return bool(2 * len(ids) * scorer.num_entities * dims > TORCH_PAYS)
 
     def _rank_side(
         self,

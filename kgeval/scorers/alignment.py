@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,13 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.adapters import CallableScorer, ScoreTable
-from kgeval.scorers.base import Labelled, Scorer, VectorScorer
+from kgeval.scorers.base import Labelled, Scorer, VectorScorer, View, ViewedScorer, views_of
 from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned:
+class Aligned(ViewedScorer):
     """A scorer that is asked in the ids of a dataset."""
 
     scorer: Scorer | VectorScorer
@@ -56,6 +56,11 @@ class Aligned:
         """Score in the scorer's own ids."""
         return self.scorer.scores(self.translated(queries), self.entity_rows[candidates])
 
+    def views(self, queries: Queries) -> Iterator[View]:
+        """Return the scorer's views, asked in the ids of the dataset."""
+        for part, view in views_of(self.scorer, self.translated(queries)):
+            yield View(part, AlignedVectors(self, view) if isinstance(view, VectorScorer) else self)
+
     def translated(self, queries: Queries) -> Queries:
         """Ask queries in the scorer's own ids."""
         return replace(
@@ -64,31 +69,43 @@ class Aligned:
 
 
 @dataclass(frozen=True, eq=False)
-class AlignedVectors(Aligned, VectorScorer):
-    """A vector scorer that is asked in the ids of a dataset."""
+class AlignedVectors(VectorScorer):
+    """What an aligned scorer is for queries that see the entities alike."""
 
-    scorer: VectorScorer
+    aligned: Aligned
+    vectors: VectorScorer
+    """the scorer, for such queries"""
 
     @property
     def similarity(self) -> Similarity:
         """The similarity of the scorer."""
-        return self.scorer.similarity
+        return self.vectors.similarity
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities the dataset has."""
+        return self.aligned.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the dataset has."""
+        return self.aligned.num_relations
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Return the scorer's query vectors."""
-        return self.scorer.query_vectors(self.translated(queries))
+        return self.vectors.query_vectors(self.aligned.translated(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         """Return the scorer's query offsets."""
-        return self.scorer.query_offsets(self.translated(queries))
+        return self.vectors.query_offsets(self.aligned.translated(queries))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the scorer's entity vectors."""
-        return self.scorer.entity_vectors(side, self.entity_rows[ids])
+        return self.vectors.entity_vectors(side, self.aligned.entity_rows[ids])
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
         """Return the scorer's entity biases."""
-        return self.scorer.entity_biases(side, self.entity_rows[ids])
+        return self.vectors.entity_biases(side, self.aligned.entity_rows[ids])
 
 
 def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned:
@@ -116,8 +133,6 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
     notes = (*entities.notes, *relations.notes)
     if isinstance(source, Labelled) and labels == (None, None) and not notes:
         notes = (f"the model has no labels; its ids were taken as those of dataset {dataset.name}.",)
-    if isinstance(scorer, VectorScorer):
-        return AlignedVectors(scorer, entities.rows, relations.rows, notes, source)
     return Aligned(scorer, entities.rows, relations.rows, notes, source)
 
 

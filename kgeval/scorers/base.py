@@ -1,9 +1,10 @@
-"""The two kinds of scorer: one that hands over finished scores, and one that is a similarity of vectors."""
+"""The kinds of scorer: finished scores, a similarity of vectors, and another one for each side or relation."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -107,3 +108,47 @@ class VectorScorer(ABC):
         biases = self.entity_biases(queries.side, flat).reshape(candidates.shape)
         similarities = canonical(self.similarity, self.query_vectors(queries)[:, None, :], vectors)
         return similarities + biases + self.query_offsets(queries)[:, None]
+
+
+class View(NamedTuple):
+    """Some queries, and what scores them."""
+
+    queries: slice
+    scorer: Scorer | VectorScorer
+
+
+class ViewedScorer(ABC):
+    """A scorer that is another one for each side or relation: for each, the entities have vectors of its own.
+
+    TransH, for instance, projects the entities onto a hyperplane of each relation; under one relation, they are vectors
+    like any others.
+    """
+
+    @property
+    @abstractmethod
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+
+    @property
+    @abstractmethod
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+
+    @abstractmethod
+    def views(self, queries: Queries) -> Iterator[View]:
+        """Cut queries of one side into runs that see the entities alike, from the first to the last."""
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
+        parts = [
+            view.scores(queries[part], candidates if candidates.ndim == 1 else candidates[part])
+            for part, view in self.views(queries)
+        ]
+        return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+
+
+def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[View]:
+    """Cut queries into the views of a scorer; most scorers have one."""
+    if isinstance(scorer, ViewedScorer):
+        return scorer.views(queries)
+    return iter([View(slice(0, len(queries)), scorer)])

@@ -64,10 +64,6 @@ class Family(ABC):
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the scores of candidates (int64[candidate] or int64[query, candidate]), each of its pair alone."""
 
-    def tails(self) -> VectorScorer | None:
-        """Return the family as a vector scorer of tails, where a tail's vector is the same for every relation."""
-        return None
-
     def refuse_heads(self) -> None:  # noqa: B027 - most families have nothing to refuse
         """Refuse parameters that answer head queries by another formula than tail queries; most families have none.
 
@@ -148,10 +144,6 @@ class Family(ABC):
 
 class VectorFamily(Family, VectorScorer):
     """A family whose score is a similarity of a query's vector and an entity's vector."""
-
-    def tails(self) -> VectorScorer:
-        """Return the family itself."""
-        return self
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the stored vectors of entities; float[id, dim]."""

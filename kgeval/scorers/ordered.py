@@ -9,6 +9,10 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.scorers.similarity import ordered_sum
+from kgeval.threads import spread
+
+ROWS = 512
+"""rows that a thread multiplies at a time"""
 
 TINY = 1e-12
 """what a length is at least when a vector is divided by it"""
@@ -27,12 +31,17 @@ def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
 
 
 def times(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
-    """Multiply rows with a matrix; float64[row, column].
+    """Multiply rows with a matrix, from its first row to its last; float64[row, column].
 
     >>> times(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]))
     array([[21.,  2.]])
     """
-    return weighted_sum(vectors.T[..., None], matrix[:, None, :])
+    from kgeval.scorers.multiplied import multiply_rows  # numba is loaded when something is multiplied, not before
+
+    rows, factor = np.ascontiguousarray(vectors), np.ascontiguousarray(matrix)
+    out = np.empty((len(rows), factor.shape[1]))
+    spread(lambda part: multiply_rows(rows[part], factor, out[part]), len(rows), ROWS)
+    return out
 
 
 def products(left: Float64Array, right: Float64Array) -> Float64Array:

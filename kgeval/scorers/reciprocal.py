@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
-from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.base import VectorScorer, View, ViewedScorer, views_of
 from kgeval.scorers.family import Family
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class Reciprocal:
+class Reciprocal(ViewedScorer):
     """A family whose relation rows are R relations, then their R inverses: (?, r, t) is scored as (t, r + R, ?).
 
     Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
     """
 
     family: Family
-
-    @classmethod
-    def of(cls, family: Family) -> Reciprocal:
-        """Ask a family for tails only: as a vector scorer, wherever its tails are plain vectors."""
-        tails = family.tails()
-        return Reciprocal(family) if tails is None else ReciprocalVectors(family, tails)
 
     def __post_init__(self) -> None:
         rows = self.family.num_relations
@@ -45,6 +40,11 @@ class Reciprocal:
         """Return the family's scores of the tail queries."""
         return self.family.scores(self.as_tail_queries(queries), candidates)
 
+    def views(self, queries: Queries) -> Iterator[View]:
+        """Return the family's views of the tail queries."""
+        for part, view in views_of(self.family, self.as_tail_queries(queries)):
+            yield View(part, ReciprocalVectors(self, view) if isinstance(view, VectorScorer) else self)
+
     def as_tail_queries(self, queries: Queries) -> Queries:
         """Ask head queries as tail queries of the inverse relation."""
         if queries.side == "tail":
@@ -53,24 +53,35 @@ class Reciprocal:
 
 
 @dataclass(frozen=True, eq=False)
-class ReciprocalVectors(Reciprocal, VectorScorer):
-    """A reciprocal model whose tails are plain vectors, the same for every relation."""
+class ReciprocalVectors(VectorScorer):
+    """What a reciprocal model is for queries that see the entities alike."""
 
+    reciprocal: Reciprocal
     vectors: VectorScorer
-    """the family as a vector scorer of tails"""
+    """the family, for such tail queries"""
 
     @property
     def similarity(self) -> Similarity:
         """The similarity of the family."""
         return self.vectors.similarity
 
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+        return self.reciprocal.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows, inverses not counted."""
+        return self.reciprocal.num_relations
+
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Return the family's vectors of the tail queries."""
-        return self.vectors.query_vectors(self.as_tail_queries(queries))
+        return self.vectors.query_vectors(self.reciprocal.as_tail_queries(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         """Return the family's offsets of the tail queries."""
-        return self.vectors.query_offsets(self.as_tail_queries(queries))
+        return self.vectors.query_offsets(self.reciprocal.as_tail_queries(queries))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the family's tail vectors, for both sides."""
@@ -79,7 +90,3 @@ class ReciprocalVectors(Reciprocal, VectorScorer):
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
         """Return the family's tail biases, for both sides."""
         return self.vectors.entity_biases("tail", ids)
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the canonical scores of the tail queries."""
-        return self.vectors.scores(self.as_tail_queries(queries), candidates)

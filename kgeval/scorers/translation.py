@@ -11,14 +11,14 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
-from kgeval.scorers.block import BlockFamily
 from kgeval.scorers.family import rows64
 from kgeval.scorers.ordered import unit, within_ball
+from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectedTranslation(BlockFamily):
+class ProjectedTranslation(RelationalFamily):
     """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, P_r the projection that a family defines."""
 
     norm: Literal[1, 2]

@@ -22,7 +22,7 @@ from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.pipelines import inside_pipelines
 from scripts.benchmark.report import markdown
 from scripts.benchmark.shares import shares
-from scripts.benchmark.tools import CASES, Case, InPyKEEN, Kgeval, PyKEEN, TorchKGE
+from scripts.benchmark.tools import CASES, LIVE, Case, InPyKEEN, Kgeval, PyKEEN, TorchKGE
 
 SAMPLE = 256
 """test triples that the slow peers are timed on; their time is scaled to the whole split"""
@@ -50,6 +50,7 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
         "rates": rates(),
         "sample": SAMPLE,
         "models": [_compare(case, graph, repeat, queries) for case in CASES if not only or case.name in only],
+        "live": [_live(case, graph, repeat) for case in LIVE if not only or case.name in only],
         "pipelines": inside_pipelines(graph, repeat) if not only or "pipelines" in only else [],
         "growth": _growth(repeat) if growth else [],
         "metrics": _metrics() if growth else [],
@@ -93,6 +94,26 @@ def _measured(
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     measured = {"seconds": medians, "all": seconds, "shares": shares(ours.model, graph), "work": ours.table().work}
     return {"name": case.name, "dim": case.dim, "gflop": product, **measured}
+
+
+def _live(case: Case, graph: Dataset, repeat: int) -> dict[str, Any]:
+    """Time both evaluators of PyKEEN on a model of its own."""
+    click.echo(f"{case.name} ...", err=True)
+    inside, peer = InPyKEEN(case, graph), PyKEEN(case, graph)
+    rows = np.random.default_rng(0).permutation(len(graph.test))[:SAMPLE]
+    few = rows[:CHECKED]
+    different = int((peer.double().pessimistic(few) != inside.double().pessimistic(few)).sum())
+    if different:
+        raise SystemExit(f"{case.name}: {different} of {2 * CHECKED} ranks of PyKEEN differ from kgeval's.")
+    inside.single(), peer.single().pessimistic(rows[:2])
+    ours, theirs = [], []
+    for _ in range(repeat):
+        ours.append(_seconds(inside.evaluator))
+        theirs.append(_seconds(lambda: peer.pessimistic(rows)) * len(graph.test) / SAMPLE)
+    return {
+        "name": case.name,
+        "seconds": {"kgeval in PyKEEN": statistics.median(ours), "PyKEEN": statistics.median(theirs)},
+    }
 
 
 def _growth(repeat: int) -> list[dict[str, Any]]:

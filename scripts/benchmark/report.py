@@ -24,6 +24,12 @@ def markdown(result: dict[str, Any]) -> str:
             *(_row(model, rates["float32"]) for model in result["models"]),
             "",
         ]
+    if result["live"]:
+        lines += ["| live model | in PyKEEN | PyKEEN | × PyKEEN |", "|---|---|---|---|"]
+        for row in result["live"]:
+            ours, theirs = (row["seconds"][name] for name in ("kgeval in PyKEEN", "PyKEEN"))
+            lines.append(f"| {row['name']} | {ours:.1f} s | {theirs:,.0f} s | {theirs / ours:,.0f} × |")
+        lines.append("")
     if result["pipelines"]:
         scaled = f"default evaluator, scaled from {result['pipelines'][0]['sample']:,} triples"
         lines += [f"| evaluation in `pipeline()` | MRR | kgeval | {scaled} | × |", "|---|---|---|---|---|"]

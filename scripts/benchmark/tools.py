@@ -40,6 +40,9 @@ CASES = [
     Case("DistMult d = 1000", "DistMult", {}, 1000),
 ]
 
+LIVE = [Case(name, name, {}, 200) for name in ("PairRE", "TransH", "TransD", "TransR")]
+"""models whose relations see the entities differently; with the weights and defaults that PyKEEN gives them"""
+
 
 def pessimistic(table: RankTable, rows: np.ndarray) -> np.ndarray:
     """Take the pessimistic ranks of head and tail of some test triples; int64[row, 2]."""
@@ -73,9 +76,9 @@ class Kgeval:
 
 
 class PyKEEN:
-    """PyKEEN's ``RankBasedEvaluator`` with its own batch size."""
+    """PyKEEN's ``RankBasedEvaluator`` with its own batch size; without weights, with those that PyKEEN draws."""
 
-    def __init__(self, case: Case, graph: Dataset, weights: dict[str, np.ndarray]) -> None:
+    def __init__(self, case: Case, graph: Dataset, weights: dict[str, np.ndarray] | None = None) -> None:
         import torch
         from pykeen.models import model_resolver
         from pykeen.triples import CoreTriplesFactory
@@ -83,11 +86,21 @@ class PyKEEN:
         factory = CoreTriplesFactory(
             torch.from_numpy(graph.train.ids), num_entities=len(graph.entities), num_relations=len(graph.relations)
         )
-        half = case.dim if case.family in {"DistMult", "TransE"} else case.dim // 2
+        half = case.dim if weights is None or case.family in {"DistMult", "TransE"} else case.dim // 2
         kwargs = {"embedding_dim": half}
         if case.family == "TransE":
             kwargs["scoring_fct_norm"] = case.options["norm"]
+        if case.family in {"TransD", "TransR"}:
+            kwargs["relation_dim"] = case.dim
         self._model = model_resolver.make(case.family, triples_factory=factory, random_seed=0, **kwargs)
+        self._test = torch.from_numpy(graph.test.ids)
+        self._filters = [torch.from_numpy(graph.train.ids), torch.from_numpy(graph.split("valid").ids), self._test]
+        if weights is not None:
+            self._take(case, weights, half)
+
+    def _take(self, case: Case, weights: dict[str, np.ndarray], half: int) -> None:
+        import torch
+
         for representation, array in zip(
             (self._model.entity_representations[0], self._model.relation_representations[0]),
             (weights["entity"], weights["relation"]),
@@ -97,8 +110,6 @@ class PyKEEN:
             if half != case.dim:
                 stored = np.stack(np.split(stored, 2, axis=1), axis=2).reshape(len(stored), -1)
             representation._embeddings.weight.data = torch.from_numpy(np.ascontiguousarray(stored, np.float32))
-        self._test = torch.from_numpy(graph.test.ids)
-        self._filters = [torch.from_numpy(graph.train.ids), torch.from_numpy(graph.split("valid").ids), self._test]
 
     def double(self) -> PyKEEN:
         """Score in float64, so that ranks can be compared."""

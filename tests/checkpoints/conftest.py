@@ -25,30 +25,34 @@ OPTIONS = {
     "ClampedDistMult": {"low": -0.5, "high": 0.5},
     "ComplEx": {},
     "ConvE": {"height": 2},
+    "DistMA": {},
     "DistMult": {},
     "FarTransE": {},
     "HolE": {},
     "Keci": {"p": 1},
+    "LineaRE": {"norm": 1},
     "MuRE": {},
     "PairRE": {"norm": 1},
     "QuatE": {},
     "RESCAL": {},
     "RotatE": {"norm": 1},
+    "SE": {"norm": 2},
     "SimplE": {},
     "TransD": {"norm": 1, "length": "unit"},
     "TransE": {"norm": 2},
+    "TransF": {},
     "TransH": {"norm": 2, "length": "free"},
     "TransR": {"norm": 2, "length": "ball"},
     "TuckER": {},
     "pRotatE": {},
 }
 
-WIDTHS = {"BoxE": 8, "CP": 2, "PairRE": 8, "RESCAL": 16, "TransD": 3, "TransR": 3, "TuckER": 3}
+WIDTHS = {"BoxE": 8, "CP": 2, "LineaRE": 12, "PairRE": 8, "RESCAL": 16, "SE": 12, "TransD": 3, "TransR": 3, "TuckER": 3}
 """of relations, where it is not that of entities, 4"""
 
 ROWS = {
     "entity": {"entity", "entity_transfer", "head_bias", "tail_bias"},
-    "relation": {"relation", "diagonal", "normal", "projection", "relation_transfer"},
+    "relation": {"relation", "diagonal", "normal", "projection", "relation_transfer", "tail_relation"},
 }
 """the arrays that have a row for each"""
 
@@ -66,6 +70,7 @@ def arrays_of(model, *, relations=3, dtype=np.float32):
         },
         "Keci": {"coefficients": (3,)},
         "MuRE": {"diagonal": (relations, 4), "head_bias": (len(ENTITIES),), "tail_bias": (len(ENTITIES),)},
+        "SE": {"tail_relation": (relations, 12)},
         "TransD": {"entity_transfer": (len(ENTITIES), 4), "relation_transfer": (relations, 3)},
         "TransH": {"normal": (relations, 4)},
         "TransR": {"projection": (relations, 12)},

@@ -138,7 +138,7 @@ def test_the_format_may_be_named(tmp_path, ending):
     ("model", "options", "message"),
     [
         (None, {}, r"does not say which model it is: give the option model, one of BigGraph, BoxE, ClampedDistMult"),
-        ("DistMul", {}, r"unknown model 'DistMul'. Did you mean 'DistMult' or 'ClampedDistMult'\?"),
+        ("DistMul", {}, r"unknown model 'DistMul'. Did you mean 'DistMult' or 'DistMA'\?"),
         ("", {}, r"unknown model ''"),
         ("TransE", {}, r"TransE needs the option 'norm' \(norm=1 or norm=2\)"),
         ("RotatE", {}, r"RotatE needs the option 'norm' \(norm=1 or norm=2\)"),

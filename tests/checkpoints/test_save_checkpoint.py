@@ -21,7 +21,7 @@ AWKWARD = ["tab\there", 'quo"te', "new\nline", "ünïcødé 🐜", " spaces ", "
 def built(model, *, reciprocal=False, dtype=np.float32):
     arrays = arrays_of(model, relations=6 if reciprocal else 3, dtype=dtype)
     made = family(model).build(arrays, OPTIONS[model])
-    return Reciprocal.of(made) if reciprocal else made
+    return Reciprocal(made) if reciprocal else made
 
 
 def graph_of(entities):

@@ -13,9 +13,14 @@ from pykeen.nn.modules import DistMultInteraction
 
 import kgeval.pykeen
 from kgeval import PyKEENScorer, ScoreTable
+from kgeval.checkpoints.pykeen_products import LiveProducts
 from kgeval.graph.queries import Queries
 from kgeval.pykeen import scorer_of
-from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.base import VectorScorer, ViewedScorer
+from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.sided import Sided
+from kgeval.scorers.squares import Squared
+from tests.plugin import test_interactions
 from tests.plugin.conftest import assert_same_ranks
 
 
@@ -49,14 +54,49 @@ def test_vectors_are_those_that_the_model_computes_with(graph, theirs, known, en
     assert_same_ranks(kgeval.pykeen.evaluate(model, dataset), ranks)
 
 
-def test_an_interaction_with_a_known_name_and_another_formula_is_found_out(graph, theirs, known):
-    class Other:
-        class DistMultInteraction(DistMultInteraction):
-            def forward(self, h, r, t):
-                return (h * r * t).sum(dim=-1) + 0.01 * t.sum(dim=-1)
+class Skewed:
+    class DistMultInteraction(DistMultInteraction):
+        """Affine in both entities, and no DistMult."""
 
-    model = build(graph, Other.DistMultInteraction())
-    assert isinstance(scorer_of(model), PyKEENScorer)
+        def forward(self, h, r, t):
+            return (h * r * t).sum(dim=-1) + 0.01 * t.sum(dim=-1) + 2
+
+
+class Bent:
+    class DistMultInteraction(DistMultInteraction):
+        """Affine in heads alone."""
+
+        def forward(self, h, r, t):
+            return (h * r * torch.tanh(t)).sum(dim=-1)
+
+
+@pytest.mark.parametrize(("interaction", "kind"), [(Skewed, Sided), (Bent, LiveProducts)], ids=lambda x: x.__name__)
+def test_an_interaction_with_a_known_name_and_another_formula_is_found_out(graph, theirs, known, interaction, kind):
+    model = build(graph, interaction.DistMultInteraction())
+    assert isinstance(scorer_of(model), kind)
+    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
+
+
+def test_an_interaction_that_is_affine_only_for_small_entities_is_found_out(graph):
+    class CutOff(DistMultInteraction):
+        def forward(self, h, r, t):
+            return (h * r * t).sum(dim=-1).clamp(max=50)
+
+    assert isinstance(scorer_of(build(graph, CutOff())), PyKEENScorer)
+
+
+@pytest.mark.parametrize("free", ["head", "tail"])
+def test_one_side_may_be_quick_alone(graph, theirs, known, free):
+    """Where the other side's own functions say something else, they are asked."""
+    model = build(graph, "distmult")
+    name = "score_h" if free == "tail" else "score_t"
+    own = getattr(model, name)
+    setattr(model, name, lambda *args, **kwargs: torch.tanh(own(*args, **kwargs)) + own(*args, **kwargs).sign())
+    scorer = scorer_of(model)
+    assert isinstance(scorer, Sided)
+    assert isinstance(getattr(scorer, free), DistMult)
+    assert isinstance(getattr(scorer, "head" if free == "tail" else "tail"), PyKEENScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
     assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
 
@@ -79,10 +119,28 @@ def test_scores_that_hardly_differ_prove_nothing(make):
     assert isinstance(scorer_of(model), PyKEENScorer)
 
 
-@pytest.mark.parametrize("power", [False, True])
-def test_a_power_of_a_distance_is_no_distance(make, power):
-    model = make("TransE", embedding_dim=8, scoring_fct_norm=2, power_norm=power)
-    assert isinstance(scorer_of(model), PyKEENScorer if power else VectorScorer)
+@pytest.mark.parametrize(("p", "power"), [(2, True), (2, False), (1, True), (3, True)])
+@pytest.mark.parametrize("name", ["TransE", "TransR"])
+def test_squares_of_distances_are_quick_and_other_powers_are_the_models_own(make, graph, theirs, known, name, p, power):
+    model = make(name, embedding_dim=8, scoring_fct_norm=p)
+    model.interaction.power_norm = power
+    kind = PyKEENScorer if p == 3 else Squared if p == 2 and power else VectorScorer | ViewedScorer
+    assert isinstance(scorer_of(model), kind)
+    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    table = kgeval.pykeen.evaluate(model, graph)
+    assert_same_ranks(table, ranks)
+    triple = [int(table.column(column)[0]) for column in ("head", "relation", "tail")]
+    assert table.column("score")[0] == pytest.approx(model.predict_hrt(torch.tensor([triple])).item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("inverse", [False, True], ids=["plain", "inverse"])
+@pytest.mark.parametrize("name", ["conve", "crosse", "ermlpe", "transformer"])
+def test_networks_give_a_pair_the_same_score_however_the_work_is_cut(graphs, make, name, inverse):
+    graph = graphs[inverse]
+    model = test_interactions.build(name, graph.training, make)
+    whole = kgeval.pykeen.evaluate(model, graph).data
+    for settings in ({"memory_limit": "100kB"}, {"threads": 1}):
+        assert kgeval.pykeen.evaluate(model, graph, **settings).data.equals(whole)
 
 
 @pytest.mark.parametrize("name", ["MarginalDistributionBaseline", "SoftInverseTripleBaseline"])

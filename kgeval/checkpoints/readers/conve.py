@@ -46,7 +46,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     rows = [relations[name] for name in forward] + [relations[name + REVERSE] for name in forward]
     stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
     name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
-    model = Reciprocal.of(MODELS[name](tensors, rows, options))
+    model = Reciprocal(MODELS[name](tensors, rows, options))
     dataset = options.dataset
     return Checkpoint(
         model,

@@ -64,7 +64,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("reciprocal", inverse, relation_file.name)
     family = MODELS[name]((entity, relation, tensors, config))
     return Checkpoint(
-        Reciprocal.of(family) if inverse else family,
+        Reciprocal(family) if inverse else family,
         "dicee",
         (file, folder / CONFIG, entity_file, relation_file),
         Vocabulary(entities),

@@ -37,9 +37,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("model", name, file.name)
     if name == "CP":
         entity = side_by_side(file, tensors.matrix("lhs.weight"), tensors.matrix("rhs.weight"))
-        model = Reciprocal.of(CP(entity, tensors.matrix("rel.weight")))
+        model = Reciprocal(CP(entity, tensors.matrix("rel.weight")))
     else:
-        model = Reciprocal.of(ComplEx(tensors.matrix("embeddings.0.weight"), tensors.matrix("embeddings.1.weight")))
+        model = Reciprocal(ComplEx(tensors.matrix("embeddings.0.weight"), tensors.matrix("embeddings.1.weight")))
     found = labels(folder_of(path), options)
     return Checkpoint(
         model,

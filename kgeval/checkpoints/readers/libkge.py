@@ -100,7 +100,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     found = labels(folder_of(path), options)
     if found.entities is None:
         found = _packaged(content, file) or found
-    model = Reciprocal.of(family) if reciprocal else family
+    model = Reciprocal(family) if reciprocal else family
     return Checkpoint(
         model, "libkge", (file, *found.files), found.entities, found.relations, options.origins, name=name
     )

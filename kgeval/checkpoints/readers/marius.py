@@ -59,7 +59,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
     found = labels(folder, options)
     return Checkpoint(
-        Reciprocal.of(family) if inverse else family,
+        Reciprocal(family) if inverse else family,
         "marius",
         (config, folder / NODES, folder / MODEL, *found.files),
         found.entities,

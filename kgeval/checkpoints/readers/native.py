@@ -74,7 +74,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     return Checkpoint(
-        model=Reciprocal.of(built) if reciprocal else built,
+        model=Reciprocal(built) if reciprocal else built,
         format="native",
         files=(file, *label_files),
         entities=labels.get("entity"),

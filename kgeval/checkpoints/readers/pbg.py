@@ -104,7 +104,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = _family(model, _entities(model), relation)
     entities, relations, files = _labels(model, options)
     return Checkpoint(
-        Reciprocal.of(family) if model.dynamic else family,
+        Reciprocal(family) if model.dynamic else family,
         "pbg",
         (folder / CONFIG, folder / VERSION, model.file("model"), *model.embeddings, *files),
         entities,

@@ -61,7 +61,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         inverse = bool(model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(Parts.of(model, inverse=inverse), interaction)
-        whole: Family | Reciprocal = Reciprocal.of(family) if inverse else family
+        whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     except NoFormula as error:
         raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
     except CheckpointError as error:
@@ -97,7 +97,7 @@ def _read_training(file: Path, content: dict[str, Any], options: Options) -> Che
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     options.resolve("reciprocal", inverse, file.name)
-    whole: Family | Reciprocal = Reciprocal.of(family) if inverse else family
+    whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     return Checkpoint(whole, "pykeen", (file,), entities, relations, options.origins, name=name)
 
 

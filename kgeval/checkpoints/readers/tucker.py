@@ -53,7 +53,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         product_shift=product_shift,
     )
     return Checkpoint(
-        family if names is None else Reciprocal.of(family),
+        family if names is None else Reciprocal(family),
         "tucker",
         (file,),
         None,

@@ -10,10 +10,10 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
-from kgeval.scorers.block import BlockFamily, UnderRelation
 from kgeval.scorers.family import rows64
 from kgeval.scorers.halves import multiply
 from kgeval.scorers.ordered import times, unit
+from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
 from kgeval.scorers.squares import squared_lengths, squares_of_candidates, squares_of_queries
 
@@ -21,7 +21,7 @@ Operator = Literal["none", "diagonal", "translation", "complex_diagonal", "linea
 
 
 @dataclass(frozen=True, eq=False)
-class BigGraph(BlockFamily):
+class BigGraph(RelationalFamily):
     """score(h, r, t) = c(g_r(h), t), or c(h, g_r(t)): one entity passes the relation's operator g, then both compare.
 
     A relation's row holds its operator: the diagonal, the translation, [re | im] of a complex diagonal, a matrix row by
@@ -55,9 +55,9 @@ class BigGraph(BlockFamily):
         """What the comparator comes to: squares and cosines are dot products."""
         return "l2" if self.comparator == "l2" else "dot"
 
-    def tails(self) -> UnderRelation | None:
-        """Tails are plain vectors where the heads pass the operator."""
-        return self.under(0) if self.operand == "head" else None
+    def alike(self, side: Side) -> bool:
+        """Only the operand passes a relation's operator."""
+        return side != self.operand or self.operator == "none"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """The anchor, after the operator if it is the operand."""

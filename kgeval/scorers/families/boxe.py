@@ -7,13 +7,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side
 from kgeval.scorers.block import BlockFamily
 from kgeval.scorers.family import rows64
 from kgeval.scorers.ordered import products
-from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +36,11 @@ class BoxE(BlockFamily):
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
         self.require(self.entity.shape[1] % 2 == 0, "entities are stored as halves of an even width")
 
-    @property
-    def similarity(self) -> Similarity:
-        """The distance that the norm measures."""
-        return "l1" if self.norm == 1 else "l2"
-
     def query_vectors(self, queries: Queries) -> Float64Array:
         """The anchor, its own box, and the box of its candidates."""
         head, tail = np.split(rows64(self.relation, queries.relations), 2, axis=1)
         boxes = (head, tail) if queries.side == "tail" else (tail, head)
         return np.concatenate([rows64(self.entity, queries.anchors), *boxes], axis=1)
-
-    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """Return the stored positions and bumps."""
-        return self.entity[ids]
 
     def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
         """Bump anchor and candidates, and measure each against its box."""

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side
 from kgeval.scorers.block import BlockFamily
 from kgeval.scorers.family import rows64
-from kgeval.scorers.similarity import Similarity, canonical
+from kgeval.scorers.similarity import canonical
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +20,6 @@ class ClampedDistMult(BlockFamily):
 
     name: ClassVar[str] = "ClampedDistMult"
     formula: ClassVar[str] = "min(max(Σ h r t, low), high)"
-    similarity: ClassVar[Similarity] = "dot"
 
     low: float
     """the lowest score; −inf is none"""
@@ -35,10 +33,6 @@ class ClampedDistMult(BlockFamily):
     def query_vectors(self, queries: Queries) -> Float64Array:
         """h∘r or r∘t."""
         return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
-
-    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """Return the stored vectors."""
-        return self.entity[ids]
 
     def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
         """Cut the canonical dot product off."""

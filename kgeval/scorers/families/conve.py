@@ -10,9 +10,9 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
-from kgeval.scorers.block import BlockFamily, UnderRelation
 from kgeval.scorers.family import rows64
-from kgeval.scorers.ordered import weighted_sum
+from kgeval.scorers.ordered import times, weighted_sum
+from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
 
 ROWS = 64
@@ -20,7 +20,7 @@ ROWS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class ConvE(BlockFamily):
+class ConvE(RelationalFamily):
     """score(h, r, t) = relu(relu([h; r] * K + b) D + c) · t + b_t, h and r as images of some height, one on the other.
 
     The convolution K has one input channel, stride 1 and no padding. Batch normalisation is folded into K, b, D and c
@@ -58,9 +58,9 @@ class ConvE(BlockFamily):
         biases = (self.kernel_bias.shape, self.dense_bias.shape, self.tail_bias.shape)
         self.require(biases == ((len(self.kernel),), (width,), (len(self.entity),)), "biases must fit")
 
-    def tails(self) -> UnderRelation:
+    def alike(self, side: Side) -> bool:
         """The tails' vectors are the stored ones, for every relation."""
-        return self.under(0)
+        return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """What the network makes of head and relation for a tail query; the tail itself for a head query."""
@@ -91,7 +91,7 @@ class ConvE(BlockFamily):
         image = pair.reshape(len(pair), 1, 2 * self.height, -1)
         features = np.maximum(self._convolved(image) + np.asarray(self.kernel_bias, np.float64)[:, None, None], 0)
         flat = features.reshape(len(pair), -1)
-        dense = weighted_sum(flat.T[..., None], np.asarray(self.dense, np.float64)[:, None, :])
+        dense = times(flat, np.asarray(self.dense, np.float64))
         return np.maximum(dense + np.asarray(self.dense_bias, np.float64), 0)
 
     def _convolved(self, image: Float64Array) -> Float64Array:

@@ -10,13 +10,13 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
-from kgeval.scorers.block import BlockFamily
 from kgeval.scorers.family import rows64
+from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class PairRE(BlockFamily):
+class PairRE(RelationalFamily):
     """score(h, r, t) = −‖h∘r − t∘r'‖_p, relations stored as halves [for heads | for tails].
 
     The entities are used as they are stored: a reader normalises them where its framework does.

@@ -10,10 +10,9 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side
 from kgeval.scorers.block import BlockFamily
 from kgeval.scorers.halves import multiply
-from kgeval.scorers.similarity import Similarity, ordered_sum
+from kgeval.scorers.similarity import ordered_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,6 @@ class PRotatE(BlockFamily):
 
     name: ClassVar[str] = "pRotatE"
     formula: ClassVar[str] = "−Σ |sin(h + r − t)|"
-    similarity: ClassVar[Similarity] = "l1"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,7 +43,7 @@ class PRotatE(BlockFamily):
         conjugate = queries.side == "head"
         return multiply(self._entities[queries.anchors], self._relations[queries.relations], conjugate=conjugate)
 
-    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+    def candidate_vectors(self, ids: IntArray) -> FloatArray:
         """The points of the circle at e."""
         return self._entities[ids]
 

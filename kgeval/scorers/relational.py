@@ -1,0 +1,110 @@
+"""Families whose relations see the entities each in its own way; under one relation, they are plain vectors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.graph.queries import Queries, starts_of_runs
+from kgeval.graph.triples import Side
+from kgeval.scorers.base import VectorScorer, View, ViewedScorer
+from kgeval.scorers.family import Family
+from kgeval.scorers.similarity import Similarity
+from kgeval.threads import spread
+
+ROWS = 512
+"""entities whose vectors are made at a time"""
+
+
+class RelationalFamily(Family, ViewedScorer):
+    """score(query, e) = similarity(query's vector, e's vector under the relation) + bias of e + offset of the query.
+
+    Every vector is made by elementwise operations in one fixed order, so that a score is a function of its pair alone.
+    """
+
+    @property
+    @abstractmethod
+    def similarity(self) -> Similarity:
+        """Which similarity compares the vectors."""
+
+    @abstractmethod
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query; float64[query, dim]."""
+
+    @abstractmethod
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as answers of one relation; float[id, dim]."""
+
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """Return what is added to the scores of entities; float64[id]."""
+        return np.zeros(len(ids))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return what is added to all scores of a query; float64[query]."""
+        return np.zeros(len(queries))
+
+    def alike(self, side: Side) -> bool:
+        """Whether all relations see the candidates of a side alike."""
+        return False
+
+    def views(self, queries: Queries) -> Iterator[View]:
+        """Go relation by relation, where those see the candidates differently."""
+        starts = starts_of_runs(queries.relations)[: 1 if self.alike(queries.side) else None]
+        for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
+            yield View(slice(start, stop), UnderRelation(self, int(queries.relations[start])))
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
+        return ViewedScorer.scores(self, queries, candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class UnderRelation(VectorScorer):
+    """A relational family under one relation."""
+
+    family: RelationalFamily
+    relation: int
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity of the family."""
+        return self.family.similarity
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities the family knows."""
+        return self.family.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the family knows."""
+        return self.family.num_relations
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the family's query vectors."""
+        return self.family.query_vectors(queries)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the family's query offsets."""
+        return self.family.query_offsets(queries)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as the relation sees them, a part at a time, which stays in cache."""
+        first = self.family.candidate_vectors(side, self.relation, ids[:ROWS])
+        vectors = np.empty((len(ids), first.shape[1]), first.dtype)
+        vectors[:ROWS] = first
+
+        def make(rest: slice) -> None:
+            part = slice(rest.start + ROWS, rest.stop + ROWS)
+            vectors[part] = self.family.candidate_vectors(side, self.relation, ids[part])
+
+        spread(make, max(len(ids) - ROWS, 0), ROWS)
+        return vectors
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return the family's biases of entities."""
+        return self.family.candidate_biases(side, self.relation, ids)

@@ -1,0 +1,240 @@
+"""Views: where relations see the entities differently, ranks are those of the definition, relation by relation."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from kgeval import AllEntities, CallableScorer, ScoreTable, Uniform, VectorScorer, evaluate
+from kgeval.errors import ScoreError
+from kgeval.graph.queries import Queries
+from kgeval.graph.triples import Triples
+from kgeval.scorers.base import View, ViewedScorer, views_of
+from kgeval.scorers.family import family
+from kgeval.scorers.ordered import times, weighted_sum
+from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.sided import Sided
+from kgeval.scorers.squares import Squared
+from tests.brute_force import as_counts, brute_force
+from tests.checkpoints.test_families import by_definition
+from tests.conftest import random_dataset
+
+WIDTH = 4
+SHAPES = {
+    "BigGraph": {"relation": 16},
+    "ConvE": {
+        "relation": 4,
+        "kernel": (2, 2, 2),
+        "kernel_bias": (2,),
+        "dense": (6, 4),
+        "dense_bias": (4,),
+        "tail_bias": "entity",
+    },
+    "LineaRE": {"relation": 12},
+    "PairRE": {"relation": 8},
+    "SE": {"relation": 12, "tail_relation": 12},
+    "TransD": {"relation": 3, "entity_transfer": 4, "relation_transfer": 3},
+    "TransH": {"relation": 4, "normal": 4},
+    "TransR": {"relation": 3, "projection": 12},
+}
+"""how wide each family's arrays are, or their shapes"""
+
+OPTIONS = {
+    "BigGraph": [{"operator": "linear", "comparator": c, "operand": "tail", "bias": False} for c in ("dot", "l2")],
+    "ConvE": [{"height": 2}],
+    **{name: [{"norm": norm} for norm in (1, 2)] for name in ("LineaRE", "PairRE", "SE")},
+    **{name: [{"norm": norm, "length": "free"} for norm in (1, 2)] for name in ("TransD", "TransH", "TransR")},
+}
+CASES = [pytest.param(name, options, id=f"{name}-{i}") for name in OPTIONS for i, options in enumerate(OPTIONS[name])]
+
+
+def built(name, options, draw, *, entities, relations):
+    """A family whose arrays ``draw`` makes of their shapes."""
+    shapes = {"entity": (entities, WIDTH)}
+    for key, shape in SHAPES[name].items():
+        rows = entities if key.startswith("entity") else relations
+        shapes[key] = shape if isinstance(shape, tuple) else (entities,) if shape == "entity" else (rows, shape)
+    return family(name).build({key: draw(shape) for key, shape in shapes.items()}, options)
+
+
+def random_family(name, options, *, entities=150, relations=4):
+    """A family of random numbers, each entity with a double."""
+    rng = np.random.default_rng(0)
+    model = built(name, options, lambda shape: rng.normal(size=shape), entities=entities, relations=relations)
+    for array in (model.entity, *(getattr(model, key, None) for key in ("entity_transfer", "tail_bias"))):
+        if array is not None:
+            array[entities // 2 :] = array[: entities - entities // 2]
+    return model
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # of cosines with zero vectors, which nobody asks for
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_counts_are_those_of_the_definition(name, options, data):
+    """Whole numbers, so that every sum is exact in any order and most scores tie."""
+    numbers = st.sampled_from([-1.0, 0.0, 1.0, 2.0])
+    dataset = random_dataset(data.draw(st.integers(0, 99)), entities=7, relations=3, triples=40)
+
+    def draw(shape):
+        return data.draw(arrays(np.float64, shape, elements=numbers))
+
+    model = built(name, options, draw, entities=7, relations=3)
+    expected = brute_force(lambda h, r, t: by_definition(model, h, r, t), dataset)
+    for kernel in ("reference", "compiled", "float32", "bfloat16"):
+        limit = data.draw(st.sampled_from([1, 10**4, 10**9]))
+        assert as_counts(evaluate(model, dataset, kernel=kernel, memory_limit=limit)) == expected
+
+
+@pytest.mark.parametrize("corruption", [AllEntities(), Uniform(count=20)], ids=str)
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_every_way_of_cutting_the_work_gives_the_table_of_the_finished_scores(name, options, corruption, monkeypatch):
+    dataset, model = random_dataset(6, entities=150, triples=600), random_family(name, options)
+    finished = CallableScorer(None, 150, 4)
+    object.__setattr__(finished, "scores", model.scores)
+    whole = evaluate(finished, dataset, corruption=corruption).to_pandas()
+    assert (whole["raw_tied"] > 0).any()
+    assert (whole["greater"] > 0).any()
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 70)
+    for settings_ in (
+        *({"kernel": kernel} for kernel in ("reference", "compiled", "float32", "bfloat16")),
+        {"batch_size": 1},
+        {"threads": 2, "batch_size": 33},
+        {"memory_limit": 1},
+        {"memory_limit": "100kB"},
+        {"nan": "worst"},
+    ):
+        assert evaluate(model, dataset, corruption=corruption, **settings_).to_pandas().equals(whole)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_a_score_is_a_function_of_its_pair_alone(name, options):
+    model, every = random_family(name, options), np.arange(150)
+    for side in ("head", "tail"):
+        queries = Queries.of(Triples.of([(a, r, a) for a in range(0, 150, 9) for r in range(4)]), side)
+        scores = model.scores(queries, every)
+        own = np.stack([np.roll(every, query) for query in range(len(queries))])
+        np.testing.assert_array_equal(model.scores(queries, own), np.take_along_axis(scores, own, axis=1))
+        for query in (0, 17, 30):
+            np.testing.assert_array_equal(
+                model.scores(queries[query : query + 1], every[40:41])[0, 0], scores[query, 40]
+            )
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_every_relation_is_one_view_where_it_sees_the_entities_in_its_own_way(name, options):
+    model = random_family(name, options, relations=5)
+    queries = Queries.of(Triples.of([(a, r, a) for a in range(3) for r in range(5)]), "tail")
+    views = list(model.views(queries))
+    assert all(isinstance(view, VectorScorer) for _, view in views)
+    assert [part.start for part, _ in views] == ([0] if name == "ConvE" else list(range(0, 15, 3)))
+    assert views[-1].queries.stop == 15
+
+
+def test_inverse_relations_see_the_entities_for_heads():
+    dataset = random_dataset(3, entities=60, triples=300)
+    model = Reciprocal(random_family("TransR", {"norm": 2, "length": "ball"}, entities=60, relations=8))
+    finished = CallableScorer(None, 60, 4)
+    object.__setattr__(finished, "scores", model.scores)
+    expected = evaluate(finished, dataset).to_pandas()
+    assert evaluate(model, dataset).to_pandas().equals(expected)
+    assert evaluate(model, dataset, kernel="compiled", memory_limit=1).to_pandas().equals(expected)
+
+
+@pytest.mark.parametrize("name", ["TransE", "TransR"])
+def test_squares_of_distances(name):
+    rng, dataset = np.random.default_rng(1), random_dataset(4, entities=60, triples=300)
+    if name == "TransE":
+        model = family("TransE").build(
+            {"entity": rng.normal(size=(60, 5)), "relation": rng.normal(size=(4, 5))}, {"norm": 2}
+        )
+    else:
+        model = random_family("TransR", {"norm": 2, "length": "ball"}, entities=60)
+    squared, queries = Squared(model), Queries.of(dataset.test, "head")
+    scores = squared.scores(queries, np.arange(60))
+    np.testing.assert_allclose(scores, -(model.scores(queries, np.arange(60)) ** 2), rtol=1e-12, atol=1e-12)
+    ours, plain = evaluate(squared, dataset), evaluate(model, dataset)
+    for column in ("greater", "tied", "candidates", "raw_greater", "raw_tied"):
+        assert ours.column(column).tolist() == plain.column(column).tolist()
+
+
+def test_only_euclidean_distances_are_squared():
+    model = random_family("TransR", {"norm": 1, "length": "free"})
+    with pytest.raises(TypeError, match="only Euclidean distances"):
+        list(Squared(model).views(Queries.of(Triples.of([(0, 0, 1)]), "tail")))
+
+
+def test_each_side_is_asked_of_its_own_scorer():
+    dataset = random_dataset(5, entities=40, triples=300)
+    vectors = random_family("TransH", {"norm": 2, "length": "free"}, entities=40)
+    table = ScoreTable(
+        dataset.test, head=np.random.default_rng(0).integers(0, 9, (len(dataset.test), 40)).astype(float)
+    )
+    sided = Sided(vectors, table)
+    both = evaluate(sided, dataset)
+    for side, scorer in (("tail", vectors), ("head", table)):
+        alone = evaluate(scorer, dataset, sides=(side,)).to_pandas()
+        mine = both.to_pandas()
+        assert mine[mine["side"] == side].reset_index(drop=True)["greater"].equals(alone["greater"])
+
+
+def test_a_scorer_of_ones_own_may_have_views():
+    """Two kinds of relations: vectors for one, finished scores for the other."""
+    dataset, model = random_dataset(8, entities=40, triples=300), random_family("PairRE", {"norm": 1}, entities=40)
+
+    class Mixed(ViewedScorer):
+        num_entities, num_relations = 40, 4
+
+        def views(self, queries):
+            for part, view in views_of(model, queries):
+                finished = CallableScorer(None, 40, 4)
+                object.__setattr__(finished, "scores", model.scores)
+                yield View(part, view if queries.relations[part.start] % 2 else finished)
+
+    assert evaluate(Mixed(), dataset).to_pandas().equals(evaluate(model, dataset).to_pandas())
+
+
+def test_nan_is_found_under_the_relation_that_makes_it():
+    dataset, model = random_dataset(8, entities=40, triples=300), random_family("PairRE", {"norm": 1}, entities=40)
+    model.relation[2, 0] = np.nan
+    with pytest.raises(ScoreError, match="r02"):
+        evaluate(model, dataset)
+
+
+def test_one_relations_entities_are_in_memory_at_a_time():
+    """Those of all relations would take 40 × 10 MB."""
+    dataset = random_dataset(9, entities=20_000, relations=40, triples=400)
+    rng = np.random.default_rng(0)
+    entity = rng.normal(size=(20_000, 64)).astype(np.float32)
+    relation, normal = rng.normal(size=(2, 40, 64)).astype(np.float32)
+    model = family("TransH").build(
+        {"entity": entity, "relation": relation, "normal": normal}, {"norm": 2, "length": "free"}
+    )
+    tracemalloc.start()
+    evaluate(model, dataset, memory_limit="8MB", kernel="compiled")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6
+
+
+def test_multiplied_rows_have_the_bits_of_the_ordered_sum():
+    rng = np.random.default_rng(0)
+    for rows, width, columns in ((1, 1, 1), (3, 7, 5), (1100, 33, 20)):
+        vectors = rng.normal(size=(rows, width)) * 10.0 ** rng.integers(-20, 20, (rows, width))
+        matrix = rng.normal(size=(width, columns))
+        for factor in (matrix, np.asfortranarray(matrix)):
+            expected = weighted_sum(vectors.T[..., None], factor[:, None, :])
+            assert times(vectors, factor).tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+def test_queries_of_their_own_come_relation_by_relation():
+    triples = Triples.of([(0, 1, 2), (3, 0, 1), (0, 1, 2), (2, 0, 0)])
+    queries = Queries.each(triples, "tail")
+    assert queries.relations.tolist() == [0, 0, 1, 1]
+    assert queries.triples.tolist() == [1, 3, 0, 2]
+    assert queries.answers.tolist() == [1, 0, 2, 2]
