@@ -137,6 +137,11 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
     return count, first
 
 
+def _spelt(value: Any) -> str:
+    """Spell a value in the one way that all its spellings come to: ``True`` is ``"true"``, and 2.0 is 2."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).lower()
+
+
 class Options:
     """What the user said about a checkpoint; every option must be used by the reader."""
 
@@ -166,7 +171,7 @@ class Options:
                 self.origins[name], self.settled[name] = where, stored
             return stored
         value = self._given.pop(name)
-        if stored is not None and str(stored).lower() != str(value).lower():
+        if stored is not None and _spelt(stored) != _spelt(value):
             raise CheckpointError(
                 f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
             )
@@ -187,7 +192,7 @@ class Options:
         if value is None:
             raise CheckpointError(f"{where} does not say {name}, which the scores depend on: give the option {asked}.")
         for choice in choices:
-            if str(value).lower() == str(choice).lower():
+            if _spelt(value) == _spelt(choice):
                 self.settled[name] = choice
                 return choice
         raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")

@@ -13,7 +13,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.places import folder_of, holds, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, folded, side_by_side
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, side_by_side
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_pickle, words
@@ -46,6 +46,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = next(name for name, telltale in TELLTALE.items() if telltale in tensors)
     options.resolve("model", name, file.name)
     model = Reciprocal.of(MODELS[name](tensors, rows, options))
+    tensors.refuse_unused(name, COUNTERS)
     dataset = options.dataset
     return Checkpoint(
         model,

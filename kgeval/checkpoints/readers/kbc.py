@@ -40,6 +40,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         model = Reciprocal.of(CP(entity, tensors.matrix("rel.weight")))
     else:
         model = Reciprocal.of(ComplEx(tensors.matrix("embeddings.0.weight"), tensors.matrix("embeddings.1.weight")))
+    tensors.refuse_unused(name)
     found = labels(folder_of(path), options)
     return Checkpoint(
         model,
