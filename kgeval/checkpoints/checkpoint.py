@@ -15,6 +15,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.alignment import sorted_labels
+from kgeval.scorers.base import Numbering
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -37,8 +38,8 @@ class Checkpoint:
     """where the model's name and each option came from"""
     name: str | None = None
     """what the framework calls the model, where that is not the name of its family"""
-    sorted_labels: bool = False
-    """whether the framework gives ids to sorted labels and keeps none, so that the dataset must tell them"""
+    numbering: Numbering = "dataset"
+    """what its ids are where it has no labels: a framework may give them to sorted labels, or keep them in its files"""
     upside_down: bool = False
     """whether the framework's own evaluator takes the lowest of these scores for the best"""
 
@@ -94,7 +95,7 @@ class Checkpoint:
         CheckpointError
             if the dataset has another number of them
         """
-        if not self.sorted_labels:
+        if self.numbering != "sorted":
             return self
         return replace(
             self,

@@ -10,8 +10,9 @@ relation_labels     likewise
 ==================  ====================================================================================================
 
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
-``reciprocal`` ("true" or "false"), ``sorted_labels`` (likewise: whether ids without labels are the places of the sorted
-labels of the dataset) and, if it is another than the family's, ``name`` (what its framework calls the model).
+``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
+"sorted", the places of its sorted labels; "files", those of its framework's files) and, if it is another than the
+family's, ``name`` (what its framework calls the model).
 """
 
 from __future__ import annotations
@@ -76,10 +77,10 @@ def save_checkpoint(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
-    told = {"sorted_labels": "false"}
+    told = {"numbering": "dataset"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
-        told = {"sorted_labels": json.dumps(model.sorted_labels), **({"name": model.name} if model.name else {})}
+        told = {"numbering": model.numbering, **({"name": model.name} if model.name else {})}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
         if labels is not None and len(labels) != size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.similarity import Similarity, canonical
+
+Numbering = Literal["dataset", "sorted", "files"]
+"""what ids without labels are: the dataset's, the places of its sorted labels, or those of a framework's own files"""
 
 
 @runtime_checkable
@@ -51,8 +54,7 @@ class Labelled(Protocol):
 
     entities: Vocabulary | None
     relations: Vocabulary | None
-    sorted_labels: bool
-    """whether ids without labels are places among the sorted labels of the dataset"""
+    numbering: Numbering
 
     @property
     def model(self) -> Scorer | VectorScorer:

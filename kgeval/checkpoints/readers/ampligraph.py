@@ -15,6 +15,7 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.bundle import keras_settings, read_bundle
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.places import Labels, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
@@ -47,7 +48,7 @@ class Parts:
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``.
+    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``, or else from label files.
 
     Raises
     ------
@@ -65,15 +66,18 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
     family = MODELS[name](Parts(entity, relation, settings))
     pickles = sorted(folder.glob("*_metadata.ampkl"))
-    entities, relations = _labels(pickles[0]) if pickles else (None, None)
+    found = _labels(pickles[0]) if pickles else Labels()
+    if found.entities is None:
+        found = labels(folder, options)
     return Checkpoint(
         family,
         "ampligraph",
-        (folder / KERAS, *sorted((folder / "variables").iterdir()), *pickles[:1]),
-        entities,
-        relations,
+        (folder / KERAS, *sorted((folder / "variables").iterdir()), *pickles[:1], *found.files),
+        found.entities,
+        found.relations,
         options.origins,
         name=name,
+        numbering="files",
     )
 
 
@@ -96,22 +100,22 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 }
 
 
-def _labels(file: Path) -> tuple[Vocabulary | None, Vocabulary | None]:
+def _labels(file: Path) -> Labels:
     """Read the labels, where AmpliGraph kept them in the pickle itself and not in a database."""
     content = read_pickle(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
     found = [_vocabulary(content.get(f"{kind}_dict"), kind, file) for kind in ("entities", "relations")]
-    return found[0], found[1]
+    return Labels(found[0], found[1])
 
 
-def _vocabulary(labels: Any, kind: str, file: Path) -> Vocabulary | None:
-    if not isinstance(labels, dict):
+def _vocabulary(stored: Any, kind: str, file: Path) -> Vocabulary | None:
+    if not isinstance(stored, dict):
         return None
     try:
-        ordered = [labels[row] for row in range(len(labels))]
+        ordered = [stored[row] for row in range(len(stored))]
     except KeyError as error:
-        raise CheckpointError(f"{file}: its {kind} are not numbered from 0 to {len(labels) - 1}.") from error
+        raise CheckpointError(f"{file}: its {kind} are not numbered from 0 to {len(stored) - 1}.") from error
     if not all(isinstance(label, str) for label in ordered):
         raise CheckpointError(f"{file}: its {kind} are not all text.")
     return Vocabulary(ordered, "entity" if kind == "entities" else "relation")

@@ -49,7 +49,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found.entities,
         found.relations,
         options.origins,
-        sorted_labels=True,
+        numbering="sorted",
     )
 
 

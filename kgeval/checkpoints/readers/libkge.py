@@ -105,7 +105,14 @@ def read(path: Path, options: Options) -> Checkpoint:
         found = _packaged(content, file) or found
     model = Reciprocal.of(family) if reciprocal else family
     return Checkpoint(
-        model, "libkge", (file, *found.files), found.entities, found.relations, options.origins, name=name
+        model,
+        "libkge",
+        (file, *found.files),
+        found.entities,
+        found.relations,
+        options.origins,
+        name=name,
+        numbering="files",
     )
 
 

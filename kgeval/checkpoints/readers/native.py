@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError, reason
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.base import Numbering
 from kgeval.scorers.family import families, family
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -39,8 +40,7 @@ class Stored:
     reciprocal: bool | None
     name: str | None = None
     """what a framework called the model"""
-    sorted_labels: bool = False
-    """whether the labels that are missing are those of the dataset, sorted"""
+    numbering: Numbering = "dataset"
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -81,7 +81,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         relations=labels.get("relation"),
         origins=options.origins,
         name=stored.name,
-        sorted_labels=stored.sorted_labels,
+        numbering=stored.numbering,
     )
 
 
@@ -122,14 +122,14 @@ def _read_safetensors(file: Path) -> Stored:
             tensors = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
-        sorted_labels = _json(metadata.get("sorted_labels", "false"), bool)
+        numbering = _numbering(metadata.get("numbering", "dataset"))
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
     except Exception as error:  # its header and metadata can say anything
         raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
-    return Stored(tensors, labels, metadata.get("model"), options, reciprocal, metadata.get("name"), sorted_labels)
+    return Stored(tensors, labels, metadata.get("model"), options, reciprocal, metadata.get("name"), numbering)
 
 
 def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
@@ -137,6 +137,13 @@ def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
     if not all(isinstance(label, str) for label in labels):
         raise ValueError(f"its {kind} labels are not all text")
     return Vocabulary(labels, kind)
+
+
+def _numbering(text: str) -> Numbering:
+    for known in get_args(Numbering):
+        if text == known:
+            return cast("Numbering", known)
+    raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
 
 
 def _json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:

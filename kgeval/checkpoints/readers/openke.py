@@ -69,9 +69,17 @@ def read(path: Path, options: Options) -> Checkpoint:
     found = labels(folder_of(path), options)
     family = MODELS[name](tensors, options)
     whole.refuse_unused(name, *SPARE, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
-    labelled = (found.entities, found.relations, options.origins)
-    upside_down = options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0}
-    return Checkpoint(family, "openke", (file, *found.files), *labelled, name=name, upside_down=upside_down)
+    return Checkpoint(
+        family,
+        "openke",
+        (file, *found.files),
+        found.entities,
+        found.relations,
+        options.origins,
+        name=name,
+        numbering="files",
+        upside_down=options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
+    )
 
 
 def _read_json(file: Path) -> Tensors:

@@ -53,7 +53,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     tensors.refuse_unused(name, "gamma", "embedding_range", "modulus")
     found = labels(folder_of(file), options)
     files = (file, *([config] if config.is_file() else []), *found.files)
-    return Checkpoint(family, "rotate", files, found.entities, found.relations, options.origins)
+    labelled = (found.entities, found.relations, options.origins)
+    return Checkpoint(family, "rotate", files, *labelled, numbering="files")
 
 
 def _named(config: Path) -> str | None:

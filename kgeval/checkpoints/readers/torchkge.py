@@ -66,7 +66,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found.relations,
         options.origins,
         name=name,
-        sorted_labels=True,
+        numbering="sorted",
     )
 
 

@@ -60,7 +60,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         None,
         None if names is None else Vocabulary([name for name in names if _is_pair(name, names)], "relation"),
         options.origins,
-        sorted_labels=True,
+        numbering="sorted",
     )
 
 
