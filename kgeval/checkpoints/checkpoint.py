@@ -15,6 +15,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.alignment import sorted_labels
+from kgeval.scorers.base import Numbering
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -37,8 +38,8 @@ class Checkpoint:
     """where the model's name and each option came from"""
     name: str | None = None
     """what the framework calls the model, where that is not the name of its family"""
-    sorted_labels: bool = False
-    """whether the framework gives ids to sorted labels and keeps none, so that the dataset must tell them"""
+    numbering: Numbering = "dataset"
+    """what its ids are where it has no labels: a framework may give them to sorted labels, or keep them in its files"""
     upside_down: bool = False
     """whether the framework's own evaluator takes the lowest of these scores for the best"""
 
@@ -94,7 +95,7 @@ class Checkpoint:
         CheckpointError
             if the dataset has another number of them
         """
-        if not self.sorted_labels:
+        if self.numbering != "sorted":
             return self
         return replace(
             self,
@@ -137,6 +138,11 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
     return count, first
 
 
+def _spelt(value: Any) -> str:
+    """Spell a value in the one way that all its spellings come to: ``True`` is ``"true"``, and 2.0 is 2."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).lower()
+
+
 class Options:
     """What the user said about a checkpoint; every option must be used by the reader."""
 
@@ -166,7 +172,7 @@ class Options:
                 self.origins[name], self.settled[name] = where, stored
             return stored
         value = self._given.pop(name)
-        if stored is not None and str(stored).lower() != str(value).lower():
+        if stored is not None and _spelt(stored) != _spelt(value):
             raise CheckpointError(
                 f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
             )
@@ -187,7 +193,7 @@ class Options:
         if value is None:
             raise CheckpointError(f"{where} does not say {name}, which the scores depend on: give the option {asked}.")
         for choice in choices:
-            if str(value).lower() == str(choice).lower():
+            if _spelt(value) == _spelt(choice):
                 self.settled[name] = choice
                 return choice
         raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")

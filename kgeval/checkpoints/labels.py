@@ -10,8 +10,17 @@ from kgeval.graph.text import first_line, read_columns
 from kgeval.graph.vocabulary import Vocabulary
 
 
-def read_labels(path: Path, kind: str) -> Vocabulary:
+def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
     """Read a vocabulary; a header ``id<TAB>label`` is skipped.
+
+    Parameters
+    ----------
+    path
+        the file
+    kind
+        what is labelled: ``"entity"`` or ``"relation"``
+    quoted
+        whether a label that has a double quote, a tab or a line end in it stands in quotes, as pandas writes it
 
     Raises
     ------
@@ -20,6 +29,6 @@ def read_labels(path: Path, kind: str) -> Vocabulary:
     """
     try:
         header = int(first_line(path).lower().split("\t") == ["id", "label"])
-        return by_id(path, read_columns(path, ["id", "label"], skip=header), kind, skip=header)
+        return by_id(path, read_columns(path, ["id", "label"], skip=header, quoted=quoted), kind, skip=header)
     except InputError as error:
         raise CheckpointError(str(error)) from error

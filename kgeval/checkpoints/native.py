@@ -10,10 +10,11 @@ relation_labels     likewise
 ==================  ====================================================================================================
 
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
-``reciprocal`` ("true" or "false"), ``sorted_labels`` (likewise: whether ids without labels are the places of the sorted
-labels of the dataset), ``upside_down`` (likewise: whether the framework's own evaluator takes the lowest score for the
-best) and, if it is another than the family's, ``name`` (what its framework calls the model). All but ``model`` may be
-missing: then there are no options, and nothing is true.
+``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
+"sorted", the places of its sorted labels; "files", those of its framework's files), ``upside_down`` ("true" or "false":
+whether the framework's own evaluator takes the lowest score for the best) and, if it is another than the family's,
+``name`` (what its framework calls the model). All but ``model`` may be missing: then there are no options, nothing is
+true, and ids are those of the dataset.
 """
 
 from __future__ import annotations
@@ -32,8 +33,6 @@ from kgeval.scorers.reciprocal import Reciprocal
 
 FORMAT, VERSION = "kgeval", "1"
 LABELS = {"entity_labels": "entity", "relation_labels": "relation"}
-FLAGS = ("sorted_labels", "upside_down")
-"""what a checkpoint says of itself, and a model family does not"""
 
 
 def save_checkpoint(
@@ -80,10 +79,11 @@ def save_checkpoint(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
-    told = dict.fromkeys(FLAGS, "false")
+    told = {"numbering": "dataset", "upside_down": "false"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
-        told = {flag: json.dumps(getattr(model, flag)) for flag in FLAGS} | ({"name": model.name} if model.name else {})
+        told = {"numbering": model.numbering, "upside_down": json.dumps(model.upside_down)}
+        told |= {"name": model.name} if model.name else {}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
         if labels is not None and len(labels) != size:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 
+from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Options
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, InputError
+from kgeval.graph.numbering import read_mapping
+from kgeval.graph.text import read_columns
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.paths import is_there
 
@@ -26,18 +27,26 @@ class LabelFiles:
     relations: str
     id_first: bool = True
     """whether the columns are id, label; otherwise label, id"""
-    delimiter: str = "\t"
+    commas: bool = False
+    """whether commas separate the columns, and tabs do not"""
     counted: bool = False
     """whether the first line is the number of rows"""
+    turned: bool = False
+    """whether some published files have the columns in the other order"""
+
+    def inside(self, place: Path) -> dict[str, Path]:
+        """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
+        files = {"entity": place / self.entities, "relation": place / self.relations}
+        return {kind: file for kind, file in files.items() if is_there(file) and file.is_file()}
 
 
 LABEL_FILES = (
     LabelFiles("entities.dict", "relations.dict"),
-    LabelFiles("entities.tsv", "relations.tsv"),
+    LabelFiles("entities.tsv", "relations.tsv", turned=True),
     LabelFiles("entity_ids.del", "relation_ids.del"),
     LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True),
     LabelFiles("ent_id", "rel_id", id_first=False),
-    LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, delimiter=","),
+    LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True),
 )
 """of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc and Marius"""
 
@@ -54,6 +63,8 @@ class Labels:
 def labels(folder: Path, options: Options) -> Labels:
     """Read the labels in a checkpoint's folder, or in the folder that the option ``labels`` names.
 
+    Both vocabularies come from one framework's files where it has both; else each from the file that there is.
+
     Raises
     ------
     CheckpointError
@@ -61,36 +72,41 @@ def labels(folder: Path, options: Options) -> Labels:
     """
     named = options.resolve("labels", None, "")
     place = Path(str(named)) if named is not None else folder
-    for kind in LABEL_FILES:
-        files = (place / kind.entities, place / kind.relations)
-        if all(is_there(file) and file.is_file() for file in files):
-            return Labels(_read(files[0], kind, "entity"), _read(files[1], kind, "relation"), files)
-    if named is not None:
+    found: dict[str, tuple[Path, LabelFiles]] = {}
+    for kind in sorted(LABEL_FILES, key=lambda kind: -len(kind.inside(place))):
+        found = {what: (file, kind) for what, file in kind.inside(place).items()} | found
+    if named is not None and not found:
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
         raise CheckpointError(f"labels={str(named)!r} is no folder with labels in it. Known files: {known}.")
-    return Labels()
+    read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
+    return Labels(read.get("entity"), read.get("relation"), tuple(file for file, _ in found.values()))
 
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
+    names = ("id", "label") if kind.id_first else ("label", "id")
     try:
-        table = pa_csv.read_csv(
-            path,
-            read_options=pa_csv.ReadOptions(column_names=["0", "1"], skip_rows=int(kind.counted)),
-            parse_options=pa_csv.ParseOptions(delimiter=kind.delimiter, quote_char=kind.delimiter == "," and '"'),
-            convert_options=pa_csv.ConvertOptions(
-                column_types={"0": pa.string(), "1": pa.string()}, strings_can_be_null=False, null_values=[]
-            ),
-        )
-    except (pa.ArrowInvalid, OSError) as error:
-        raise CheckpointError(f"{path}: cannot be read as rows of id and label ({error}).") from error
-    for ids, names in ((0, 1), (1, 0)) if kind.id_first else ((1, 0), (0, 1)):
-        numbers = _numbers(table[str(ids)])
+        table = read_mapping(path) if kind.commas else read_columns(path, names, skip=int(kind.counted), delimiter="\t")
+    except InputError as error:
+        raise CheckpointError(str(error)) from error
+    ids, turned = _numbers(table["id"]), _numbers(table["label"])
+    if kind.turned and ids is not None and turned is not None:
+        _refuse_either(path, ids, turned)
+    for numbers, labels_ in ((ids, table["label"]), (turned, table["id"])):
         if numbers is not None:
-            return Vocabulary(table[str(names)].take(pa.array(np.argsort(numbers))), what)
+            return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
     raise CheckpointError(f"{path}: no column holds the ids 0 to {table.num_rows - 1}, each once.")
 
 
-def _numbers(column: pa.ChunkedArray) -> Any:
+def _refuse_either(path: Path, ids: IntArray, labels_: IntArray) -> None:
+    """Refuse numbers as labels whose order of columns nothing tells; frameworks write ids as 0, 1, 2 and so on."""
+    if not np.array_equal(ids, labels_) and not np.array_equal(ids, np.arange(len(ids))):
+        raise CheckpointError(
+            f"{path}: both of its columns could be the ids, since the labels are the numbers 0 to {len(ids) - 1} too. "
+            f"Replace it by {path.stem}.dict, whose rows are id<TAB>label."
+        )
+
+
+def _numbers(column: pa.ChunkedArray) -> IntArray | None:
     try:
         ids = np.asarray(pc.cast(pc.utf8_trim_whitespace(column), pa.int64()))
     except pa.ArrowInvalid:

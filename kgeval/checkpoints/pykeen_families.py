@@ -52,9 +52,12 @@ def _boxe(parts: Parts) -> Family:
     mapped = parts.interaction.state.get("tanh_map", True)
     if not isinstance(mapped, bool):
         raise CheckpointError(f"its tanh_map is {mapped!r}, no truth value.")
+    norm = norm_of(parts, 2)
+    if norm == 2 and parts.interaction.state.get("power_norm"):
+        raise NoFormula("its two distances are squared before they are added (power_norm).")
     bounds = [bound for first in (0, 3) for bound in _box(*(parts.relation(first + part) for part in range(3)))]
     relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
-    return BoxE(both(parts.entity), relation, norm=norm_of(parts, 2), tanh=mapped)
+    return BoxE(both(parts.entity), relation, norm=norm, tanh=mapped)
 
 
 def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:

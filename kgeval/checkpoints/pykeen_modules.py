@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.tensors import Tensors
 from kgeval.errors import CheckpointError
 from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.ordered import unit
-
-PARTS = ("_modules", "_parameters", "_buffers")
 
 
 class NoFormula(CheckpointError):
@@ -43,15 +41,15 @@ class Module:
         return cls(pickled.class_name, pickled.state)
 
     @classmethod
-    def from_state_dict(cls, tensors: Mapping[str, Any]) -> Module:
+    def from_state_dict(cls, tensors: Tensors) -> Module:
         """Grow a tree from names such as ``entity_representations.0._embeddings.weight``; its classes have no names."""
-        root = cls("", _bare())
-        for name, tensor in tensors.items():
-            *path, last = str(name).split(".")
+        root = cls("", _bare(tensors))
+        for name in tensors:
+            *path, last = name.split(".")
             module = root
             for step in path:
-                module = module.state["_modules"].setdefault(step, cls("", _bare()))
-            module.state["_parameters"][last] = tensor
+                module = module.state["_modules"].setdefault(step, cls("", _bare(tensors)))
+            module.state["_parameters"].names[last] = name
         return root
 
     def child(self, *names: str) -> Module | None:
@@ -71,9 +69,22 @@ class Module:
         return value if isinstance(value, np.ndarray) else None
 
 
-def _bare() -> dict[str, Any]:
+@dataclass(frozen=True)
+class Parameters:
+    """The tensors of one module of a state dictionary, by the last part of their names."""
+
+    tensors: Tensors
+    names: dict[str, str] = field(default_factory=dict)
+    """what each is called in the state dictionary"""
+
+    def get(self, name: str) -> Any:
+        """Return a tensor that may be missing."""
+        return self.tensors.get(self.names[name]) if name in self.names else None
+
+
+def _bare(tensors: Tensors) -> dict[str, Any]:
     """Make the state of a module that a state dictionary tells only the arrays of; eps is PyTorch's default."""
-    return {**{part: {} for part in PARTS}, "eps": 1e-5}
+    return {"_modules": {}, "_parameters": Parameters(tensors), "_buffers": {}, "eps": 1e-5}
 
 
 @dataclass(frozen=True)
@@ -136,7 +147,9 @@ def _normalised(weight: FloatArray, normalizer: Any, kind: str, shape: Any) -> F
 
 
 def _function(normalizer: Any) -> tuple[str, dict[str, Any]]:
-    """Tell a function's name and its fixed arguments, from itself or from a ``functools.partial`` of it."""
+    """Tell a function's name and its fixed arguments, from itself, its name or a ``functools.partial`` of it."""
+    if isinstance(normalizer, str):
+        return normalizer, {}
     settings: Any = {}
     if isinstance(normalizer, Inert) and normalizer.origin == "functools.partial":
         state = normalizer.state.get("state")

@@ -1,8 +1,9 @@
-"""Named tensors of a checkpoint: taken by name, checked, and missed with a clear message."""
+"""Named tensors of a checkpoint: taken by name, checked, missed with a clear message, and accounted for to the last."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.pickles.pickled import read_any
 from kgeval.scorers.ordered import unit
 
+COUNTERS = "*.num_batches_tracked"
+"""what batch normalisations count, and no score depends on"""
+
 
 class Tensors:
-    """The tensors of one file (a ``state_dict``), by name.
+    """The tensors of one file (a ``state_dict``), by name; every one must be used by the reader.
 
     Parameters
     ----------
@@ -30,6 +34,8 @@ class Tensors:
         if not isinstance(content, Mapping):
             raise CheckpointError(f"{path}: holds no dictionary of tensors, but a {type(content).__name__}.")
         self._arrays = {str(name): value for name, value in content.items() if isinstance(value, np.ndarray)}
+        self._prefix = ""
+        self._unused = {str(name) for name in content}  # shared by all views
 
     @classmethod
     def read(cls, path: Path) -> Tensors:
@@ -38,6 +44,9 @@ class Tensors:
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
 
     def matrix(self, name: str) -> FloatArray:
         """Return a table with one row per entity or relation.
@@ -49,6 +58,11 @@ class Tensors:
         """
         return self.take(name, 2)
 
+    def get(self, name: str) -> Any:
+        """Return a tensor of any shape and type, ``None`` if it is missing."""
+        self._unused.discard(self._prefix + name)
+        return self._arrays.get(name)
+
     def take(self, name: str, dimensions: int) -> FloatArray:
         """Return a tensor with that many dimensions.
 
@@ -57,7 +71,7 @@ class Tensors:
         CheckpointError
             as :meth:`matrix` does
         """
-        array = self._arrays.get(name)
+        array: FloatArray | None = self.get(name)
         if array is None:
             raise CheckpointError(f"{self.path}: the tensor {name!r} is missing. {did_you_mean(name, self._arrays)}")
         if array.ndim != dimensions or array.dtype.kind != "f" or array.size == 0:
@@ -73,13 +87,46 @@ class Tensors:
 
     def number(self, name: str) -> float | None:
         """Return a single number that may be missing."""
-        array = self._arrays.get(name)
+        array = self.get(name)
         return None if array is None or array.size != 1 else float(array.reshape(()))
 
     def without(self, prefix: str) -> Tensors:
-        """Return the tensors under a prefix, by the rest of their names."""
+        """Return the tensors under a prefix, by the rest of their names; what is taken of them is used here too."""
         inside = {name.removeprefix(prefix): array for name, array in self._arrays.items() if name.startswith(prefix)}
-        return Tensors(self.path, inside)
+        view = Tensors(self.path, inside)
+        view._prefix, view._unused = self._prefix + prefix, self._unused
+        return view
+
+    def refuse_unused(self, model: str, *spare: str) -> None:
+        """Refuse tensors that no formula has used: they make another model of it, whose scores would be wrong.
+
+        Parameters
+        ----------
+        model
+            what it was read as
+        spare
+            patterns of names that are known to be no matter to a score
+
+        Raises
+        ------
+        CheckpointError
+            with the names of the tensors
+
+        Examples
+        --------
+        >>> tensors = Tensors(Path("m.pt"), {"E": np.ones((2, 1)), "gate": np.ones(1), "margin": np.ones(1)})
+        >>> _ = tensors.matrix("E")
+        >>> tensors.refuse_unused("DistMult", "margin")
+        Traceback (most recent call last):
+        kgeval.errors.CheckpointError: m.pt: a DistMult has no use for the tensor 'gate': this is another model...
+        """
+        unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in spare))
+        if unused:
+            names = ", ".join(map(repr, unused[:5])) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
+            raise CheckpointError(
+                f"{self.path}: a {model} has no use for the tensor{'s' * (len(unused) > 1)} {names}: this is another "
+                "model, or has parts whose effect on its scores kgeval does not know. Evaluate the live model instead."
+            )
 
 
 def normalised(array: FloatArray) -> Float64Array:

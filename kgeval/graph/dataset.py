@@ -38,6 +38,8 @@ class Dataset:
     """the files it was read from, if any"""
     confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
     """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
+    numbered_by: str | None = None
+    """who made up the ids, where neither files nor the caller gave them: ``"kgeval"`` or ``"PyKEEN"``"""
 
     @classmethod
     def build(
@@ -49,10 +51,12 @@ class Dataset:
         relations: Vocabulary,
         files: tuple[Path, ...] = (),
         confidences: Mapping[str, Float64Array] | None = None,
+        numbered_by: str | None = None,
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
         ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
+        ``numbered_by`` says who made up the ids, if that is neither a file nor the caller.
 
         Raises
         ------
@@ -87,6 +91,7 @@ class Dataset:
             repeated={split: repeated for split, (_, repeated) in kept.items() if repeated},
             files=files,
             confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
+            numbered_by=numbered_by,
             **{split: triples for split, (triples, _) in kept.items()},
         )
 

@@ -10,8 +10,28 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
 from kgeval.errors import DatasetError, InputError
-from kgeval.graph.text import line_of
+from kgeval.graph.text import line_of, read_columns
 from kgeval.graph.vocabulary import Vocabulary
+
+NOWHERE = "\x1f"
+"""a character that separates units, and is in no label"""
+
+
+def read_mapping(path: Path) -> pa.Table:
+    """Read rows of ``label,id`` as Marius writes them: the id follows the last comma, and nothing is quoted.
+
+    Raises
+    ------
+    DatasetError
+        with the line of the first row without a comma
+    """
+    rows = read_columns(path, ["row"], delimiter=NOWHERE)["row"]
+    whole = np.asarray(pc.match_substring(rows, ","), np.bool_)
+    if not whole.all():
+        line = line_of(path, int(np.argmin(whole)))
+        raise DatasetError(f"{path}, line {line}: no comma, where label,id are expected.")
+    parts = pc.split_pattern(rows, ",", max_splits=1, reverse=True)
+    return pa.table({name: pc.list_element(parts, index) for index, name in enumerate(("label", "id"))})
 
 
 def by_id(path: Path, table: pa.Table, kind: str, *, skip: int) -> Vocabulary:

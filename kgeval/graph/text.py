@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -30,21 +31,32 @@ PLAIN = 64 * 2**20
 UNDECODED = re.compile("[\ud800-\udfff]")
 
 
-def read_columns(path: Path, names: Sequence[str], *, skip: int = 0, kind: pa.DataType | None = None) -> pa.Table:
+def read_columns(
+    path: Path,
+    names: Sequence[str],
+    *,
+    skip: int = 0,
+    kind: pa.DataType | None = None,
+    delimiter: str | None = None,
+    quoted: bool | None = None,
+) -> pa.Table:
     """Read a delimited text file (``.gz`` too) in which every row has the named columns.
 
     Parameters
     ----------
     path
-        the file; comma-separated if it is a ``.csv``, otherwise separated by tabs, or by spaces where its first row has
-        no tab
+        the file
     names
         the columns, in their order in the file
     skip
         how many lines precede the first row
     kind
-        the type of every column, int64 or (by default) strings, taken to the letter: nothing is null, and only a
-        ``.csv`` has quotes
+        the type of every column, int64 or (by default) strings, taken to the letter: nothing is null
+    delimiter
+        what separates columns; by default commas in a ``.csv``, otherwise tabs, or spaces where the first row has no
+        tab
+    quoted
+        whether cells may be quoted; by default where commas separate them
 
     Raises
     ------
@@ -52,13 +64,14 @@ def read_columns(path: Path, names: Sequence[str], *, skip: int = 0, kind: pa.Da
         with the line of the first row that has another number of columns, or a value of another type
     """
     kind = kind or pa.string()
-    delimiter = _delimiter(path, skip)
+    delimiter = delimiter or _delimiter(path, skip)
+    quoted = delimiter == "," if quoted is None else quoted
     try:
         table = pa_csv.read_csv(
             path,
             read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
             parse_options=pa_csv.ParseOptions(
-                delimiter=delimiter, quote_char='"' if delimiter == "," else False, newlines_in_values=delimiter == ","
+                delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
@@ -67,9 +80,10 @@ def read_columns(path: Path, names: Sequence[str], *, skip: int = 0, kind: pa.Da
     except (pa.ArrowInvalid, OSError) as error:
         if "Empty CSV" in str(error):
             return pa.table({name: pa.array([], kind) for name in names})
-        _explain(path, names, skip, kind, reason(error))
-    if delimiter == "," and any(_spans_lines(column) for column in table.columns):
-        _refuse_open_quotes(path, skip)
+        _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
+    if quoted and any(_spans_lines(column) for column in table.columns):
+        # A quote that is never closed swallows the rows after it, and Arrow lets it.
+        deque(rows(path, skip, delimiter=delimiter, quoted=quoted), maxlen=0)
     return table
 
 
@@ -83,10 +97,10 @@ class Row(NamedTuple):
     cells: list[str]
 
 
-def rows(path: Path, skip: int = 0, *, delimiter: str | None = None) -> Iterator[Row]:
+def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: bool | None = None) -> Iterator[Row]:
     """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong.
 
-    The delimiter is that of :func:`read_columns`, if it is not given.
+    Delimiter and quotes are those of :func:`read_columns`, if they are not given.
 
     Raises
     ------
@@ -94,10 +108,11 @@ def rows(path: Path, skip: int = 0, *, delimiter: str | None = None) -> Iterator
         with the line that is not UTF-8 text, or whose quotes do not match
     """
     delimiter = delimiter or _delimiter(path, skip)
+    quoted = delimiter == "," if quoted is None else quoted
     line = skip + 1
     try:
         with open_text(path) as text:
-            for end, cells in _cells(islice(text, skip, None), delimiter):
+            for end, cells in _cells(islice(text, skip, None), delimiter, quoted=quoted):
                 row = Row(line, skip + end, cells)
                 line = row.end + 1
                 if any(map(UNDECODED.search, cells)):
@@ -108,10 +123,10 @@ def rows(path: Path, skip: int = 0, *, delimiter: str | None = None) -> Iterator
         raise DatasetError(f"{path}, line {line}: not a row of a text file ({error}).") from error
 
 
-def _cells(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _cells(lines: Iterator[str], delimiter: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield the line in which each row ends, from 1, with its cells: none for a blank line."""
-    if delimiter == ",":
-        reader = csv.reader(lines, strict=True)
+    if quoted:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
         for cells in reader:
             yield reader.line_num, cells
     else:
@@ -175,16 +190,10 @@ def _spans_lines(column: pa.ChunkedArray) -> bool:
     return pa.types.is_string(column.type) and bool(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py())
 
 
-def _refuse_open_quotes(path: Path, skip: int) -> None:
-    """A quote that is never closed swallows the rows after it, and Arrow lets it."""
-    for _ in rows(path, skip):
-        pass
-
-
-def _explain(path: Path, names: Sequence[str], skip: int, kind: pa.DataType, why: str) -> NoReturn:
+def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
     """Find the first row that cannot be read, and say so."""
     expected = f"{len(names)} columns ({', '.join(names)})"
-    for row in rows(path, skip):
+    for row in walk:
         if len(row.cells) != len(names):
             raise DatasetError(f"{path}, line {row.line}: {len(row.cells)} columns where {expected} are expected.")
         for name, cell in zip(names, row.cells, strict=True):

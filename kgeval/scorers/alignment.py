@@ -1,4 +1,8 @@
-"""Alignment: which row of a model is which entity and relation of a dataset, by label wherever there are labels."""
+"""Alignment: which row of a model is which entity and relation of a dataset, by label wherever there are labels.
+
+Ids without labels are taken as those of the dataset, with a note. Where they can only be those of a framework's files,
+and the dataset's were given by kgeval or PyKEEN, they are refused: every rank would be that of another entity.
+"""
 
 from __future__ import annotations
 
@@ -121,18 +125,23 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
     Raises
     ------
     CheckpointError
-        if the model has no labels and another number of ids, or if no label agrees
+        if the model has no labels, and another number of ids or those of other files; or if no label agrees
     """
     source = _as_scorer(model, dataset)
     labels = _labels(source, dataset)
     scorer = source.model if isinstance(source, Labelled) else source
+    if isinstance(source, Labelled) and source.numbering == "files":
+        _refuse_made_up_ids(dataset, labels, scorer)
     entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
     # A score table is asked in the dataset's ids from the start, and speaks only of the relations that it was asked.
     num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
     relations = _match(dataset, dataset.relations, labels[1], num_relations)
     notes = (*entities.notes, *relations.notes)
-    if isinstance(source, Labelled) and labels == (None, None) and not notes:
-        notes = (f"the model has no labels; its ids were taken as those of dataset {dataset.name}.",)
+    matches = (("entity", labels[0], entities), ("relation", labels[1], relations))
+    silent = [f"{kind} " for kind, theirs, match in matches if theirs is None and not match.notes]
+    if isinstance(source, Labelled) and silent:
+        kind = silent[0] if len(silent) == 1 else ""
+        notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
     return Aligned(scorer, entities.rows, relations.rows, notes, source)
 
 
@@ -140,7 +149,7 @@ def _labels(scorer: Scorer, dataset: Dataset) -> tuple[Vocabulary | None, Vocabu
     """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
     if not isinstance(scorer, Labelled):
         return None, None
-    if not scorer.sorted_labels:
+    if scorer.numbering != "sorted":
         return scorer.entities, scorer.relations
     model = scorer.model
     entities = scorer.entities or sorted_labels(dataset, dataset.entities, model.num_entities)
@@ -172,6 +181,20 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
             f"{len(used)} in its triples: they cannot be matched. Is it the right dataset?"
         )
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
+
+
+def _refuse_made_up_ids(
+    dataset: Dataset, labels: tuple[Vocabulary | None, Vocabulary | None], scorer: Scorer | VectorScorer
+) -> None:
+    """Refuse ids of a framework's files on a dataset that numbers its labels otherwise; a single one has no order."""
+    sizes = (scorer.num_entities, scorer.num_relations)
+    for ours, theirs, size in zip((dataset.entities, dataset.relations), labels, sizes, strict=True):
+        if dataset.numbered_by and theirs is None and max(size, len(ours)) > 1:
+            raise CheckpointError(
+                f"the model has no {ours.kind} labels: its ids are those of its framework's dataset folder, and the "
+                f"ids of dataset {dataset.name} are {dataset.numbered_by}'s own. Name the folder that the model was "
+                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder."
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.similarity import Similarity, canonical
+
+Numbering = Literal["dataset", "sorted", "files"]
+"""what ids without labels are: the dataset's, the places of its sorted labels, or those of a framework's own files"""
 
 
 @runtime_checkable
@@ -52,8 +55,7 @@ class Labelled(Protocol):
 
     entities: Vocabulary | None
     relations: Vocabulary | None
-    sorted_labels: bool
-    """whether ids without labels are places among the sorted labels of the dataset"""
+    numbering: Numbering
 
     @property
     def model(self) -> Scorer | VectorScorer:

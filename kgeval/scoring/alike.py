@@ -14,6 +14,7 @@ from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.adapters import CallableScorer
 from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.base import Numbering
 from kgeval.scoring.floors import Rule
 
 
@@ -25,7 +26,7 @@ class KnowingAlike:
     """the rule, in ids of what is known"""
     entities: Vocabulary
     relations: Vocabulary
-    sorted_labels: bool = False
+    numbering: Numbering = "dataset"
 
     @classmethod
     def of(cls, rule: Rule, scorer: Aligned, dataset: Dataset) -> KnowingAlike:

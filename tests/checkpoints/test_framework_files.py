@@ -74,13 +74,6 @@ def test_what_the_files_do_not_say_is_asked_for(tmp_path, graph, name, writer):
             load_checkpoint(tmp_path, dataset=graph, **given_)
 
 
-def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph):
-    rotate_code(tmp_path)
-    (tmp_path / "entities.dict").unlink()
-    aligned = align(load_checkpoint(tmp_path, dataset=graph), graph)
-    assert aligned.notes == ("the model has no labels; its ids were taken as those of dataset other.",)
-
-
 def test_labels_may_lie_in_another_folder(tmp_path, graph):
     rotate_code(tmp_path)
     (tmp_path / "labels").mkdir()

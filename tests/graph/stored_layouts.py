@@ -55,7 +55,7 @@ def marius(folder, dtype=np.int32):
     (folder / "nodes").mkdir()
     counts = "".join(f"num_{name}: {len(rows)}\n" for name, rows in SPLITS.items())
     (folder / "dataset.yaml").write_text(f"dataset_dir: /elsewhere\nnum_nodes: 5\nnum_relations: 2\n{counts}")
-    (folder / "nodes/node_mapping.txt").write_text(pairs('"{label}",{id}', ENTITIES))
+    (folder / "nodes/node_mapping.txt").write_text(pairs("{label},{id}", ENTITIES))
     (folder / "edges/relation_mapping.txt").write_text(pairs("{label},{id}", RELATIONS))
     for name, rows in SPLITS.items():
         stem = {"valid": "validation"}.get(name, name)

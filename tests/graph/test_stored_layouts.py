@@ -89,7 +89,7 @@ WRONG = [
     ("kbc", "ent_id", "ant\t0\nbee\tx\n", "ent_id, line 2: an id is not a whole number"),
     ("kbc", "rel_id", "likes\t0\n", "row 2: the triple names relation id 1, but there are 1 of them"),
     ("marius", "dataset.yaml", "num_train: 5\n", "train_edges.bin: 48 bytes are not the num_train: 5 edges"),
-    ("marius", "nodes/node_mapping.txt", "ant,0\nbee,1,2\n", "node_mapping.txt, row 2: 3 columns where label,id"),
+    ("marius", "nodes/node_mapping.txt", "ant,0\nbee 1\n", "node_mapping.txt, line 2: no comma, where label,id are"),
     ("marius", "nodes/node_mapping.txt", "ant,0\n", "row 1: the triple names entity id 1, but there are 1 of them"),
     ("pbg", "entity_names_all_0.json", "{}", "entity_names_all_0.json: expected a list of labels"),
     ("pbg", "entity_names_all_0.json", "[", "entity_names_all_0.json: cannot be read as a list of labels"),

@@ -48,7 +48,7 @@ class Parts:
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``.
+    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``, or else from label files.
 
     Raises
     ------
@@ -77,6 +77,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found.relations,
         options.origins,
         name=name,
+        numbering="files",
     )
 
 

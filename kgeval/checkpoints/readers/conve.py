@@ -14,7 +14,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.places import folder_of, holds, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, folded, side_by_side
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, side_by_side
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_pickle, words
@@ -47,6 +47,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
     name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
     model = Reciprocal(MODELS[name](tensors, rows, options))
+    tensors.refuse_unused(name, COUNTERS)
     dataset = options.dataset
     return Checkpoint(
         model,

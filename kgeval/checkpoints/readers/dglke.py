@@ -82,7 +82,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](parts)
     found = labels(folder, options)
     files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")), *found.files)
-    return Checkpoint(family, "dgl-ke", files, found.entities, found.relations, options.origins, name=name)
+    labelled = (found.entities, found.relations, options.origins)
+    return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files")
 
 
 def _rotate(parts: Parts) -> Family:

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, DatasetError
+from kgeval.graph.text import read_columns, rows
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_pickle, words
 from kgeval.scorers.families.complex import ComplEx
@@ -63,6 +62,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         relation = relation[[places[label + end] for end in ("", INVERSE) for label in forward]]
     options.resolve("reciprocal", inverse, relation_file.name)
     family = MODELS[name]((entity, relation, tensors, config))
+    tensors.refuse_unused(name)
     return Checkpoint(
         Reciprocal(family) if inverse else family,
         "dicee",
@@ -85,10 +85,10 @@ def _config(folder: Path) -> dict[str, Any]:
 
 def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
     """Read the labels in the order of their ids."""
-    for ending, reading in ((".p", _pickled), (".csv", _tabled)):
+    for ending in (".p", ".csv"):
         file = folder / f"{kind}_to_idx{ending}"
         if file.is_file():
-            ids = reading(file)
+            ids = _pickled(file) if ending == ".p" else _tabled(file, kind)
             if sorted(ids.values()) != list(range(count)):
                 raise CheckpointError(f"{file}: its {len(ids)} ids are not 0 to {count - 1}, each once.")
             return file, sorted(ids, key=ids.__getitem__)
@@ -102,14 +102,15 @@ def _pickled(file: Path) -> dict[str, int]:
     return {str(label): row for label, row in ids.items()}
 
 
-def _tabled(file: Path) -> dict[str, int]:
-    """Read a table of two columns below a header: numbers, and labels in either order."""
+def _tabled(file: Path, kind: str) -> dict[str, int]:
+    """Read a table of two columns: the header calls that of the labels ``entity`` or ``relation``."""
     try:
-        table = pa_csv.read_csv(file)
-        columns = [[str(cell) for cell in table.column(index).to_pylist()] for index in (0, 1)]
-        labels, rows = columns if all(map(str.isdecimal, columns[1])) else columns[::-1]
-        return {label: int(row) for label, row in zip(labels, rows, strict=True)}
-    except (pa.ArrowException, ValueError, IndexError, OSError) as error:
+        header = next(rows(file)).cells
+        if len(header) != 2 or header.count(kind) != 1:
+            raise CheckpointError(f"{file}: its first row is {','.join(header)!r}; expected ',{kind}' as dicee writes.")
+        table = read_columns(file, ["label" if name == kind else "id" for name in header], skip=1)
+        return dict(zip(table["label"].to_pylist(), map(int, table["id"].to_pylist()), strict=True))
+    except (DatasetError, ValueError, StopIteration) as error:
         raise CheckpointError(f"{file}: no table of ids and labels ({error}).") from error
 
 

@@ -40,6 +40,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         model = Reciprocal(CP(entity, tensors.matrix("rel.weight")))
     else:
         model = Reciprocal(ComplEx(tensors.matrix("embeddings.0.weight"), tensors.matrix("embeddings.1.weight")))
+    tensors.refuse_unused(name)
     found = labels(folder_of(path), options)
     return Checkpoint(
         model,
@@ -48,7 +49,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found.entities,
         found.relations,
         options.origins,
-        sorted_labels=True,
+        numbering="sorted",
     )
 
 

@@ -17,7 +17,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.places import Labels, folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, folded, normalised
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, normalised
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_torch, words
@@ -35,6 +35,9 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 
 RECIPROCAL = "reciprocal_relations_model"
+
+COPIES = ("_entity_embedder.*", "_relation_embedder.*", "_scorer.*")
+"""what a reciprocal model holds beside its base model: the same tensors"""
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,8 @@ class Parts:
         CheckpointError
             if it is neither 1 nor 2
         """
-        stored = self.settings.get("l_norm")
-        whole = int(stored) if isinstance(stored, float) and stored in (1.0, 2.0) else stored
-        return 1 if self.options.require("l_norm", whole, f"the config in {self.tensors.path.name}", [1, 2]) == 1 else 2
+        stored, where = self.settings.get("l_norm"), f"the config in {self.tensors.path.name}"
+        return 1 if self.options.require("l_norm", stored, where, [1, 2]) == 1 else 2
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -97,12 +99,20 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)
     family = _family(name, Parts(tensors.without("_base_model.") if reciprocal else tensors, merged, options))
+    tensors.refuse_unused(name, COUNTERS, *(COPIES if reciprocal else ()))
     found = labels(folder_of(path), options)
     if found.entities is None:
         found = _packaged(content, file) or found
     model = Reciprocal(family) if reciprocal else family
     return Checkpoint(
-        model, "libkge", (file, *found.files), found.entities, found.relations, options.origins, name=name
+        model,
+        "libkge",
+        (file, *found.files),
+        found.entities,
+        found.relations,
+        options.origins,
+        name=name,
+        numbering="files",
     )
 
 

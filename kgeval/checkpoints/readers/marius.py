@@ -66,6 +66,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found.relations,
         options.origins,
         name=name,
+        numbering="files",
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
 from kgeval.checkpoints.mapping import special_arrays
-from kgeval.checkpoints.native import FLAGS, FORMAT, LABELS, VERSION
+from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError, reason
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.base import Numbering
 from kgeval.scorers.family import families, family
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -39,8 +40,8 @@ class Stored:
     reciprocal: bool | None
     name: str | None = None
     """what a framework called the model"""
-    flags: dict[str, bool] = field(default_factory=dict)
-    """what the checkpoint that was converted said of itself"""
+    numbering: Numbering = "dataset"
+    upside_down: bool = False
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -81,7 +82,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         relations=labels.get("relation"),
         origins=options.origins,
         name=stored.name,
-        **stored.flags,
+        numbering=stored.numbering,
+        upside_down=stored.upside_down,
     )
 
 
@@ -122,7 +124,8 @@ def _read_safetensors(file: Path) -> Stored:
             tensors = {name: special[name] if name in special else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
-        flags = {flag: _json(metadata.get(flag, "false"), bool) for flag in FLAGS}
+        numbering = _numbering(metadata.get("numbering", "dataset"))
+        upside_down = _json(metadata.get("upside_down", "false"), bool)
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
     except CheckpointError:
         raise
@@ -131,7 +134,8 @@ def _read_safetensors(file: Path) -> Stored:
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
-    return Stored(tensors, labels, metadata.get("model"), options, reciprocal, metadata.get("name"), flags)
+    model, name = metadata.get("model"), metadata.get("name")
+    return Stored(tensors, labels, model, options, reciprocal, name, numbering, upside_down)
 
 
 def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
@@ -139,6 +143,13 @@ def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
     if not all(isinstance(label, str) for label in labels):
         raise ValueError(f"its {kind} labels are not all text")
     return Vocabulary(labels, kind)
+
+
+def _numbering(text: str) -> Numbering:
+    for known in get_args(Numbering):
+        if text == known:
+            return cast("Numbering", known)
+    raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
 
 
 def _json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:

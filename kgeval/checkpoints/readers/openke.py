@@ -45,6 +45,9 @@ TELLTALE = {
 ALIKE = ("TransE", "DistMult")
 """the models whose files look the same"""
 
+SPARE = ("*_const", "*margin", "*embedding_range", "loss.*")
+"""tensors that no rank depends on where a formula does not take them"""
+
 LOSSES = {"MarginLoss": 1.0, "SoftplusLoss": -1.0, "SigmoidLoss": -1.0}
 """the sign that each loss gives to the form of a RESCAL"""
 
@@ -58,16 +61,25 @@ def read(path: Path, options: Options) -> Checkpoint:
         if the file is damaged, or if an option is missing
     """
     file = one_of(path, [_is_model, _is_trainers, _is_json], "model of OpenKE")
-    tensors = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
-    if f"model.{ENTITY}" in tensors or "model.ent_re_embeddings.weight" in tensors:
-        tensors = tensors.without("model.")
+    whole = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
+    trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole
+    tensors = whole.without("model.") if trainers else whole
     stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     found = labels(folder_of(path), options)
     family = MODELS[name](tensors, options)
-    labelled = (found.entities, found.relations, options.origins)
-    upside_down = options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0}
-    return Checkpoint(family, "openke", (file, *found.files), *labelled, name=name, upside_down=upside_down)
+    whole.refuse_unused(name, *SPARE, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
+    return Checkpoint(
+        family,
+        "openke",
+        (file, *found.files),
+        found.entities,
+        found.relations,
+        options.origins,
+        name=name,
+        numbering="files",
+        upside_down=options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
+    )
 
 
 def _read_json(file: Path) -> Tensors:

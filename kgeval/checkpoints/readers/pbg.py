@@ -111,6 +111,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         relations,
         options.origins,
         name=f"{model.operator}, {model.config['comparator']}",
+        numbering="files",
     )
 
 

@@ -2,7 +2,7 @@
 
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
 executed (see ``kgeval.pickles.unpickle``): the tree is walked, and its arrays are taken out. A training checkpoint
-holds tensors and labels only: the interaction and its norm are asked for.
+holds tensors and labels only: the interaction is asked for, and its norm, normaliser and the like.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kgeval.checkpoints.pykeen_baselines import BASELINES, Baseline, baseline_of
 from kgeval.checkpoints.pykeen_families import family_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
 from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.tensors import COUNTERS, Tensors
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_torch, words
@@ -28,11 +29,30 @@ __all__ = ["READER", "NoFormula", "read"]
 
 MODEL_FILE = "trained_model.pkl"
 
-NORMS = ("TransE", "RotatE")
-"""the interactions of training checkpoints whose norm must be said"""
+NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
-BARE = (*NORMS, "ComplEx", "CP", "DistMult", "HolE", "RESCAL", "SimplE", "TuckER")
-"""the interactions that a training checkpoint, which says nothing about normalisers, can be read as"""
+TOLD: dict[str, dict[str, list[Any]]] = {
+    "BoxE": {"p": NORM, "power_norm": SWITCH, "tanh_map": SWITCH},
+    "CP": {},
+    "ComplEx": {},
+    "DistMult": {},
+    "HolE": {},
+    "MuRE": {"p": NORM, "power_norm": SWITCH},
+    "PairRE": {"p": NORM, "entity_normalizer": NORMALIZER},
+    "QuatE": {"relation_normalizer": NORMALIZER},
+    "RESCAL": {},
+    "RotatE": {"p": NORM},
+    "SimplE": {},
+    "TransE": {"p": NORM},
+    "TuckER": {},
+}
+"""the interactions that a training checkpoint can be read as, and what must be said of them"""
+
+NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn.quaternion.normalize"}
+"""what ``normalize`` is for entities (of PairRE) and for relations (of QuatE)"""
+
+SPARE = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
+"""the tensors of a training checkpoint that no score depends on; the table is that of the products of quaternions"""
 
 Found = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
 
@@ -82,23 +102,34 @@ def _refuse_sigmoids(model: Module) -> None:
 def _read_training(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
     """Read what a training loop saved: a state dictionary, and the ids of the labels."""
     try:
-        model = Module.from_state_dict(content["model_state_dict"])
+        tensors = Tensors(file, content["model_state_dict"])
+        model = Module.from_state_dict(tensors)
         entities, relations = (_mapped(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation"))
     except (AttributeError, TypeError, KeyError) as error:
         raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
-    name = options.require("model", None, file.name, BARE)
-    interaction = model.state["_modules"].setdefault("interaction", Module.from_state_dict({}))
-    if name in NORMS:
-        interaction.state["p"] = options.require("p", None, file.name, [1, 2])
+    name = options.require("model", None, file.name, list(TOLD))
+    model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
+    for key, choices in TOLD[name].items():
+        _tell(model, key, options.require(key, None, file.name, choices))
     try:
         family = family_of(Parts.of(model, inverse=False), name)
         inverse = relations is not None and family.num_relations == 2 * len(relations)
         family = family_of(Parts.of(model, inverse=inverse), name)
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
+    tensors.refuse_unused(name, *SPARE)
     options.resolve("reciprocal", inverse, file.name)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     return Checkpoint(whole, "pykeen", (file,), entities, relations, options.origins, name=name)
+
+
+def _tell(model: Module, key: str, value: Any) -> None:
+    """Set an attribute that the state dictionary does not hold: a normaliser of vectors, or one of the interaction."""
+    kind = key.removesuffix("_normalizer")
+    if kind == key:
+        model.state["_modules"]["interaction"].state[key] = value
+    elif value != "none" and (vectors := model.child(f"{kind}_representations.0")) is not None:
+        vectors.state["normalizer"] = NORMALIZERS[kind]
 
 
 def _mapped(ids: Any, kind: str) -> Vocabulary | None:
@@ -115,7 +146,8 @@ def _labels(file: Path) -> Found:
     files = [folder / f"{kind}_to_id.tsv.gz" for kind in ("entity", "relation")]
     if not all(path.is_file() for path in files):
         return None, None, ()
-    return read_labels(files[0], "entity"), read_labels(files[1], "relation"), tuple(files)
+    entities, relations = (read_labels(file, file.name.split("_")[0], quoted=True) for file in files)
+    return entities, relations, tuple(files)
 
 
 def _recognises(path: Path) -> bool:

@@ -50,9 +50,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     config = folder_of(file) / "config.json"
     name = options.require("model", _named(config), config.name if config.is_file() else file.name, list(MODELS))
     family = MODELS[name](tensors.matrix("entity_embedding"), tensors.matrix("relation_embedding"), tensors)
+    tensors.refuse_unused(name, "gamma", "embedding_range", "modulus")
     found = labels(folder_of(file), options)
     files = (file, *([config] if config.is_file() else []), *found.files)
-    return Checkpoint(family, "rotate", files, found.entities, found.relations, options.origins)
+    labelled = (found.entities, found.relations, options.origins)
+    return Checkpoint(family, "rotate", files, *labelled, numbering="files")
 
 
 def _named(config: Path) -> str | None:

@@ -56,6 +56,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     family = MODELS[name](tensors, options)
+    tensors.refuse_unused(name, "projected_entities")
     found = labels(folder_of(path), options)
     return Checkpoint(
         family,
@@ -65,7 +66,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found.relations,
         options.origins,
         name=name,
-        sorted_labels=True,
+        numbering="sorted",
     )
 
 

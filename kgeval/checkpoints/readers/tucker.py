@@ -14,7 +14,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import holds, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, folded
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded
 from kgeval.errors import CheckpointError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.vocabulary import Vocabulary
@@ -52,6 +52,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         product_scale=product_scale,
         product_shift=product_shift,
     )
+    tensors.refuse_unused("TuckER", COUNTERS)
     return Checkpoint(
         family if names is None else Reciprocal(family),
         "tucker",
@@ -59,7 +60,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         None,
         None if names is None else Vocabulary([name for name in names if _is_pair(name, names)], "relation"),
         options.origins,
-        sorted_labels=True,
+        numbering="sorted",
     )
 
 

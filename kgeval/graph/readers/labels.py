@@ -73,6 +73,7 @@ def read(folder: Path) -> Dataset:
         relations=relations,
         files=tuple(files.values()),
         confidences=_confidences(files, tables),
+        numbered_by="kgeval",
     )
 
 

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from kgeval.errors import DatasetError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import Layout
-from kgeval.graph.numbering import by_id
+from kgeval.graph.numbering import by_id, read_mapping
 from kgeval.graph.stored import read_settings, refuse_strange_ids, stored_triples
-from kgeval.graph.text import rows
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.paths import no_file
@@ -78,16 +76,7 @@ def _vocabulary(folder: Path, kind: str, settings: Mapping[str, Any]) -> Vocabul
         if not isinstance(size, int) or size < 1:
             raise DatasetError(f"{folder / CONFIG}: without {mapping} it must say {key}; found {size!r}.")
         return Vocabulary.numbered(size, kind)
-    return by_id(path, _mapping(path), kind, skip=0)
-
-
-def _mapping(path: Path) -> pa.Table:
-    """Read rows of ``label,id``: a label with a comma is quoted, whatever the ending of the file."""
-    cells = [row.cells for row in rows(path, delimiter=",")]
-    for number, row in enumerate(cells, 1):
-        if len(row) != 2:
-            raise DatasetError(f"{path}, row {number}: {len(row)} columns where label,id are expected.")
-    return pa.table({name: pa.array([row[i] for row in cells], pa.string()) for i, name in enumerate(("label", "id"))})
+    return by_id(path, read_mapping(path), kind, skip=0)
 
 
 LAYOUT = Layout(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def read_named(name: str, **options: Any) -> Dataset:
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
         data = dataset_resolver.make(key, options)
-        return from_factories(key, data.training, data.testing, data.validation)
+        return replace(from_factories(key, data.training, data.testing, data.validation), numbered_by="PyKEEN")
     except Exception as error:  # PyKEEN downloads and unpacks here: whatever goes wrong is told as one message
         raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
 

@@ -1,0 +1,131 @@
+"""Ids without labels: taken as the dataset's with a note, or refused where the dataset's can only be others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from kgeval import Dataset, Triples, Vocabulary, load_checkpoint, load_dataset, save_checkpoint
+from kgeval.errors import CheckpointError
+from kgeval.scorers.alignment import align
+from tests.checkpoints.conftest import arrays_of, write_arrays
+from tests.checkpoints.layouts import (
+    ENTITIES,
+    RELATIONS,
+    WRITERS,
+    libkge_transh,
+    marius_distmult,
+    pbg_static,
+    rotate_code,
+)
+
+
+@pytest.fixture
+def graph():
+    """A graph whose ids the caller gave."""
+    splits = {"train": Triples.of([(0, 0, 1), (2, 1, 3)]), "test": Triples.of([(4, 2, 5)])}
+    relations = Vocabulary(RELATIONS[::-1], "relation")
+    return Dataset.build("other", splits, entities=Vocabulary(ENTITIES[::-1]), relations=relations)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (["entities", "relations"], "the model has no labels; its ids"),
+        (["entities"], "the model has no entity labels; its entity ids"),
+        (["relations"], "the model has no relation labels; its relation ids"),
+    ],
+)
+def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph, missing, said):
+    rotate_code(tmp_path)
+    for name in missing:
+        (tmp_path / f"{name}.dict").unlink()
+    aligned = align(load_checkpoint(tmp_path, dataset=graph), graph)
+    assert aligned.notes == (f"{said} were taken as those of dataset other.",)
+
+
+NAMES = ("ampligraph", "dgl-ke", "marius", "openke", "rotate")
+
+KEEPERS = [*(writer for name, writer in WRITERS if name in NAMES), libkge_transh]
+"""the layouts of frameworks that keep ids in files"""
+
+
+def unlabelled(writer, folder):
+    """Write a checkpoint, and take its labels away; return the options that it needs."""
+    options = writer(folder)[2]
+    for pattern in ("*.dict", "*.tsv", "*.del", "*2id.txt", "*_mapping.txt", "model/*.ampkl"):
+        for path in folder.glob(pattern):
+            path.unlink()
+    return options
+
+
+def split_of_labels(folder, *, ids):
+    """Write the graph as labelled triples; with ``ids`` as the RotatE code has it, with dictionaries."""
+    rows = [f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[(2 * h + r) % 7]}\n" for h in range(7) for r in range(3)]
+    for name, part in (("train", rows[:15]), ("test", rows[15:])):
+        (folder / f"{name}.txt").write_text("".join(part), encoding="utf-8")
+    for name, labels in (("entities", ENTITIES), ("relations", RELATIONS)) if ids else ():
+        lines = (f"{index}\t{label}\n" for index, label in enumerate(labels))
+        (folder / f"{name}.dict").write_text("".join(lines), encoding="utf-8")
+    return load_dataset(folder)
+
+
+@pytest.mark.parametrize("writer", KEEPERS, ids=lambda w: w.__name__)
+def test_ids_of_files_are_not_taken_for_those_that_kgeval_gave(tmp_path, writer):
+    folders = [tmp_path / name for name in ("model", "labels", "ids")]
+    for folder in folders:
+        folder.mkdir()
+    options = unlabelled(writer, folders[0])
+    made_up, told = (split_of_labels(folder, ids=folder.name == "ids") for folder in folders[1:])
+    with pytest.raises(
+        CheckpointError, match=r"no entity labels: its ids .* dataset labels are kgeval's own\. Name the"
+    ):
+        load_checkpoint(folders[0], dataset=made_up, **options)
+    checkpoint = load_checkpoint(folders[0], **options)
+    with pytest.raises(CheckpointError, match="labels=FOLDER"):
+        align(checkpoint, made_up)
+    assert align(checkpoint, told).notes == ("the model has no labels; its ids were taken as those of dataset ids.",)
+    labelled = load_checkpoint(folders[0], dataset=made_up, labels=str(folders[2]), **options)
+    assert (align(labelled, made_up).entity_rows != np.arange(7)).any()
+    save_checkpoint(checkpoint, tmp_path / "native.safetensors")
+    with pytest.raises(CheckpointError, match="Name the folder that the model was trained on with the option labels="):
+        load_checkpoint(tmp_path / "native.safetensors", dataset=made_up)
+
+
+def test_ids_of_files_are_not_taken_for_those_that_pykeen_gave(tmp_path, nations):
+    state = {"ent_embeddings.weight": torch.ones(14, 2), "rel_embeddings.weight": torch.ones(55, 2)}
+    torch.save(state, tmp_path / "distmult.ckpt")
+    with pytest.raises(CheckpointError, match=r"the ids of dataset nations are PyKEEN's own\."):
+        load_checkpoint(tmp_path, dataset=nations, model="DistMult")
+
+
+def test_a_single_relation_needs_no_label(tmp_path):
+    marius_distmult(tmp_path)
+    (tmp_path / "relation_mapping.txt").unlink()
+    module = torch.nn.Module()
+    module.relation_embeddings = torch.nn.Parameter(torch.ones(1, 4))
+    torch.jit.save(torch.jit.script(module), tmp_path / "model.pt")
+    (tmp_path / "graph").mkdir()
+    (tmp_path / "graph/train.txt").write_text("".join(f"{label}\tis\tant\n" for label in ENTITIES), encoding="utf-8")
+    (tmp_path / "graph/test.txt").write_text("gnu\tis\tFox\n", encoding="utf-8")
+    data = load_dataset(tmp_path / "graph")
+    aligned = align(load_checkpoint(tmp_path, dataset=data), data)
+    assert [ENTITIES[row] for row in aligned.entity_rows] == list(data.entities)
+    assert aligned.relation_rows.tolist() == [0]
+
+
+def test_ids_of_bigraph_are_those_of_its_names(tmp_path):
+    for name in ("model", "graph"):
+        (tmp_path / name).mkdir()
+    pbg_static(tmp_path / "model")
+    for path in (tmp_path / "model/names").iterdir():
+        path.unlink()
+    with pytest.raises(CheckpointError, match="no entity labels: its ids are those of its framework's dataset folder"):
+        load_checkpoint(tmp_path / "model", dataset=split_of_labels(tmp_path / "graph", ids=False))
+
+
+def test_a_numbering_that_is_none_is_refused(tmp_path):
+    write_arrays(tmp_path / "m.safetensors", arrays_of("DistMult"), format="kgeval", model="DistMult", numbering="x")
+    with pytest.raises(CheckpointError, match="the numbering 'x' is none of dataset, sorted, files"):
+        load_checkpoint(tmp_path)
