@@ -198,7 +198,7 @@ def _explained(
         before = after
     alone = replace(switched, itself="never")
     best, worst = value(replace(alone, ties="optimistic")), value(replace(alone, ties="pessimistic"))
-    told = [fault.told for fault in faults]
+    told = [fault.told for fault in faults if fault.told]
     return Explained(rules.name, before, causes, best, worst, (*told, *notes_on(rules, ranked(switched))))
 
 

@@ -103,7 +103,7 @@ class Evaluation(Settings):
             import torch  # noqa: F401  # before its threads are bound
         notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
         faults = rules.biting(scorer)
-        notes += [fault.told for fault in faults]
+        notes += [fault.told for fault in faults if fault.told]
         sides = [side for side in self.sides if all(fault.asks(side) for fault in faults)]
         if left := len(known) - rules.kept(len(known)):
             notes.append(f"the last {left} {self.split} triples fill no batch of {rules.batch}, and were not ranked.")

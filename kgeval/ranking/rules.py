@@ -22,8 +22,8 @@ class Fault:
 
     cause: ClassVar[str]
     """which rule of the evaluation it breaks, in a word or two"""
-    told: ClassVar[str]
-    """what is said where it bites: a sentence that begins with the framework"""
+    told: ClassVar[str] = ""
+    """what is said where it bites: a sentence that begins with the framework; nothing if ties alone show it"""
 
     def bites(self, scorer: Aligned) -> bool:
         """Whether it concerns this model."""

@@ -8,6 +8,7 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.metrics.names import Part
 from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.protocols.zeroed import Zeroed
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
@@ -74,11 +75,14 @@ CONVE = Protocol(
     name="conve",
     summary="the place in a sort of float32 sigmoids (ties: their mean); left is the tail, right the head",
     level=under(sigmoid32),
-    faults=(Tokens(),),
+    faults=(Tokens(), Zeroed()),
     printed=tuple(
         Printed(name.format(part), metric, side) for name, metric in _METRICS.items() for part, side in _SIDES.items()
     ),
-    on_ties="Their sigmoids are the same in float32, and the code leaves them to its sort; here they take their mean",
+    on_ties=(
+        "Their sigmoids are the same in float32 (those of known answers are set to 0.0), and the code leaves them to "
+        "its sort; here they take their mean"
+    ),
 )
 
 BATCHED = replace(
