@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,9 +16,24 @@ from kgeval.scorers.family import rows64
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
+from kgeval.threads import alone
+
+AFFINE: dict[str, tuple[Side, ...]] = {
+    "AutoSF": ("head", "tail"),
+    "ConvE": ("tail",),
+    "CrossE": ("tail",),
+    "ERMLPE": ("tail",),
+    "MultiLinearTucker": ("head", "tail"),
+    "ProjE": ("tail",),
+    "Transformer": ("tail",),
+}
+"""PyKEEN's interactions whose formula is affine, and in which entities; options may still make it another"""
 
 CELLS = 2**22
 """numbers that a batch of pairs makes at least, each pair with every unit vector"""
+
+LARGEST = 64
+"""pairs in a batch at most"""
 
 MIXTURES = np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75], [3.0, -2.0]])
 """weights of two entities, whose scores must be mixed as they are"""
@@ -41,6 +57,8 @@ def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
     free
         the side in whose entities the score is affine
     """
+    if free not in AFFINE.get(type(model.interaction).__name__.removesuffix("Interaction"), ()):
+        return None
     try:
         family = LiveProducts.of(model, free)
         affine = family.is_affine()
@@ -75,9 +93,12 @@ class Layout(NamedTuple):
 class LiveProducts(RelationalFamily):
     """score(h, r, t) = w(h, r) · t + c(h, r) = [c | w] · [1 | t], or the same with heads free instead of tails.
 
-    c is the interaction's score of zero in the place of the free entity, w + c its scores of the unit vectors. The
-    interaction computes in float64, in batches of one size. Entities on the free side have plain vectors; on the other
-    side, each makes its own vector with the relation.
+    c is the interaction's score of zero in the place of the free entity, w + c its scores of the unit vectors. Entities
+    on the free side have plain vectors; on the other side, each makes its own vector with the relation.
+
+    The interaction computes in float64. The last bits of a network's numbers depend on the size of the batch, on the
+    place of a pair in it and on the number of threads: so all batches are of one size, each pair has a place of its
+    own, equal entities the same one, and one thread computes.
     """
 
     name: ClassVar[str] = "a live interaction"
@@ -104,15 +125,19 @@ class LiveProducts(RelationalFamily):
             "relation": _layout(relations, range(len(relations))),
             "tail": _layout(entities, interaction.tail_indices),
         }
-        bound: Side = "head" if free == "tail" else "tail"
         return cls(
             entity=_rows(parts.entity, layouts[free]),
             relation=_rows(parts.relation, layouts["relation"]),
-            other=_rows(parts.entity, layouts[bound]),
+            other=_rows(parts.entity, layouts["head" if free == "tail" else "tail"]),
             free=free,
             interaction=interaction,
             layouts=layouts,
         )
+
+    @cached_property
+    def numbers(self) -> IntArray:
+        """int64[entity], the same for equal rows of ``other``."""
+        return _numbered(self.other)
 
     def alike(self, side: Side) -> bool:
         """The free side's vectors are the representations, for every relation."""
@@ -146,16 +171,16 @@ class LiveProducts(RelationalFamily):
         return bool(error <= TOLERANCE * np.abs(scores).max())
 
     def _products(self, ids: IntArray, relations: IntArray) -> Float64Array:
-        """Find [c | w] of pairs, in batches of one size, the last one filled up with its first pair."""
+        """Find [c | w] of pairs, each at its place in a batch; places that no pair takes are filled with another."""
         width = self.entity.shape[1]
         units = np.concatenate([np.zeros((1, width)), np.eye(width)])
-        rows = max(1, min(256, CELLS // (width * width)))
+        size = max(1, min(LARGEST, CELLS // (width * width)))
         found = np.empty((len(ids), width + 1))
-        for start in range(0, len(ids), rows):
-            batch = np.arange(start, start + rows)
-            pairs = np.where(batch < len(ids), batch, start)
-            scores = self._scored(rows64(self.other, ids[pairs]), rows64(self.relation, relations[pairs]), units)
-            found[start : start + rows] = scores[: len(ids) - start]
+        with alone():
+            for batch in _batches((self.numbers[ids] + relations) % size, size):
+                pairs = np.where(batch < 0, batch.max(), batch)
+                scores = self._scored(rows64(self.other, ids[pairs]), rows64(self.relation, relations[pairs]), units)
+                found[batch[batch >= 0]] = scores[batch >= 0]
         found[:, 1:] -= found[:, :1]
         return found
 
@@ -170,6 +195,31 @@ class LiveProducts(RelationalFamily):
         with torch.inference_mode():
             scores = self.interaction(h=taken["head"], r=taken["relation"], t=taken["tail"])
         return np.asarray(scores.cpu().numpy().reshape(len(bound), len(free)), np.float64)
+
+
+def _batches(places: IntArray, size: int) -> IntArray:
+    """Put items into batches, each at its place (below ``size``); int64[batch, place], −1 where none is.
+
+    >>> _batches(np.array([1, 0, 1]), size=3)
+    array([[ 1,  0, -1],
+           [-1,  2, -1]])
+    """
+    order = np.argsort(places, kind="stable")
+    counts = np.bincount(places, minlength=size)
+    before = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    batches = np.full((counts.max(initial=0), size), -1)
+    batches[before, places[order]] = order
+    return batches
+
+
+def _numbered(rows: FloatArray) -> IntArray:
+    """Number rows in the order in which they come, equal ones alike.
+
+    >>> _numbered(np.array([[3.0], [1.0], [3.0], [2.0]]))
+    array([0, 1, 0, 2])
+    """
+    _, first, groups = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[groups.ravel()]
 
 
 def _layout(representations: Any, names: Any) -> Layout:

@@ -159,7 +159,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             self._refuse_to_learn_from_nothing()
         if device is not None:
             model = model.to(device)
-        scorer = scorer_of(model, mode=self.mode)
+        scorer = scorer_of(model, mode=self.mode, sides=request.sides)
         dataset = request.dataset(scorer.num_entities, scorer.num_relations)
         size = self.batch_size if batch_size is None else batch_size
         evaluation = Evaluation(**{**dict(self.evaluation), "sides": request.sides, "batch_size": size})

@@ -37,7 +37,7 @@ def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
     settings = Evaluation(**options)
     if hasattr(dataset, "inductive_inference"):
         return settings(scorer_of(model, mode="testing"), _inductive(dataset))
-    return settings(scorer_of(model), _transductive(dataset))
+    return settings(scorer_of(model, sides=settings.sides), _transductive(dataset))
 
 
 def _transductive(dataset: Any) -> Dataset:

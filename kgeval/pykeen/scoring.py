@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Any
 
@@ -12,7 +12,8 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.checkpoints.pykeen_live import live_family
 from kgeval.checkpoints.pykeen_products import live_products
 from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side, Triples
+from kgeval.graph.triples import SIDES, Side, Triples
+from kgeval.pykeen.overridden import scores_as_written
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.live import PyKEENScorer, evaluating
 from kgeval.scorers.sided import Sided
@@ -27,7 +28,7 @@ NOISE = 256
 """how many units in the last place of the largest score a sum in another order may move a score"""
 
 
-def scorer_of(model: Any, *, mode: str | None = None) -> Scorer | VectorScorer:
+def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = SIDES) -> Scorer | VectorScorer:
     """Make a scorer of a live PyKEEN model, the fastest that gives its scores.
 
     Parameters
@@ -36,6 +37,8 @@ def scorer_of(model: Any, *, mode: str | None = None) -> Scorer | VectorScorer:
         a ``pykeen.models.Model`` of any interaction
     mode
         for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``
+    sides
+        those that will be predicted; nothing is tried out for others
 
     Returns
     -------
@@ -43,12 +46,14 @@ def scorer_of(model: Any, *, mode: str | None = None) -> Scorer | VectorScorer:
         for each side, vectors for the exact kernels, where a probe of queries shows the model's own scores up to the
         noise of its precision; otherwise the model's score functions
     """
-    live = PyKEENScorer(model, mode)
-    if mode is not None or model.predict_with_sigmoid:
+    as_written = scores_as_written(model)
+    live = PyKEENScorer(model, mode, as_written and mode is None)
+    if mode is not None or model.predict_with_sigmoid or not as_written:
         return live
     with evaluating(model):
         family, products = live_family(model), cache(partial(live_products, model))
-        tail, head = (_for_side(side, family, products, live) for side in ("tail", "head"))
+        found = {side: _for_side(side, family, products, live) for side in sides}
+    tail, head = found.get("tail", live), found.get("head", live)
     return tail if tail is head else Sided(tail, head)
 
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.errors import InputError
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.finished import as_float64
 
-CELLS = 2**18
-"""scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them"""
+CELLS = 2**12
+"""scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
+and a network tens of thousands of numbers for each"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,8 @@ class PyKEENScorer:
     """a ``pykeen.models.Model``"""
     mode: str | None = None
     """for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``"""
+    as_written: bool = False
+    """whether its score functions are PyKEEN's own, which score some of the entities, or slice by slice, if asked to"""
 
     @property
     def num_entities(self) -> int:
@@ -56,21 +59,35 @@ class PyKEENScorer:
         return int(self.model.num_relations) // (2 if self.model.use_inverse_triples else 1)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Score all entities, and take the candidates."""
+        """Score all entities and take the candidates, or only those where all queries share them."""
         import torch
 
         columns = (queries.anchors, queries.relations)
         batch = torch.from_numpy(np.stack(columns if queries.side == "tail" else columns[::-1], axis=1))
-        with torch.inference_mode(), evaluating(self.model):
-            rows = as_float64(self._every_entity(batch, queries.side), "the model")
+        if self.as_written and candidates.ndim == 1:
+            return self._scored(batch, queries.side, candidates)
+        rows = self._scored(batch, queries.side, None)
         return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
 
-    def _every_entity(self, batch: Any, side: Side) -> Any:
+    def _scored(self, batch: Any, side: Side, ids: IntArray | None) -> Float64Array:
+        """Score all entities, or some."""
+        import torch
+
+        few = ids is not None and len(ids) < self.num_entities
+        given = {f"{side}s": torch.from_numpy(ids).to(self.model.device)} if few else {}
+        width = len(ids) if ids is not None else self.num_entities
+        if self.as_written and width > CELLS:
+            given["slice_size"] = CELLS
+        with torch.inference_mode(), evaluating(self.model):
+            rows = as_float64(self._in_batches(partial(self._predict(side), **given), batch, width), "the model")
+        return rows if few or ids is None else rows[:, ids]
+
+    def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int) -> Any:
         """Score in batches, each half as large as the one before where a device has too little memory."""
         import torch
 
-        predict, parts, start = self._predict(side), [], 0
-        step = max(1, CELLS // max(self.num_entities, 1))
+        parts, start = [], 0
+        step = max(1, CELLS // max(width, 1))
         while start < len(batch):
             try:
                 parts.append(predict(batch[start : start + step]).cpu())
@@ -79,7 +96,7 @@ class PyKEENScorer:
                 if step == 1:
                     raise
                 step //= 2
-        return torch.cat(parts) if parts else torch.empty(0, self.num_entities)
+        return torch.cat(parts) if parts else torch.empty(0, width)
 
     def _predict(self, side: Side) -> Callable[..., Any]:
         # A model without tensors, such as the baselines, is on no device, which predict_t and predict_h insist on.

@@ -10,10 +10,10 @@ import pytest
 import torch
 from pykeen.nn import Embedding
 from pykeen.nn.modules import DistMultInteraction
+from pykeen.triples import TriplesFactory
 
 import kgeval.pykeen
 from kgeval import PyKEENScorer, ScoreTable
-from kgeval.checkpoints.pykeen_products import LiveProducts
 from kgeval.graph.queries import Queries
 from kgeval.pykeen import scorer_of
 from kgeval.scorers.base import VectorScorer, ViewedScorer
@@ -54,51 +54,89 @@ def test_vectors_are_those_that_the_model_computes_with(graph, theirs, known, en
     assert_same_ranks(kgeval.pykeen.evaluate(model, dataset), ranks)
 
 
-class Skewed:
-    class DistMultInteraction(DistMultInteraction):
-        """Affine in both entities, and no DistMult."""
+class Skewed(DistMultInteraction):
+    """Affine, and no DistMult."""
 
-        def forward(self, h, r, t):
-            return (h * r * t).sum(dim=-1) + 0.01 * t.sum(dim=-1) + 2
-
-
-class Bent:
-    class DistMultInteraction(DistMultInteraction):
-        """Affine in heads alone."""
-
-        def forward(self, h, r, t):
-            return (h * r * torch.tanh(t)).sum(dim=-1)
+    def forward(self, h, r, t):
+        return (h * r * t).sum(dim=-1) + 0.01 * t.sum(dim=-1) + 2
 
 
-@pytest.mark.parametrize(("interaction", "kind"), [(Skewed, Sided), (Bent, LiveProducts)], ids=lambda x: x.__name__)
-def test_an_interaction_with_a_known_name_and_another_formula_is_found_out(graph, theirs, known, interaction, kind):
-    model = build(graph, interaction.DistMultInteraction())
-    assert isinstance(scorer_of(model), kind)
+class Gate(DistMultInteraction):
+    """A DistMult, but for entities that few probes would meet."""
+
+    def forward(self, h, r, t):
+        return (h * r * t).sum(dim=-1) + 50 * torch.relu(t[..., 0] - 2)
+
+
+@pytest.mark.parametrize("interaction", [Skewed, Gate])
+def test_an_interaction_that_is_not_pykeens_is_asked_itself(graph, theirs, known, interaction):
+    interaction = type("DistMultInteraction", (interaction,), {})
+    model = build(graph, interaction())
+    assert isinstance(scorer_of(model), PyKEENScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
     assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
 
 
-def test_an_interaction_that_is_affine_only_for_small_entities_is_found_out(graph):
-    class CutOff(DistMultInteraction):
-        def forward(self, h, r, t):
-            return (h * r * t).sum(dim=-1).clamp(max=50)
+class Typed(pykeen.models.DistMult):
+    """One relation has no tails among the later entities."""
 
-    assert isinstance(scorer_of(build(graph, CutOff())), PyKEENScorer)
+    def score_t(self, hr_batch, **kwargs):
+        scores = super().score_t(hr_batch, **kwargs)
+        late = torch.arange(scores.shape[-1]) > 8
+        return scores.masked_fill((hr_batch[:, 1:2] == 7) & late, -1e3)
 
 
-@pytest.mark.parametrize("free", ["head", "tail"])
-def test_one_side_may_be_quick_alone(graph, theirs, known, free):
-    """Where the other side's own functions say something else, they are asked."""
-    model = build(graph, "distmult")
-    name = "score_h" if free == "tail" else "score_t"
-    own = getattr(model, name)
-    setattr(model, name, lambda *args, **kwargs: torch.tanh(own(*args, **kwargs)) + own(*args, **kwargs).sign())
-    scorer = scorer_of(model)
+def hooked(model):
+    model.interaction.register_forward_hook(lambda module, given, scores: scores.clamp(max=0.1))
+
+
+def replaced(model):
+    own = model.score_h
+    model.score_h = lambda *args, **kwargs: torch.tanh(own(*args, **kwargs))
+
+
+@pytest.mark.parametrize("change", [hooked, replaced, None], ids=["hooked", "replaced", "typed"])
+def test_functions_that_were_overridden_are_asked_themselves(make, graph, theirs, known, change):
+    if change is None:
+        model = Typed(triples_factory=graph.training, embedding_dim=8, random_seed=0).double().eval()
+    else:
+        model = make("DistMult", embedding_dim=8)
+        change(model)
+    assert isinstance(scorer_of(model), PyKEENScorer)
+    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
+
+
+@pytest.mark.parametrize("side", ["head", "tail"])
+def test_only_sides_that_are_asked_are_tried_out(make, monkeypatch, side):
+    model = make("DistMult", embedding_dim=8)
+    other = {"head": "predict_t", "tail": "predict_h"}[side]
+    monkeypatch.setattr(pykeen.models.DistMult, other, property(pytest.fail))
+    scorer = scorer_of(model, sides=(side,))
     assert isinstance(scorer, Sided)
-    assert isinstance(getattr(scorer, free), DistMult)
-    assert isinstance(getattr(scorer, "head" if free == "tail" else "tail"), PyKEENScorer)
-    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
+    assert isinstance(getattr(scorer, side), DistMult)
+
+
+def test_equal_entities_of_a_network_tie_wherever_the_work_is_cut():
+    """The last bits of a convolution's numbers depend on the place in a batch."""
+    rng = np.random.default_rng(0)
+    half, count = 150, 60
+    triples = torch.from_numpy(
+        np.stack([rng.integers(half, size=count), rng.integers(2, size=count), rng.integers(2 * half, size=count)], 1)
+    )
+    graph = TriplesFactory(triples, {str(i): i for i in range(2 * half)}, {str(i): i for i in range(2)})
+    model = pykeen.models.ConvE(triples_factory=graph, random_seed=0).double().eval()
+    with torch.no_grad():
+        for representation in model.entity_representations:
+            weight = representation._embeddings.weight
+            weight[half:] = weight[:half]
+    tables = []
+    for settings in ({}, {"memory_limit": "2MB"}, {"threads": 1}):
+        evaluator = kgeval.pykeen.KGEvalEvaluator(**settings)
+        evaluator.evaluate(model, triples, targets=["head"], use_tqdm=False)
+        tables.append(evaluator.table.data)
+    assert (tables[0]["tied"].to_numpy() >= 1).all()
+    assert all(table.equals(tables[0]) for table in tables)
 
 
 def test_saturating_sigmoids_are_the_models_own(make, graph, theirs, known):
