@@ -17,6 +17,8 @@ labels; triples with confidences"""
 
 Cutoff = Literal["none", "optional", "required"]
 
+LARGEST_CUTOFF = 10**18 - 1
+"""which int64 holds, also when it is added to a count"""
 
 ROUNDING = 1e-9
 """how far the rounding of a mean, of up to billions of values, may take it out of its range"""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.lists import array, cutoff
+from kgeval.metrics.given import array, cutoff
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.statistics import HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, itself

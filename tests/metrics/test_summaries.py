@@ -140,6 +140,14 @@ def test_random_ties_are_expected_ones_on_average():
     assert abs(np.mean(drawn) - expected) < 4 * np.std(drawn) / np.sqrt(200)
 
 
+def test_without_ranks_nothing_is_told_of_ties():
+    summary = summarize(TABLE.where(np.zeros(len(TABLE), bool)))
+    told = summary.to_dict()["tie_diagnosis"]
+    assert [told[key] for key in ("ranks", "optimistic_mrr", "pessimistic_mrr", "mrr_gap")] == [0, None, None, None]
+    assert str(summary.groups[0].ties) == "there are no ranks that could tie."
+    assert not any("tie policy" in note for note in summary.notes)
+
+
 def test_ties_are_diagnosed():
     summary = summarize(TABLE, ["optimistic.mrr", "pessimistic.mrr"])
     found = summary.groups[0].ties
