@@ -116,7 +116,7 @@ def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     if np.ma.is_masked(values):
         raise MetricError(f"{name}: expected numbers, found masked ones. Leave them out.")
     if row.ndim != 1:
-        raise MetricError(f"{name}: expected one row of at least one number, found shape {row.shape}.")
+        raise MetricError(f"{name}: expected one row of numbers, found shape {row.shape}.")
     if row.dtype == object:
         others = {type(one).__name__ for one in row if not isinstance(one, Number) or isinstance(one, complex)}
         if others:

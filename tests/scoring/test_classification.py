@@ -182,7 +182,7 @@ def test_what_is_no_label_table_is_refused(tmp_path):
     with pytest.raises(TableError, match="no such file"):
         LabelTable.from_parquet(tmp_path / "none.parquet")
     kgeval.evaluate(model, DATA).to_parquet(tmp_path / "ranks.parquet")
-    with pytest.raises(TableError, match="not a readable label table"):
+    with pytest.raises(TableError, match="a label table needs the column 'split'; found triple, head"):
         LabelTable.from_parquet(tmp_path / "ranks.parquet")
     (tmp_path / "text.parquet").write_text("nothing")
     with pytest.raises(TableError, match="not a readable label table"):
