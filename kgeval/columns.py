@@ -124,6 +124,14 @@ class Columns(ABC):
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise TableError(f"{path}: not a readable {cls.KIND} ({reason(error)}).") from error
 
+    @classmethod
+    def is_in(cls, path: str | Path) -> bool:
+        """Whether :meth:`to_parquet` wrote a file, whatever became of it."""
+        try:
+            return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
+        except (pa.ArrowException, OSError):
+            return False
+
     @abstractmethod
     def _about(self) -> dict[str, Any]:
         """What is said about the table, in plain data."""

@@ -211,11 +211,12 @@ def number(value: float | None) -> str:
 
     >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
     ('20466', '1', '1.000000', '0.312657', 'undefined')
-    >>> number(2e200)
-    '2.000000e+200'
+    >>> number(2e200), number(-1e-9)
+    ('2.000000e+200', '0.000000')
     """
     if value is None:
         return "undefined"
     if isinstance(value, int):
         return str(value)
-    return f"{value:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
+    # Zero has no sign, nor has what is printed as zero.
+    return f"{round(value, 6) + 0.0:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
