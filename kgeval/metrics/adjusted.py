@@ -16,13 +16,13 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.reductions import OfMeans
 from kgeval.metrics.statistics import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
     Mean,
-    OfMeans,
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError
-from kgeval.metrics.confided import Confided, RankedFacts
+from kgeval.metrics.facts import Confided, RankedFacts
 from kgeval.metrics.label_names import parse_label_metrics
 from kgeval.metrics.label_summary import MODEL, LabelSummary, Line, lines_of
 from kgeval.metrics.labelled import ScoredLabels

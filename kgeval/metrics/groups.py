@@ -17,9 +17,9 @@ from kgeval.arrays import IntArray
 from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
 from kgeval.metrics.diagnosis import TieDiagnosis, diagnose, diagnose_groups
-from kgeval.metrics.grouped import OfGroups
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
+from kgeval.metrics.reductions import OfGroups
 from kgeval.metrics.sample import RankColumns, Sample, Source
 
 

@@ -18,8 +18,8 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
 from kgeval.metrics.given import heights, relevances
-from kgeval.metrics.grouped import means_of_groups
 from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.reductions import means_of_groups
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -64,34 +63,6 @@ class Mean:
     def variance(self, ranks: Ranks, k: int) -> float:
         """Its variance under random ranking among as many candidates."""
         return float(ranks.shares**2 @ self.variances(ranks, k))
-
-
-@dataclass(frozen=True)
-class OfMeans:
-    """A metric that is a function of means over the answers, which may be those of many groups."""
-
-    combine: Callable[..., Any]
-    """of as many means as there are terms, numbers or arrays of them"""
-    terms: tuple[Callable[[Ranks, int], Float64Array], ...]
-    """(ranks, k) -> float64[row]"""
-    refuse: Callable[[Ranks, int], None] = lambda _, __: None
-    """raises where it is undefined; its terms then make NaN or infinity of it, or are refused too"""
-
-    def __call__(self, ranks: Ranks, k: int) -> float:
-        """Compute it."""
-        self.refuse(ranks, k)
-        return float(self.combine(*(ranks.mean(term(ranks, k)) for term in self.terms)))
-
-    def of_groups(self, ranks: Ranks, starts: IntArray, k: int) -> Float64Array:
-        """Compute it for many groups of answers; float64[group], no finite number where it is undefined."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            means = [ranks.means(term(ranks, k), starts) for term in self.terms]
-            return np.asarray(self.combine(*means), np.float64)
-
-
-def itself(mean: Mean) -> OfMeans:
-    """Make the metric that is the mean."""
-    return OfMeans(lambda value: value, (mean.values,))
 
 
 Term = Callable[[IntArray, IntArray, Float64Array], Float64Array]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from kgeval.errors import MetricError
+from kgeval.metrics.averages import AVERAGES, Average
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.names import parse
+from kgeval.metrics.ties import TIES, Ties
 
 
 @pytest.mark.parametrize(
@@ -85,3 +89,8 @@ def test_every_spelling_is_read_back(name):
 def test_a_metric_of_labels_is_not_asked_of_ranks(name, needs):
     with pytest.raises(MetricError, match=f"is computed from {needs}, not from ranks" if needs else "has no cut-off"):
         parse(name)
+
+
+def test_the_types_name_what_is_declared():
+    assert get_args(Ties) == TIES
+    assert get_args(Average) == AVERAGES
