@@ -180,6 +180,21 @@ def test_any_plain_column_makes_groups(column, keys, tmp_path):
     assert own == pytest.approx(means.to_list())
 
 
+def test_shards_have_the_same_further_columns():
+    even = TABLE.column("triple") % 2 == 0
+    cells = pa.array(np.arange(len(TABLE)))
+    whole = replace(TABLE, data=TABLE.data.append_column("topic", cells))
+    with pytest.raises(TableError, match="cannot concatenate ranks with different further columns"):
+        RankTable.concat([TABLE.where(even), whole.where(~even)])
+    both = RankTable.concat([whole.where(even), whole.where(~even)])
+    assert sorted(both.column("topic")) == cells.to_pylist()
+
+
+def test_a_column_is_there_once():
+    with pytest.raises(TableError, match="a rank table has one column of each name; found two 'tied'"):
+        RankTable(TABLE.data.append_column("tied", TABLE.data.column("tied")))
+
+
 @pytest.mark.parametrize("cell", [[1], [1, 2], {"a": 1}], ids=str)
 def test_columns_of_lists_make_no_groups(cell):
     table = replace(TABLE, data=TABLE.data.append_column("topic", pa.array([cell] * len(TABLE))))
