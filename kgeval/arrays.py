@@ -1,5 +1,6 @@
 """Names for the array types that flow through the house."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -24,3 +25,13 @@ def widened(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     array([ 1.      , -3.140625], dtype=float32)
     """
     return (halves.astype(np.uint32) << 16).view(np.float32)
+
+
+def untracked(values: Any) -> Any:
+    """Take a tensor off its device and its gradient, and widen what numpy does not have; all else stays as it is."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(values, torch.Tensor):
+        return values
+    plain = values.detach().cpu()
+    # numpy has no bfloat16; float32 holds each value of the narrower types exactly.
+    return plain.float() if plain.is_floating_point() and plain.element_size() < 4 else plain

@@ -1,8 +1,9 @@
-"""Tables of fixed columns, and of what is said about them, as one Parquet file each."""
+"""Tables of certain columns and any further ones, and what is said about them, as one Parquet file each."""
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,21 +25,22 @@ LABELS = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """A table that has at least the columns of its schema."""
+class Columns(ABC):
+    """A table that has at least the columns of its schema; further columns are kept as they are."""
 
     data: pa.Table
     """the columns"""
 
     SCHEMA: ClassVar[pa.Schema]
-    FURTHER: ClassVar[pa.DataType | None] = None
-    """the type of further columns, which are not read without one"""
     KIND: ClassVar[str]
     """what it is called in messages"""
     KEY: ClassVar[str]
     """where in a file is said what there is to say about it"""
 
     def __post_init__(self) -> None:
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(name for name in self.columns if self.columns.count(name) > 1)
+            raise TableError(f"a {self.KIND} has one column of each name; found two {twice!r}.")
         for column in self.SCHEMA:
             if column.name not in self.data.column_names:
                 found = ", ".join(self.data.column_names)
@@ -51,6 +53,11 @@ class Columns:
     def columns(self) -> list[str]:
         """The names of the columns."""
         return list(self.data.column_names)
+
+    @property
+    def further(self) -> list[pa.Field]:
+        """The columns that are not of the schema."""
+        return [field for field in self.data.schema if field.name not in self.SCHEMA.names]
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
         """Return one column as an array (labels as strings).
@@ -65,8 +72,18 @@ class Columns:
         return np.asarray(self.data.column(name).to_numpy())
 
     def where(self, keep: BoolArray) -> Self:
-        """Keep some rows (bool[row])."""
-        return replace(self, data=self.data.filter(pa.array(keep)))
+        """Keep some rows (bool[row]).
+
+        Raises
+        ------
+        TableError
+            if ``keep`` is something else than a truth value for each row
+        """
+        rows = np.asarray(keep)
+        if rows.dtype != np.bool_ or rows.shape != (len(self),):
+            found = f"{rows.dtype} of shape {rows.shape}"
+            raise TableError(f"where: expected a truth value for each of the {len(self)} rows, found {found}.")
+        return replace(self, data=self.data.filter(pa.array(rows)))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table; labels are categorical."""
@@ -97,10 +114,9 @@ class Columns:
         try:
             data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
             about = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
-            types = {name: cls.SCHEMA.field(name).type for name in cls.SCHEMA.names}
-            data = data.select([name for name in data.column_names if name in types or cls.FURTHER is not None])
-            data = data.cast(pa.schema([(name, types.get(name, cls.FURTHER)) for name in data.column_names]))
-            return cls._of(data, about)
+            own = cls.SCHEMA.names
+            fields = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
+            return cls._of(data.cast(pa.schema(fields)), about)
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
         except TableError as error:
@@ -108,11 +124,19 @@ class Columns:
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise TableError(f"{path}: not a readable {cls.KIND} ({reason(error)}).") from error
 
+    @classmethod
+    def is_in(cls, path: str | Path) -> bool:
+        """Whether :meth:`to_parquet` wrote a file, whatever became of it."""
+        try:
+            return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
+        except (pa.ArrowException, OSError):
+            return False
+
+    @abstractmethod
     def _about(self) -> dict[str, Any]:
         """What is said about the table, in plain data."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def _of(cls, data: pa.Table, about: Any) -> Self:
         """Make a table of what was read; whatever cannot be read raises."""
-        raise NotImplementedError

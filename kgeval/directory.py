@@ -143,6 +143,9 @@ def read_ranks(path: Path, dataset: str | None = None, split: Split = "test") ->
         return load_ranks(path, dataset, split=split)
     if path.is_file() and path.name.lower().endswith(TEXT):
         raise InputError(f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked: --dataset.")
+    if path.is_file() and LabelTable.is_in(path):
+        what = f"{str(path)!r} is a label table: scores of labelled triples, not ranks"
+        raise InputError(f"{what}. Give the folder of the run that it is part of.")
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
 
 

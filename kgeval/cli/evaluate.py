@@ -28,7 +28,7 @@ from kgeval.cli.options import JSON, METRIC, pairs, policies
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
 @METRIC
-@policies
+@policies(stored=False)
 @click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @JSON

@@ -16,34 +16,51 @@ METRIC = click.option(
     metavar="METRIC",
     help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
 )
-TIES = click.option(
-    "--ties",
-    type=click.Choice(["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]),
-    help="How ties are ranked.  [default: as the run or the protocol says]",
-)
-_FURTHER = (
-    click.option("--seed", type=int, help="The seed of random ties.  [default: as the run says, or 0]"),
-    click.option(
-        "--chance",
-        type=click.Choice(["exact", "pykeen"]),
-        help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 as PyKEEN counts them."
-        "  [default: as the run says, or exact]",
-    ),
-    click.option(
-        "--popularity",
-        type=(float, float),
-        metavar="E R",
-        help="What strat metrics weigh against: the exponents of the frequencies of answer and relation."
-        "  [default: as the run says, or 1 1]",
-    ),
-)
 
 
-def policies(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what metrics of ranks depend on: ties, seed, chance and popularity."""
-    for option in reversed((TIES, *_FURTHER)):
-        command = option(command)
-    return command
+def _exponents(_: click.Context, __: click.Parameter, given: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Check the exponents of popularity where the option is, so that the message names it."""
+    from kgeval.errors import MetricError
+    from kgeval.metrics.policies import checked_exponents
+
+    try:
+        return None if given is None else checked_exponents(given)
+    except MetricError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add what metrics of ranks depend on: ties, seed, chance and popularity; of a stored run, which tells its own."""
+    run = "as the run says, or " if stored else ""
+    options = (
+        click.option(
+            "--ties",
+            type=click.Choice(["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]),
+            help=f"How ties are ranked.  [default: {run}as the protocol says]",
+        ),
+        click.option("--seed", type=int, help=f"The seed of random ties.  [default: {run}0]"),
+        click.option(
+            "--chance",
+            type=click.Choice(["exact", "pykeen"]),
+            help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 as PyKEEN counts."
+            f"  [default: {run}exact]",
+        ),
+        click.option(
+            "--popularity",
+            type=(float, float),
+            metavar="E R",
+            callback=_exponents,
+            help="What strat metrics weigh against: the exponents of the frequencies of answer and relation."
+            f"  [default: {run}1 1]",
+        ),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The metrics: pure functions of the kept ranks. Each file declares a family; a new metric is a new declaration.
 
 The functions named here take plain arrays, for rankings that come from somewhere else; ``ScoredLabels`` holds plain
-arrays of scores and labels for the metrics of labelled triples.
+arrays of scores and labels, of which ``kgeval.summarize_labels`` computes the metrics of labelled triples.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgeval.metrics.ap import average_precision as average_precision
+    from kgeval.metrics.classic import hits_at_k as hits_at_k
+    from kgeval.metrics.classic import mean_reciprocal_rank as mean_reciprocal_rank
     from kgeval.metrics.deviation import rmse as rmse
     from kgeval.metrics.gain import cumulative_gain as cumulative_gain
     from kgeval.metrics.gain import dcg as dcg
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from kgeval.metrics.precision import f1_at_k as f1_at_k
     from kgeval.metrics.precision import precision_at_k as precision_at_k
     from kgeval.metrics.precision import recall_at_k as recall_at_k
-    from kgeval.metrics.rank_based import hits_at_k as hits_at_k
-    from kgeval.metrics.rank_based import mean_reciprocal_rank as mean_reciprocal_rank
 
 _HOMES = {
     "ScoredLabels": "labelled",
@@ -28,8 +28,8 @@ _HOMES = {
     "cumulative_gain": "gain",
     "dcg": "gain",
     "f1_at_k": "precision",
-    "hits_at_k": "rank_based",
-    "mean_reciprocal_rank": "rank_based",
+    "hits_at_k": "classic",
+    "mean_reciprocal_rank": "classic",
     "ndcg": "gain",
     "precision_at_k": "precision",
     "recall_at_k": "precision",

@@ -16,13 +16,13 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.reductions import OfMeans
 from kgeval.metrics.statistics import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
     Mean,
-    OfMeans,
 )
 
 
@@ -58,10 +58,9 @@ def index(mean: Mean) -> OfMeans:
 
 
 def index_of_geometric_mean(ranks: Ranks, k: int) -> float:
-    """(M − E[M]) / (1 − E[M]) of the geometric mean rank."""
+    """(M − E[M]) / (1 − E[M]) of the geometric mean rank M, both divided by E[M], which keeps digits near 1."""
     refuse_certainty(ranks, k)
-    chance = GEOMETRIC_MEAN.expectation(ranks, k)
-    return (GEOMETRIC_MEAN.value(ranks, k) - chance) / (1 - chance)
+    return float(np.expm1(GEOMETRIC_MEAN.log_relative(ranks)) / np.expm1(-GEOMETRIC_MEAN.log_expectation(ranks)))
 
 
 AMR = Metric(

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share, until
+from kgeval.metrics.given import until
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share
 from kgeval.metrics.sums import sum_of_reciprocals
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from kgeval.metrics.sample import Sample
 
 Average = Literal["micro", "macro", "relation", "strat"]
-AVERAGES: tuple[Average, ...] = get_args(Average)
 
 Weigh = Callable[["Sample"], Float64Array | None]
 """the weights of some answers or lists; nothing where all weigh the same"""
@@ -104,3 +103,5 @@ WEIGHINGS: dict[str, Weighing] = {
         ),
     )
 }
+
+AVERAGES: tuple[Average, ...] = tuple(weighing.name for weighing in WEIGHINGS.values())

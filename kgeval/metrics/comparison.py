@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.policies import Chance
-from kgeval.metrics.sample import RankColumns
+from kgeval.metrics.sample import RankColumns, rank_columns
 from kgeval.metrics.summary import DEFAULT, Summary, summarize
 from kgeval.metrics.ties import Ties
 
@@ -78,8 +78,10 @@ def compare(
     >>> list(both.summaries)
     ['sum', 'constant']
     """
-    if not tables:
-        raise MetricError("nothing to compare: give at least one table.")
+    if not isinstance(tables, Mapping) or not tables:
+        raise MetricError('nothing to compare: give at least one table with a name, as in {"complex": table}.')
+    for table in tables.values():
+        rank_columns(table)
     first, *others = tables.items()
     for name, table in others:
         if _tasks(table) != _tasks(first[1]):

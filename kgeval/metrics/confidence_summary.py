@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.confided import Confided, RankedFacts
+from kgeval.errors import MetricError
+from kgeval.metrics.facts import Confided, RankedFacts
 from kgeval.metrics.label_names import parse_label_metrics
 from kgeval.metrics.label_summary import MODEL, LabelSummary, Line, lines_of
 from kgeval.metrics.labelled import ScoredLabels
@@ -23,6 +24,7 @@ CONFIDENCES = (*ERRORS, "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr")
 """the metrics of a prediction of confidences that names none"""
 
 
+@runtime_checkable
 class ConfidenceColumns(Protocol):
     """What a summary reads: scored facts, and their ranks."""
 
@@ -70,8 +72,10 @@ def summarize_confidences(
     Raises
     ------
     MetricError
-        if a name is unknown
+        if a name is unknown, or if there are no confidences
     """
+    if not isinstance(tables, ConfidenceColumns):
+        raise MetricError(f"expected the tables that kgeval.Confidences makes, found {type(tables).__name__}.")
     names = parse_label_metrics(metrics, confidences=True)
     lines: list[Line] = []
     fitted = _fitted(mapping or ConfidenceMapping(), tables)

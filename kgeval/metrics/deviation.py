@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.errors import MetricError
-from kgeval.metrics.lists import array
+from kgeval.metrics.given import array
 from kgeval.metrics.metric import Undefined
 
 

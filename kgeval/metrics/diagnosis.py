@@ -23,18 +23,21 @@ class TieDiagnosis:
     """how many of them tie with a candidate"""
     largest: int
     """the most candidates that one answer ties with"""
-    optimistic_mrr: float
-    pessimistic_mrr: float
+    optimistic_mrr: float | None
+    """nothing, like the pessimistic one, where there are no ranks"""
+    pessimistic_mrr: float | None
 
     @property
-    def gap(self) -> float:
-        """How far the tie policy alone moves the MRR."""
+    def gap(self) -> float | None:
+        """How far the tie policy alone moves the MRR; nothing where there are no ranks."""
+        if self.optimistic_mrr is None or self.pessimistic_mrr is None:
+            return None
         return self.optimistic_mrr - self.pessimistic_mrr
 
     @property
     def serious(self) -> bool:
         """Whether that is more than 0.01."""
-        return self.gap > SERIOUS
+        return self.gap is not None and self.gap > SERIOUS
 
     def to_dict(self) -> dict[str, Any]:
         """Return what stands in ``metrics.json``."""
@@ -48,6 +51,8 @@ class TieDiagnosis:
         }
 
     def __str__(self) -> str:
+        if not self.ranks:
+            return "there are no ranks that could tie."
         return (
             f"{self.tied} of {self.ranks} ranks tie, with up to {self.largest} candidates. The tie policy alone moves "
             f"the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic): "
@@ -61,7 +66,7 @@ def diagnose(ranks: Ranks) -> TieDiagnosis:
     >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5]))).gap
     0.25
     """
-    return diagnose_groups(ranks, np.zeros(1, np.int64))[0] if len(ranks) else TieDiagnosis(0, 0, 0, 0.0, 0.0)
+    return diagnose_groups(ranks, np.zeros(1, np.int64))[0] if len(ranks) else TieDiagnosis(0, 0, 0, None, None)
 
 
 def diagnose_groups(ranks: Ranks, starts: IntArray) -> list[TieDiagnosis]:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.lists import PerList, RankedLists, array, list_metric, only, ranked, share, until
+from kgeval.metrics.given import relevances, until
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share
 from kgeval.metrics.sums import sum_of_discounts
 
 Gain = Literal["linear", "exponential"]
@@ -184,7 +185,7 @@ def ndcg(
 
 def _whole(ideal: npt.ArrayLike, served: RankedLists) -> Float64Array:
     """Read the grades of the whole list, which must hold those that were served."""
-    grades = array(ideal, "ideal")
+    grades = relevances(ideal, "ideal")
     values, counts = np.unique(served.grades, return_counts=True)
     there = np.sort(grades)
     lacking = np.searchsorted(there, values, "right") - np.searchsorted(there, values, "left") < counts

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgeval.arrays import IntArray
+from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
 from kgeval.metrics.diagnosis import TieDiagnosis, diagnose, diagnose_groups
-from kgeval.metrics.grouped import OfGroups
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
+from kgeval.metrics.reductions import OfGroups
 from kgeval.metrics.sample import RankColumns, Sample, Source
 
 
@@ -68,16 +70,33 @@ def divided(table: RankColumns, by: tuple[str, ...]) -> Division:
     ------
     TableError
         if there is no such column
+    MetricError
+        if its values are no plain ones
     """
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     values = [table.column(name) for name in columns]
-    codes = [np.unique(value, return_inverse=True)[1] for value in values]
+    codes = [_codes(value, name) for value, name in zip(values, by, strict=True)]
     rows = np.lexsort(codes[::-1])
     starts = starts_of_runs(*(code[rows] for code in codes))
     owners = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
     first = [value[rows[starts]] for value in values]
     keys = [dict(zip(by, map(_plain, key), strict=True)) for key in zip(*first, strict=True)]
     return Division(keys, rows, owners)
+
+
+def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
+    """Number the values of a column in their order; those that are not there come first."""
+    if values.dtype != object:
+        return np.unique(values, return_inverse=True)[1]
+    there = np.array([value is not None for value in values], bool)
+    codes = np.zeros(len(values), np.int64)
+    try:
+        plain, codes[there] = np.unique(values[there], return_inverse=True)
+        codes[there] += 1
+        set(plain)  # which what holds other values, such as a list, cannot be in
+    except (TypeError, ValueError) as error:
+        raise MetricError(f"by: the values of {name!r} are no numbers, text or dates to group by.") from error
+    return codes
 
 
 def whole(names: list[MetricName], source: Source) -> Group:
@@ -147,5 +166,7 @@ def _given(name: MetricName, sample: Sample) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return str(plain) if isinstance(plain, float) and not np.isfinite(plain) else plain
+    """What JSON has for a value: itself, or its text."""
+    plain = value.item() if isinstance(value, np.number | np.bool_) else value
+    itself = isinstance(plain, str | int | None) or (isinstance(plain, float) and np.isfinite(plain))
+    return plain if itself else str(plain)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,15 +55,15 @@ def parse_label_metrics(names: str | Sequence[str], *, confidences: bool) -> lis
 
 
 def _parse(text: str, confidences: bool) -> LabelMetricName:  # noqa: FBT001
-    prefix, dot, name = text.strip().lower().rpartition(".")
+    stem, at, cutoff = text.strip().lower().partition("@")
+    prefix, dot, name = stem.rpartition(".")
     if dot and prefix not in ("micro", "macro"):
         raise MetricError(f"metric {text!r}: unknown average {prefix!r}. {did_you_mean(prefix, ('micro', 'macro'))}")
     known = metrics("confidences" if confidences else "labels")
-    spellings = {spelling: metric for metric in known.values() for spelling in metric.spellings()}
-    for spelling, metric in spellings.items():
-        shape = re.escape(spelling).replace(r"\{k\}", "([1-9][0-9]{0,17})")
-        if match := re.fullmatch(shape, name):
-            return LabelMetricName(metric, int(match[1]) if match.groups() else 0, prefix == "macro")
+    for metric in known.values():
+        if (k := metric.cutoff_in(name + at + cutoff)) is not None:
+            return LabelMetricName(metric, k, prefix == "macro")
     what = "confidences" if confidences else "triple classification"
+    spellings = (spelling for metric in known.values() for spelling in metric.spellings())
     near = did_you_mean(name, (spelling.replace("{k}", "10") for spelling in spellings))
     raise MetricError(f"unknown metric {text!r} of {what}. {near}")

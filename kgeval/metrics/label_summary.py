@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from kgeval.metrics.calibration import Calibration
 from kgeval.metrics.curves import precision_recall, reliability, roc
 from kgeval.metrics.judgement import Judged, judge
 from kgeval.metrics.label_names import LabelMetricName, parse_label_metrics
-from kgeval.metrics.labelled import ScoredLabels
+from kgeval.metrics.labelled import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.thresholds import Thresholds
 
@@ -31,6 +31,7 @@ CLASSIFICATION = (
 """the metrics of a classification that names none"""
 
 
+@runtime_checkable
 class LabelColumns(Protocol):
     """What a summary reads: the labelled triples of validation and test, with a column of scores for each predictor."""
 
@@ -111,7 +112,7 @@ class LabelSummary:
         """
         names = {line.predictor for line in self.lines}
         if predictor not in names:
-            raise MetricError(f"the summary has no predictor {predictor!r}. {did_you_mean(predictor, names)}")
+            raise MetricError(f"the summary has no predictor {predictor!r}. {did_you_mean(str(predictor), names)}")
         for line in self.lines:
             if line.predictor == predictor and line.group == group:
                 return _value(line, str(parse_label_metrics([name], confidences=self.kind == "confidences")[0]))
@@ -157,7 +158,7 @@ class LabelSummary:
 
 
 def summarize_labels(
-    table: LabelColumns,
+    table: LabelColumns | Mapping[str, ScoredLabels],
     metrics: Sequence[str] = CLASSIFICATION,
     *,
     calibration: Calibration = "platt",
@@ -168,7 +169,8 @@ def summarize_labels(
     Parameters
     ----------
     table
-        the labelled triples
+        the labelled triples, a table that ``classify`` made or read; or your own, ``{"valid": ScoredLabels(…), "test":
+        ScoredLabels(…)}``, which have no floors
     metrics
         names ``[macro.]name``: without a prefix over all triples, with it the mean over the relations in which the
         metric is defined
@@ -180,8 +182,22 @@ def summarize_labels(
     Raises
     ------
     MetricError
-        if a name is unknown
+        if a name is unknown, or if there are no labelled triples
+
+    Examples
+    --------
+    >>> valid = ScoredLabels([0.1, 0.4, 0.5, 0.9], [0, 0, 1, 1], ["likes"] * 4)
+    >>> test = ScoredLabels([0.2, 0.6, 0.7, 0.3], [0, 1, 1, 1], ["likes"] * 4)
+    >>> summary = summarize_labels({"valid": valid, "test": test}, ["accuracy", "roc_auc"])
+    >>> summary["accuracy"], summary["roc_auc"]
+    (0.75, 1.0)
     """
+    table = ScoredSplits(table) if isinstance(table, Mapping) else table
+    if not isinstance(table, LabelColumns):
+        raise MetricError(
+            "expected the table that kgeval.classify makes, or ScoredLabels of 'valid' and of 'test', found "
+            f"{type(table).__name__}."
+        )
     names = parse_label_metrics(metrics, confidences=False)
     valid, test = table.scored("valid"), table.scored("test")
     judged = {MODEL: judge(valid, test, calibration=calibration)}

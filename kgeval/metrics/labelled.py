@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, Float64Array
-from kgeval.errors import MetricError
+from kgeval.arrays import BoolArray, Float64Array, untracked
+from kgeval.errors import MetricError, reason
+from kgeval.metrics.given import floats
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredLabels:
-    """Triples as a model sees them and as they are: a score, and a label or confidence.
+    """Triples as a model sees them and as they are: a score, and a label or confidence; any arrays, lists or tensors.
+
+    Raises
+    ------
+    MetricError
+        if they are not one of each for every triple, or if one is no finite score or no label from 0 to 1
 
     Examples
     --------
-    >>> ScoredLabels(np.array([0.3, np.nan]), np.array([1.0, 0.0]), np.array(["likes", "likes"]))
+    >>> ScoredLabels([0.3, np.nan], [1, 0], ["likes", "likes"])
     Traceback (most recent call last):
     kgeval.errors.MetricError: score 1 is nan: labelled triples need finite scores.
     """
@@ -32,7 +38,10 @@ class ScoredLabels:
     """[triple], the relation of each, as ids or labels"""
 
     def __post_init__(self) -> None:
-        """Refuse arrays that do not belong together, and what is no score or label."""
+        """Read the arrays; refuse those that do not belong together, and what is no score or label."""
+        object.__setattr__(self, "scores", floats(self.scores, "scores"))
+        object.__setattr__(self, "labels", floats(self.labels, "labels"))
+        object.__setattr__(self, "relations", _relations(self.relations))
         if not len(self.scores) == len(self.labels) == len(self.relations):
             lengths = f"{len(self.scores)} scores, {len(self.labels)} labels and {len(self.relations)} relations"
             raise MetricError(f"{lengths}: expected one of each for every triple.")
@@ -65,6 +74,37 @@ class ScoredLabels:
             row = int(np.argmax(between))
             raise MetricError(f"label {row} is {self.labels[row]}: triples are classified by labels 0 and 1.")
         return np.asarray(self.labels == 1)
+
+
+def _relations(given: Any) -> npt.NDArray[Any]:
+    try:
+        relations = np.asarray(untracked(given))
+    except ValueError as error:  # unequal lists
+        raise MetricError(f"relations: expected one id or label for each triple ({reason(error)}).") from error
+    if relations.ndim != 1:
+        raise MetricError(f"relations: expected one id or label for each triple, found shape {relations.shape}.")
+    return relations
+
+
+@dataclass(frozen=True)
+class ScoredSplits:
+    """The labelled triples of validation and test by themselves, without floors."""
+
+    given: Mapping[str, ScoredLabels]
+    floors: ClassVar[Mapping[str, float | None]] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse other splits, and what is not labelled."""
+        labelled = all(isinstance(part, ScoredLabels) for part in self.given.values())
+        if set(self.given) != {"valid", "test"} or not labelled:
+            found = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.given.items())
+            raise MetricError(f"expected the ScoredLabels of 'valid' and of 'test', found {{{found}}}.")
+
+    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
+        """Return the triples of a split."""
+        if scores != "score":
+            raise MetricError(f"{scores!r}: labelled triples by themselves have no floors.")
+        return self.given[split]
 
 
 Computed = TypeVar("Computed", bound=object)

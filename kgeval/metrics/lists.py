@@ -17,11 +17,9 @@ import numpy.typing as npt
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
-from kgeval.metrics.grouped import means_of_groups
+from kgeval.metrics.given import heights, relevances
 from kgeval.metrics.metric import Metric, Undefined
-
-MOST = 1e300
-"""the largest grade of relevance, whose sums stay finite"""
+from kgeval.metrics.reductions import means_of_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,30 +152,11 @@ def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> Ran
     MetricError
         if the arrays are empty, of different lengths, or hold what is neither a grade (from 0 to 1e300) nor a score
     """
-    grades = array(relevance, "relevance")
-    if (grades < 0).any():
-        raise MetricError(f"relevance[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
-    if (grades > MOST).any():
-        row = int(np.argmax(grades > MOST))
-        raise MetricError(
-            f"relevance[{row}] is {grades[row]:g}: grades of relevance, which are added, go up to {MOST:g}."
-        )
-    given = -np.arange(float(len(grades))) if scores is None else _heights(scores)
+    grades = relevances(relevance, "relevance")
+    given = -np.arange(float(len(grades))) if scores is None else heights(scores, "scores")
     if len(given) != len(grades):
         raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
     return ranked_lists(np.zeros(len(grades), np.int64), grades, given)
-
-
-def _heights(scores: npt.ArrayLike) -> Float64Array:
-    """Read scores; whole numbers, which float64 would round from 2⁵³ on, are replaced by their places in order.
-
-    >>> _heights([2**53, 2**53 + 1])
-    array([0., 1.])
-    """
-    heights = array(scores, "scores", infinite=True)
-    given = np.asarray(scores)
-    whole = given.dtype.kind in "iu" or (given.dtype == object and all(isinstance(one, int) for one in given))
-    return np.unique(given, return_inverse=True)[1].astype(np.float64) if whole else heights
 
 
 def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
@@ -198,26 +177,6 @@ def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -
     return RankedLists(offsets, places.before[some], places.level[some], ordered[some], lengths)
 
 
-def array(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Float64Array:
-    """Read one non-empty row of numbers; float64[item].
-
-    Raises
-    ------
-    MetricError
-        if it is something else, or holds NaN (or, where that is no number to compute with, infinity)
-    """
-    try:
-        row = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise MetricError(f"{name}: expected numbers ({error}).") from error
-    if row.ndim != 1 or not len(row):
-        raise MetricError(f"{name}: expected one row of at least one number, found shape {row.shape}.")
-    wrong = np.isnan(row) if infinite else ~np.isfinite(row)
-    if wrong.any():
-        raise MetricError(f"{name}[{int(np.argmax(wrong))}] is {row[np.argmax(wrong)]:g}: expected a number.")
-    return row
-
-
 def share(part: Float64Array, whole: IntArray | Float64Array) -> Float64Array:
     """Divide; NaN, which the metric must name, where there is nothing to divide by."""
     nothing = np.full(len(part), np.nan)
@@ -235,21 +194,3 @@ def only(values: Float64Array) -> float:
     if np.isnan(values[0]):
         raise Undefined("nothing in the list is relevant")
     return float(values[0])
-
-
-def cutoff(k: int) -> int:
-    """Check a cut-off: a whole number from 1.
-
-    Raises
-    ------
-    MetricError
-        if it is something else
-    """
-    if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or k < 1:
-        raise MetricError(f"the cut-off k must be a whole number from 1, found {k!r}.")
-    return int(k)
-
-
-def until(k: int | None) -> int | None:
-    """Check a cut-off that may be none, the whole list; see :func:`cutoff`."""
-    return None if k is None else cutoff(k)

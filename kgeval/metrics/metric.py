@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,9 @@ labels; triples with confidences"""
 
 Cutoff = Literal["none", "optional", "required"]
 
+DIGITS = 18
+LARGEST_CUTOFF = 10**DIGITS - 1
+"""which int64 holds, also when it is added to a count"""
 
 ROUNDING = 1e-9
 """how far the rounding of a mean, of up to billions of values, may take it out of its range"""
@@ -78,6 +82,19 @@ class Metric:
             return value
         end = float(min(max(value, self.lowest), self.highest))
         return end if abs(value - end) <= ROUNDING else value
+
+    def cutoff_in(self, text: str) -> int | None:
+        """Read the cut-off in one of its names, 0 in a name without; nothing where the text is none of its names.
+
+        >>> [metrics()["ndcg"].cutoff_in(text) for text in ("ndcg@10", "ndcg", "map")]
+        [10, 0, None]
+        """
+        for spelling in self.spellings():
+            shape = re.escape(spelling).replace(r"\{k\}", "([1-9][0-9]*)")
+            if match := re.fullmatch(shape, text, re.ASCII):
+                k = match[1] if match.groups() else "0"
+                return int(k) if len(k) <= DIGITS else None
+        return None
 
     def spellings(self) -> list[str]:
         """List its names, the first the one that results carry; ``{k}`` stands for the cut-off."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from kgeval.errors import MetricError, did_you_mean, nearest
 from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
@@ -54,11 +53,21 @@ def texts(metrics: str | Iterable[str]) -> list[str]:
     >>> texts("mrr"), texts(("mrr", "mr"))
     (['mrr'], ['mrr', 'mr'])
     """
-    given = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]
-    for text in given:
-        if not isinstance(text, str):
-            raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {text!r}.")
-    return given
+    given = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str | bytes) else [metrics]
+    return [checked(text) for text in given]
+
+
+def checked(text: Any) -> str:
+    """Refuse what is no text.
+
+    Raises
+    ------
+    MetricError
+        if it is none
+    """
+    if not isinstance(text, str):
+        raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {text!r}.")
+    return text
 
 
 def parse(text: str) -> MetricName:
@@ -77,13 +86,14 @@ def parse(text: str) -> MetricName:
     >>> str(parse("both.realistic.inverse_harmonic_mean_rank")), str(parse("strat-mrr")), str(parse("macro.map@10"))
     ('both.realistic.mrr', 'strat.mrr', 'map@10')
     """
-    *prefixes, last = text.strip().lower().replace("strat-", "strat.").split(".")
+    stem, at, cutoff = checked(text).strip().lower().replace("strat-", "strat.").partition("@")
+    *prefixes, last = stem.split(".")
     left = list(prefixes)
     # Each kind of prefix at most once, in this order.
     side, ties, average = (_take(left, kind) for kind in (PARTS, TIES, AVERAGES))
     if left:
         raise MetricError(f"metric {text!r}: {_misplaced(left[0], side, ties)}")
-    name, k = _resolve(text, last)
+    name, k = _resolve(text, last + at + cutoff)
     _refuse_unfit(text, metrics()[name], ties, average)
     own = "micro" if metrics()[name].needs == "ranks" else "macro"
     return MetricName(
@@ -126,16 +136,16 @@ def _resolve(text: str, last: str) -> tuple[str, int]:
     # PyKEEN writes k for its default, 10.
     given = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
     for metric in metrics().values():
-        for pattern in metric.spellings():
-            shape = re.escape(pattern).replace(r"\{k\}", r"([1-9][0-9]{0,17})")
-            if match := re.fullmatch(shape, given):
-                return metric.name, int(match[1]) if match.groups() else 0
+        if (k := metric.cutoff_in(given)) is not None:
+            return metric.name, k
     _explain_cutoff(text, last)
     for metric in metrics("labels", "confidences").values():
-        if last in metric.spellings():
+        if metric.cutoff_in(last) is not None:
             raise MetricError(f"metric {text!r}: {metric.name} is computed from {metric.needs}, not from ranks.")
     own, every = ([name.replace("{k}", "10") for name in names] for names in _spellings())
-    raise MetricError(f"unknown metric {text!r}. {did_you_mean(last, own if nearest(last, own) else every)}")
+    near = own if nearest(last, own) else every
+    advice = did_you_mean(last, near if nearest(last, near) else own)
+    raise MetricError(f"unknown metric {text!r}. {advice} 'kgeval list metrics' shows all.")
 
 
 def _explain_cutoff(text: str, last: str) -> None:
@@ -148,7 +158,8 @@ def _explain_cutoff(text: str, last: str) -> None:
             raise MetricError(f"metric {text!r}: {stem} has no cut-off. Write {stem!r}.")
         found = f"found {k!r}" if at else "found none"
         raise MetricError(
-            f"metric {text!r}: {stem} needs a cut-off, a whole number from 1, {found}. Write {stem + '@10'!r}."
+            f"metric {text!r}: {stem} needs a cut-off, a whole number from 1 and below 10¹⁸, {found}. "
+            f"Write {stem + '@10'!r}."
         )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share, until
+from kgeval.metrics.given import until
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share
 
 
 def precisions(lists: RankedLists, k: int | None) -> Float64Array:

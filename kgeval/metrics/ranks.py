@@ -9,8 +9,8 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.draws import uniform
-from kgeval.metrics.grouped import means_of_groups
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.reductions import means_of_groups
 from kgeval.metrics.ties import TIE_POLICIES, Ties
 
 

@@ -51,6 +51,22 @@ class RankColumns(Protocol):
         ...
 
 
+def rank_columns(table: Any) -> RankColumns:
+    """Take a table of ranks for what it is.
+
+    Raises
+    ------
+    MetricError
+        if it is something else
+    """
+    # Two that no other kind of table has; to look at all would count the triples.
+    if not callable(getattr(table, "column", None)) or not hasattr(table, "filter"):
+        what = "a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one"
+        raise MetricError(f"expected {what}, found {type(table).__name__}.")
+    ranks: RankColumns = table
+    return ranks
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """The whole table; what only some metrics read is worked out when the first of them asks."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,22 +15,6 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.powers import log_mean_power, log_relative_square
 from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.sums import sum_of_inverse_squares, sum_of_reciprocals
-
-
-class Statistic(Protocol):
-    """A number that ranks have, with its first two moments under random ranking."""
-
-    def value(self, ranks: Ranks, k: int) -> float:
-        """Compute it; with expected ties, its exact expectation."""
-        ...
-
-    def expectation(self, ranks: Ranks, k: int) -> float:
-        """Its expectation under random ranking among as many candidates."""
-        ...
-
-    def variance(self, ranks: Ranks, k: int) -> float:
-        """Its variance under random ranking among as many candidates."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -72,38 +55,14 @@ class Mean:
         """Its expectation under random ranking among as many candidates."""
         return ranks.mean(self.chances(ranks, k))
 
+    def variances(self, ranks: Ranks, k: int) -> Float64Array:
+        """The variance of each row's value under random ranking; float64[row]."""
+        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
+        return self.function.variance(sizes, k)[rows]
+
     def variance(self, ranks: Ranks, k: int) -> float:
         """Its variance under random ranking among as many candidates."""
-        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
-        return float(ranks.shares**2 @ self.function.variance(sizes, k)[rows])
-
-
-@dataclass(frozen=True)
-class OfMeans:
-    """A metric that is a function of means over the answers, which may be those of many groups."""
-
-    combine: Callable[..., Any]
-    """of as many means as there are terms, numbers or arrays of them"""
-    terms: tuple[Callable[[Ranks, int], Float64Array], ...]
-    """(ranks, k) -> float64[row]"""
-    refuse: Callable[[Ranks, int], None] = lambda _, __: None
-    """raises where it is undefined; its terms then make NaN or infinity of it, or are refused too"""
-
-    def __call__(self, ranks: Ranks, k: int) -> float:
-        """Compute it."""
-        self.refuse(ranks, k)
-        return float(self.combine(*(ranks.mean(term(ranks, k)) for term in self.terms)))
-
-    def of_groups(self, ranks: Ranks, starts: IntArray, k: int) -> Float64Array:
-        """Compute it for many groups of answers; float64[group], no finite number where it is undefined."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            means = [ranks.means(term(ranks, k), starts) for term in self.terms]
-            return np.asarray(self.combine(*means), np.float64)
-
-
-def itself(mean: Mean) -> OfMeans:
-    """Make the metric that is the mean."""
-    return OfMeans(lambda value: value, (mean.values,))
+        return float(ranks.shares**2 @ self.variances(ranks, k))
 
 
 Term = Callable[[IntArray, IntArray, Float64Array], Float64Array]
@@ -125,7 +84,7 @@ class GeometricMean:
 
     def expectation(self, ranks: Ranks, k: int) -> float:
         """Its expectation under random ranking among as many candidates."""
-        return float(np.exp(self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates)))
+        return float(np.exp(self.log_expectation(ranks)))
 
     def variance(self, ranks: Ranks, k: int) -> float:
         """Its variance under random ranking among as many candidates."""
@@ -141,7 +100,11 @@ class GeometricMean:
             value = self._log_mean(ranks, ranks.lowest, ranks.highest)
         else:
             value = self.power * ranks.mean(np.log(ranks.broken))
-        return value - self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates)
+        return value - self.log_expectation(ranks)
+
+    def log_expectation(self, ranks: Ranks) -> float:
+        """The logarithm of E[M] under random ranking."""
+        return self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates)
 
     def _log_mean(self, ranks: Ranks, low: IntArray, high: IntArray) -> float:
         """The logarithm of the mean of the statistic over the intervals."""
@@ -163,12 +126,17 @@ RANK = RankFunction(
     variance=lambda count, _: (count.astype(float) ** 2 - 1) / 12,
 )
 
+
+def _reciprocal_variance(count: IntArray, _: int) -> Float64Array:
+    mean = sum_of_reciprocals(np.ones_like(count), count) / count
+    # One candidate leaves nothing to chance, and exactly nothing: its weight may be larger than all others by far.
+    return np.where(count == 1, 0.0, sum_of_inverse_squares(count) / count - mean**2)
+
+
 RECIPROCAL = RankFunction(
     of=lambda rank, _: 1 / rank,
     mean=lambda low, high, _: sum_of_reciprocals(low, high) / (high - low + 1),
-    variance=lambda count, _: (
-        sum_of_inverse_squares(count) / count - (sum_of_reciprocals(np.ones_like(count), count) / count) ** 2
-    ),
+    variance=_reciprocal_variance,
 )
 
 

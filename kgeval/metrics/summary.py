@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.groups import Group, divided, groups_of, whole
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, texts
 from kgeval.metrics.policies import Chance, Policies
-from kgeval.metrics.sample import RankColumns, Source
+from kgeval.metrics.sample import RankColumns, Source, rank_columns
 from kgeval.metrics.ties import Ties
 
 if TYPE_CHECKING:
@@ -153,13 +153,13 @@ def summarize(
     """
     policies = Policies(ties, seed, chance, popularity)
     names = _parsed(metrics)
-    source = Source(table, policies)
+    source = Source(rank_columns(table), policies)
     parts = [part for part in PARTS if part == "both" or (source.sides == part).any()]
     for name in names:
         if name.side and name.side not in parts:
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
-    columns = (by,) if isinstance(by, str) else tuple(by)
+    columns = _columns(by)
     groups = groups_of(divided(table, columns), spelled, source) if columns else [whole(spelled, source)]
     return Summary(table.split, table.num_triples, policies, tuple(groups), columns)
 
@@ -174,6 +174,14 @@ def _parsed(metrics: Sequence[str]) -> list[MetricName]:
     if problems:
         raise MetricError("\n".join(problems))
     return names
+
+
+def _columns(by: str | Sequence[str]) -> tuple[str, ...]:
+    given = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Iterable) else (by,)
+    for name in given:
+        if not isinstance(name, str):
+            raise MetricError(f"by: groups are named by a column or by several, such as 'relation', found {by!r}.")
+    return given
 
 
 def _parts(name: MetricName, parts: list[Part]) -> list[Part]:
@@ -203,11 +211,12 @@ def number(value: float | None) -> str:
 
     >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
     ('20466', '1', '1.000000', '0.312657', 'undefined')
-    >>> number(2e200)
-    '2.000000e+200'
+    >>> number(2e200), number(-1e-9)
+    ('2.000000e+200', '0.000000')
     """
     if value is None:
         return "undefined"
     if isinstance(value, int):
         return str(value)
-    return f"{value:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
+    # Zero has no sign, nor has what is printed as zero.
+    return f"{round(value, 6) + 0.0:.6f}" if abs(value) < 1e12 else f"{value:.6e}"

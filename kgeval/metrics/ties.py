@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks import Ranks
 
 Ties = Literal["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]
-TIES: tuple[Ties, ...] = get_args(Ties)
 
 
 @dataclass(frozen=True)
@@ -89,3 +88,4 @@ POLICIES = (
 )
 
 TIE_POLICIES: dict[Ties, TiePolicy] = {policy.name: policy for policy in POLICIES}
+TIES: tuple[Ties, ...] = tuple(TIE_POLICIES)

@@ -8,18 +8,26 @@ from functools import partial
 import numpy as np
 
 from kgeval.metrics.adjusted import refuse_certainty
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.statistics import GEOMETRIC_MEAN, HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, Statistic
+from kgeval.metrics.statistics import GEOMETRIC_MEAN, HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, Mean
 
 
-def z_score(statistic: Statistic, *, increasing: bool) -> Callable[[Ranks, int], float]:
-    """Make the function (M − E[M]) / √V[M] of a statistic, its sign turned so that larger is better."""
+def z_score(mean: Mean, *, increasing: bool) -> Callable[[Ranks, int], float]:
+    """Make the function (M − E[M]) / √V[M] of a mean M of values v, its sign turned so that larger is better.
+
+    It is Σ w (v − E[v]) / √(Σ w² V[v]): an answer that could not rank otherwise adds nothing, however large its weight,
+    beside which the others would vanish in the difference of two means.
+    """
 
     def score(ranks: Ranks, k: int) -> float:
         refuse_certainty(ranks, k)
-        better = statistic.value(ranks, k) - statistic.expectation(ranks, k)
-        return float((better if increasing else -better) / np.sqrt(statistic.variance(ranks, k)))
+        deviations = ranks.shares * np.sqrt(mean.variances(ranks, k))
+        largest = deviations.max()  # squares of tiny weights would be 0
+        if not largest:
+            raise Undefined("no answer with a weight had a competitor")
+        gained = float(ranks.shares / largest @ (mean.values(ranks, k) - mean.chances(ranks, k)))
+        return (gained if increasing else -gained) / float(np.linalg.norm(deviations / largest))
 
     return score
 

@@ -127,8 +127,8 @@ class RankTable(Columns):
         Raises
         ------
         TableError
-            if there are none, if they rank different splits or filter by different ones, or if a triple and side is
-            ranked twice
+            if there are none, if they rank different splits or filter by different ones, if their further columns
+            differ, or if a triple and side is ranked twice
         """
         splits = {table.split for table in tables}
         if len(splits) != 1:
@@ -139,6 +139,8 @@ class RankTable(Columns):
             raise TableError("cannot concatenate ranks that were filtered by different splits.")
         if len({table.protocol for table in tables}) > 1:
             raise TableError("cannot concatenate ranks of different protocols.")
+        if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
+            raise TableError("cannot concatenate ranks with different further columns. Add them to all tables or none.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
         again = data.num_rows - data.group_by(["side", "head", "relation", "tail"]).aggregate([]).num_rows
         if again:

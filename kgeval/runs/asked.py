@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -13,11 +14,28 @@ from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
 from kgeval.settings import Settings
 
+POLICIES = ("ties", "seed", "chance", "popularity")
 UNFIT = {
-    "classification": frozenset({"ties", "seed", "chance", "popularity"}),
-    "confidences": frozenset({"chance", "popularity"}),
+    "ranks": {
+        "calibration": "ranks need none; only scores of labelled triples become probabilities",
+        "mapping": "only metrics of confidences have it, and none is asked for",
+        "high": "only metrics of confidences have it, and none is asked for",
+    },
+    "confidences": {
+        "chance": "no metric of confidences compares with chance; those of ranks do, such as amri",
+        "popularity": "no metric of confidences weighs against it; those of ranks do, such as strat.mrr",
+        "calibration": "confidences need none; a mapping makes them of scores",
+    },
+    "classification": {
+        "ties": "a classification has no ranks that could tie",
+        "seed": "a classification has no ranks whose ties it could break",
+        "chance": "a classification has no ranks, which alone compare with chance",
+        "popularity": "a classification has no ranks, which alone are weighed against it",
+        "mapping": "only metrics of confidences have it, and a classification has none",
+        "high": "only metrics of confidences have it, and a classification has none",
+    },
 }
-"""the policies that no metric of a task depends on"""
+"""what means nothing to what is computed, and why"""
 
 
 class Asked(Settings):
@@ -36,12 +54,12 @@ class Asked(Settings):
     popularity: Exponents = (1.0, 1.0)
     """the exponents of the frequencies of answer and relation, which ``strat`` metrics weigh against"""
 
-    @field_validator("ties", "seed", "chance", "popularity")
+    @field_validator(*POLICIES)
     @classmethod
     def _fits_the_task(cls, value: Any, block: ValidationInfo) -> Any:
         task = block.data.get("task")
         if value is not None and task is not None and block.field_name in UNFIT[task.kind]:
-            raise ValueError(f"no metric of this task ({task.kind}) depends on {block.field_name}. Leave it out")
+            raise ValueError(f"{UNFIT[task.kind][block.field_name]}. Leave it out")
         return value
 
     @property
@@ -49,3 +67,7 @@ class Asked(Settings):
         """The policies, as ``summarize`` takes them."""
         ties = {} if self.ties is None else {"ties": self.ties}
         return {**ties, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
+
+    def but(self, said: Mapping[str, Any]) -> Asked:
+        """The same, but for the policies that are said in place of its own."""
+        return self.model_copy(update={name: said[name] for name in POLICIES if name in said})

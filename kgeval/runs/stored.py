@@ -1,16 +1,28 @@
-"""Stored runs: what was asked of them, read back, so that metrics can be computed again."""
+"""Stored runs: what was asked of them, and what they answer when they are asked again; nothing is scored."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from kgeval.directory import CONFIG, ranks_of, read_labels, read_ranks
-from kgeval.errors import ConfigError, InputError, reason
+from kgeval.directory import CONFIG, holds_confidences, holds_labels_alone, ranks_of, read_labels, read_ranks
+from kgeval.errors import ConfigError, InputError, MetricError, reason
+from kgeval.metrics.confidence_summary import CONFIDENCES, summarize_confidences
+from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary, summarize_labels
+from kgeval.metrics.mapping import ConfidenceMapping
+from kgeval.metrics.names import parse
+from kgeval.metrics.summary import DEFAULT, Summary, summarize
 from kgeval.paths import is_there
-from kgeval.runs.asked import Asked
+from kgeval.protocols.protocol import protocol
+from kgeval.runs.asked import UNFIT, Asked
+from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences, ConfidenceTables
+
+Answer = tuple[tuple[str, ...], Summary | LabelSummary]
+"""the notes of a run, and its metrics"""
 
 
 def read_asked(run: Path) -> Asked:
@@ -48,3 +60,82 @@ def read_confidences(run: Path, asked: Asked) -> tuple[ConfidenceTables, Confide
         if is_there(run / ranks_of(floor)):
             ranks[floor] = read_ranks(run / ranks_of(floor))
     return ConfidenceTables(labels, ranks), asked.task
+
+
+def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Answer:
+    """Compute metrics of a stored run, or of ranks alone, and tell its notes.
+
+    Parameters
+    ----------
+    run
+        the run directory, or a file of ranks
+    metrics
+        their names; without any, those of the run
+    said
+        what is said in place of the run's own: policies; ``by``, columns; ``calibration``, ``mapping``, ``high``; of
+        ranks that were made elsewhere ``dataset`` and ``split``
+
+    Raises
+    ------
+    InputError
+        if there is no such run, if it is damaged, or if something is said that means nothing to its metrics
+    """
+    kind = _kind(run, metrics)
+    _refuse_unfit(said, kind)
+    answer = {"classification": _of_labels, "confidences": _of_confidences, "ranks": _of_ranks}[kind]
+    return answer(run, metrics, read_asked(run).but(said), said)
+
+
+def _kind(run: Path, metrics: tuple[str, ...]) -> str:
+    """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
+    if holds_labels_alone(run):
+        return "classification"
+    if not holds_confidences(run):
+        return "ranks"
+    try:
+        parse(metrics[0] if metrics else "rmse")
+    except MetricError:
+        return "confidences"
+    return "ranks"
+
+
+def _refuse_unfit(said: Mapping[str, Any], kind: str) -> None:
+    for option in said:
+        if option in UNFIT[kind]:
+            raise ConfigError(f"--{option}: {UNFIT[kind][option]}.")
+        if kind != "ranks" and option in ("dataset", "split"):
+            raise ConfigError(f"--{option}: the run tells its own. Leave it out.")
+    if kind != "ranks" and (other := set(said.get("by", ())) - {"relation"}):
+        raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
+
+
+def _of_confidences(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Answer:
+    if not 0 < said.get("high", 1) <= 1:
+        raise ConfigError(f"--high {said['high']:g}: confidences go up to 1, and high ones begin above 0.")
+    tables, task = read_confidences(run, asked)
+    summary = summarize_confidences(
+        tables,
+        metrics or asked.metrics or CONFIDENCES,
+        mapping=ConfidenceMapping(kind=said["mapping"]) if "mapping" in said else task.mapping,
+        high=said.get("high", task.high),
+        ties=asked.ties or "realistic",
+        seed=asked.seed,
+        by_relation="by" in said,
+    )
+    return tables.notes, summary
+
+
+def _of_ranks(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Answer:
+    if "split" in said and "dataset" not in said:
+        raise ConfigError("--split: stored ranks tell theirs; it goes with --dataset.")
+    table = read_ranks(run, said.get("dataset"), said.get("split", "test"))
+    usual = DEFAULT if asked.task else asked.metrics or DEFAULT
+    policies = {"ties": protocol(table.protocol).ties} | asked.policies
+    return table.notes, summarize(table, metrics or usual, by=said.get("by", ()), **policies)
+
+
+def _of_labels(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Answer:
+    table = read_labels(run)
+    own = asked.task.calibration if isinstance(asked.task, Classification) else "platt"
+    names, calibration = metrics or asked.metrics or CLASSIFICATION, said.get("calibration", own)
+    return table.notes, summarize_labels(table, names, calibration=calibration, by_relation="by" in said)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, untracked
 from kgeval.errors import ScoreError, reason
 
 EXACT = 2**53
@@ -31,7 +30,7 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     kgeval.errors.ScoreError: the model gave str of dtype <U3; expected real numbers, as an array or a tensor.
     """
     try:
-        array = np.asarray(_from_torch(scores))
+        array = np.asarray(untracked(scores))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
         kind = type(scores).__name__
         raise ScoreError(f"{source} gave {kind}, which is no array of real numbers: {reason(error)}.") from error
@@ -69,15 +68,6 @@ def as_float64(scores: Any, source: str) -> Float64Array:
             f"{source} gave the score {rounded[0]}, which float64 cannot hold exactly. Give floats, or smaller numbers."
         )
     return exact
-
-
-def _from_torch(scores: Any) -> Any:
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(scores, torch.Tensor):
-        return scores
-    plain = scores.detach().cpu()
-    # numpy has no bfloat16; float32 holds each value of the narrower types exactly.
-    return plain.float() if plain.is_floating_point() and plain.element_size() < 4 else plain
 
 
 def _rounded(array: np.ndarray[Any, Any], exact: Float64Array) -> list[Any]:

@@ -18,7 +18,7 @@ from kgeval.graph.labelled import LabelledTriples, LargestLabels, reverse
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Side, Triples
-from kgeval.metrics.confided import RankedFacts
+from kgeval.metrics.facts import RankedFacts
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.policies import Policies

@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
     ]
 )
 """``label``: 1, 0 or a confidence; ``given``: whether the triple is of the split, not a negative of it; ``known``:
-whether any split holds it; ``score``: the model's. Each floor adds a column of its scores, under its name."""
+whether any split holds it; ``score``: the model's. Each floor adds a column of its scores, float64, under its name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,6 @@ class LabelTable(Columns):
     """Labelled triples with the scores of a model, and of the floors beside it, each in a further column."""
 
     SCHEMA = SCHEMA
-    FURTHER = pa.float64()
     KIND = "label table"
     KEY = "kgeval_labels"
 
@@ -55,7 +54,8 @@ class LabelTable(Columns):
     @property
     def floors(self) -> Mapping[str, float | None]:
         """The floors whose scores it holds, each with the threshold from which on it calls a triple true, if any."""
-        return {name: self.thresholds.get(name) for name in self.data.column_names if name not in SCHEMA.names}
+        scores = [field.name for field in self.further if field.type == pa.float64()]
+        return {name: self.thresholds.get(name) for name in scores}
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
         """Return what the metrics read of one split, with the scores of the model or of a floor."""
@@ -67,8 +67,8 @@ class LabelTable(Columns):
 
     @classmethod
     def _of(cls, data: pa.Table, about: Any) -> LabelTable:
-        thresholds = {str(name): float(value) for name, value in about["thresholds"].items()}
-        return cls(data, tuple(map(str, about["notes"])), thresholds)
+        thresholds = {str(name): float(value) for name, value in about.get("thresholds", {}).items()}
+        return cls(data, tuple(map(str, about.get("notes", []))), thresholds)
 
     @classmethod
     def build(

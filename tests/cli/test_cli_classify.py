@@ -82,12 +82,17 @@ def test_metrics_come_from_the_stored_labels(done, data, refused):
     assert {group["key"]["relation"] for group in by["groups"]} <= {"eats", "fears", "likes"}
     assert (written["calibration"], by["calibration"]) == ("platt", "none")
     assert "--ties: a classification has no ranks" in refused("metrics", "out", "--ties", "optimistic")
-    assert "--by tail: a classification is grouped by relation" in refused("metrics", "out", "--by", "tail")
+    assert "--by tail: a run of classification is grouped by relation" in refused("metrics", "out", "--by", "tail")
     for option in (["--seed", "1"], ["--chance", "exact"], ["--popularity", "1", "1"], ["--high", "0.5"]):
         assert f"{option[0]}: " in refused("metrics", "out", *option)
         assert "a classification has no" in refused("metrics", "out", *option)
     assert "Did you mean 'roc_auc'" in refused("metrics", "out", "-m", "roc-auc")
     assert "--calibration: ranks need none" in refused("metrics", "run", "--calibration", "platt")
+    told = refused("metrics", "out/labels.parquet")
+    assert (
+        "'out/labels.parquet' is a label table: scores of labelled triples, not ranks. Give the folder of the run"
+        in told
+    )
 
 
 def test_drawn_negatives_depend_on_the_seed_alone(done, place):
@@ -146,7 +151,7 @@ def test_metrics_of_confidences_come_from_the_stored_run(done, data, refused):
     assert set(other["metrics"]["model"]) == {"rmse", "graded-ndcg@5"}
     assert other["metrics"]["model"]["rmse"] != told["metrics"]["model"]["rmse"]
     assert "--high 1.5: confidences go up to 1" in refused("metrics", "out", "--high", "1.5")
-    assert "--by side: confidences are grouped by relation only" in refused("metrics", "out", "--by", "side")
+    assert "--by side: a run of confidences is grouped by relation only" in refused("metrics", "out", "--by", "side")
     assert "--calibration: confidences need none" in refused("metrics", "out", "--calibration", "platt")
     assert "--chance: no metric of confidences" in refused("metrics", "out", "--chance", "exact")
     assert "--popularity: no metric of confidences" in refused("metrics", "out", "--popularity", "1", "1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -98,10 +99,11 @@ def test_metrics_have_synonyms(data, name, canonical):
 
 
 def test_every_tie_policy_is_offered():
-    from kgeval.cli.options import TIES as OPTION
+    from kgeval.cli.options import policies
     from kgeval.metrics.ties import TIES
 
-    assert tuple(OPTION(lambda: None).__click_params__[0].type.choices) == TIES
+    (option,) = (one for one in policies(stored=True)(lambda: None).__click_params__ if one.name == "ties")
+    assert tuple(option.type.choices) == TIES
 
 
 def test_random_ties_have_a_seed(data, table):
@@ -136,6 +138,16 @@ def test_several_columns_can_group(data):
     assert [tuple(group["key"].values()) for group in groups] == [(r, s) for r in RELATIONS for s in ("head", "tail")]
 
 
+def test_a_column_that_was_added_to_the_ranks_groups_them(data, place, table):
+    topics = ["odd" if row % 2 else "even" for row in range(len(table))]
+    pq.write_table(table.data.append_column("topic", pa.array(topics)), place / "topics.parquet")
+    groups = data("metrics", "topics.parquet", "--by", "topic", "-m", "mrr")["groups"]
+    assert [group["key"] for group in groups] == [{"topic": "even"}, {"topic": "odd"}]
+    for group, topic in zip(groups, ("even", "odd"), strict=True):
+        alone = summarize(table.where(np.array(topics) == topic), ["mrr"])
+        assert group["metrics"]["both"]["mrr"] == alone["mrr"]
+
+
 @pytest.mark.parametrize("arguments", [[], ["-m", "mrr"], ["-m", "mrr", "-m", "hits@10", "--ties", "expected"]])
 def test_a_table_of_groups_shows_every_group_and_whole_numbers(done, table, arguments):
     """Nobody watches, so nothing may be cut off."""
@@ -155,11 +167,15 @@ def test_groups_of_numbers_are_in_their_order(done):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "hits"], "hits needs a cut-off, a whole number from 1, found none. Write 'hits@10'"),
-        (["--metric", "hits@0"], "hits needs a cut-off, a whole number from 1, found '0'"),
-        (["--metric", "hits@-1"], "hits needs a cut-off, a whole number from 1, found '-1'"),
-        (["--metric", "hits@1.5"], "hits@1.5"),
-        (["--metric", "hits@ten"], "hits needs a cut-off, a whole number from 1, found 'ten'"),
+        (
+            ["--metric", "hits"],
+            "hits needs a cut-off, a whole number from 1 and below 10¹⁸, found none. Write 'hits@10'",
+        ),
+        (["--metric", "hits@0"], "hits needs a cut-off, a whole number from 1 and below 10¹⁸, found '0'"),
+        (["--metric", "hits@-1"], "hits needs a cut-off, a whole number from 1 and below 10¹⁸, found '-1'"),
+        (["--metric", "hits@1.5"], "hits needs a cut-off, a whole number from 1 and below 10¹⁸, found '1.5'"),
+        (["--metric", "graded-ndcg@10"], "graded-ndcg is computed from confidences, not from ranks"),
+        (["--metric", "hits@ten"], "hits needs a cut-off, a whole number from 1 and below 10¹⁸, found 'ten'"),
         (["--metric", "hits@" + "9" * 5000], "hits@9"),
         (["--metric", "hits@1٣"], "hits needs a cut-off"),
         (["--metric", "mr@3"], "mr has no cut-off. Write 'mr'"),
@@ -170,7 +186,7 @@ def test_groups_of_numbers_are_in_their_order(done):
         (["--metric", "mmr", "--metric", "hitz@3"], "unknown metric 'hitz@3'. Did you mean 'hits@10'"),
         (["--ties", "real"], "Invalid value for '--ties'"),
         (["--popularity", "1", "11"], "the exponents of popularity are two numbers"),
-        (["--popularity", "nan", "1"], "the exponents of popularity are two numbers"),
+        (["--popularity", "nan", "1"], "Invalid value for '--popularity': the exponents of popularity are two numbers"),
         (["--popularity", "one", "1"], "'one' is not a valid float"),
         (["--split", "valid"], "--split: stored ranks tell theirs"),
         (["--by", "relatoin"], "no column 'relatoin'. Did you mean 'relation'"),

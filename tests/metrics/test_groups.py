@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, summarize
-from kgeval.metrics.grouped import OfGroups
+from kgeval.metrics.reductions import OfGroups
 from kgeval.metrics.ties import TIES
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS

@@ -15,9 +15,11 @@ from sklearn.frozen import FrozenEstimator
 
 from kgeval.errors import MetricError
 from kgeval.metrics.calibration import calibrator
+from kgeval.metrics.confidence_summary import summarize_confidences
 from kgeval.metrics.curves import precision_recall, reliability, roc
 from kgeval.metrics.judgement import Judged, judge
 from kgeval.metrics.label_names import parse_label_metrics
+from kgeval.metrics.label_summary import summarize_labels
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.thresholds import Thresholds
@@ -355,3 +357,55 @@ def test_every_declaration_says_where_it_comes_from():
         assert metric.source
         assert metric.undefined
         assert metric.lowest < metric.highest
+
+
+def test_own_scores_and_labels_are_summarised_as_scikit_learn_does():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 2, 400)
+    scores = labels + rng.normal(0, 1.2, 400)
+    relations = rng.choice(["likes", "knows"], 400).tolist()
+    valid = ScoredLabels(scores[:200].tolist(), labels[:200].tolist(), relations[:200])
+    test = ScoredLabels(torch.tensor(scores[200:], requires_grad=True), torch.tensor(labels[200:]), relations[200:])
+    names = ["roc_auc", "average_precision", "accuracy", "macro.f1", "ece"]
+    summary = summarize_labels({"valid": valid, "test": test}, names)
+    assert summary["roc_auc"] == pytest.approx(sk.roc_auc_score(labels[200:], scores[200:]))
+    assert summary["average_precision"] == pytest.approx(sk.average_precision_score(labels[200:], scores[200:]))
+    own = np.array(relations)
+    thresholds = {
+        name: min(
+            scores[:200][own[:200] == name],
+            key=lambda at: (-((scores[:200] >= at) == labels[:200])[own[:200] == name].mean(), at),
+        )
+        for name in ("likes", "knows")
+    }
+    decisions = scores[200:] >= [thresholds[name] for name in relations[200:]]
+    assert summary["accuracy"] == pytest.approx((decisions == labels[200:]).mean())
+    assert [line.predictor for line in summary.lines] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ScoredLabels(None, None, None), r"scores: expected one row of numbers, found shape \(\)"),
+        (lambda: ScoredLabels(np.ones((2, 2)), [1, 1], [0, 0]), r"found shape \(2, 2\)"),
+        (lambda: ScoredLabels(["a"], [1], [0]), "scores: expected numbers, found text"),
+        (lambda: ScoredLabels([0.5], [1], 7), r"relations: expected one id or label for each triple, found shape \(\)"),
+        (lambda: ScoredLabels([0.5], [1], [[1], [2, 3]]), "relations: expected one id or label for each triple"),
+        (lambda: ScoredLabels([0.5], [1, 0], ["a"]), "1 scores, 2 labels and 1 relations"),
+        (lambda: summarize_labels({"test": scored([1], [1])}), "ScoredLabels of 'valid' and of 'test', found {'test'"),
+        (lambda: summarize_labels({"valid": 1, "test": 2}), "found {'valid': int, 'test': int}"),
+        (lambda: summarize_labels(5), "expected the table that kgeval.classify makes, .* found int"),
+        (lambda: summarize_confidences(5), "expected the tables that kgeval.Confidences makes, found int"),
+    ],
+)
+def test_what_is_not_labelled_is_explained(call, message):
+    with pytest.raises(MetricError, match=message):
+        call()
+
+
+def test_predictors_are_looked_up_by_name():
+    labelled = scored([0.1, 0.9], [0, 1])
+    summary = summarize_labels({"valid": labelled, "test": labelled}, ["accuracy"])
+    with pytest.raises(MetricError, match="the summary has no predictor 5"):
+        summary.of(5, "accuracy")

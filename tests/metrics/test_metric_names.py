@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from kgeval.errors import MetricError
+from kgeval.metrics.averages import AVERAGES, Average
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.names import parse
+from kgeval.metrics.ties import TIES, Ties
 
 
 @pytest.mark.parametrize(
@@ -46,8 +50,8 @@ def test_names_and_synonyms(text, spelled):
     [
         ("mmr", r"unknown metric 'mmr'. Did you mean 'mr' or 'mrr'\?"),
         ("hits", "hits needs a cut-off"),
-        ("hits@0", "a whole number from 1, found '0'"),
-        ("hits@x", "a whole number from 1, found 'x'"),
+        ("hits@0", "a whole number from 1 and below 10¹⁸, found '0'"),
+        ("hits@x", "a whole number from 1 and below 10¹⁸, found 'x'"),
         ("mrr@5", "mrr has no cut-off"),
         ("haed.mrr", r"unknown side, tie policy or average 'haed'. Did you mean 'head'\?"),
         ("realistic.head.mrr", "the side stands first. Write 'head.realistic.…'"),
@@ -57,8 +61,12 @@ def test_names_and_synonyms(text, spelled):
         ("strat.map", "strat weighs answers; map has one value for each query"),
         ("macro.count", "count is no mean; leave 'macro' out"),
         ("precision", "precision needs a cut-off"),
-        ("map@0", "needs a cut-off, a whole number from 1, found '0'"),
+        ("map@0", "needs a cut-off, a whole number from 1 and below 10¹⁸, found '0'"),
         ("", "unknown metric ''"),
+        ("hits@1.5", "hits needs a cut-off, a whole number from 1 and below 10¹⁸, found '1.5'"),
+        ("hits@9999999999999999999", "below 10¹⁸, found '9999999999999999999'"),
+        ("nope", "Choose one of 'agmri', .* 'kgeval list metrics' shows all"),
+        ("graded-ndcg@10", "graded-ndcg is computed from confidences, not from ranks"),
     ],
 )
 def test_a_wrong_name_is_explained(text, message):
@@ -81,3 +89,8 @@ def test_every_spelling_is_read_back(name):
 def test_a_metric_of_labels_is_not_asked_of_ranks(name, needs):
     with pytest.raises(MetricError, match=f"is computed from {needs}, not from ranks" if needs else "has no cut-off"):
         parse(name)
+
+
+def test_the_types_name_what_is_declared():
+    assert get_args(Ties) == TIES
+    assert get_args(Average) == AVERAGES

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -158,6 +160,7 @@ def test_a_served_order_gives_the_definitions(relevance, k):
         assert FUNCTIONS[name](relevance, k=k) == pytest.approx(value, rel=1e-12), name
 
 
+@settings(deadline=None)
 @given(values=st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_size=1))
 def test_the_root_mean_square_error_is_scikit_learns(values):
     from sklearn.metrics import root_mean_squared_error
@@ -194,7 +197,7 @@ def test_what_is_defined_without_anything_relevant():
         (lambda: ndcg([1, float("nan")]), r"relevance\[1\] is nan"),
         (lambda: ndcg([1, 0], [1, float("nan")]), r"scores\[1\] is nan"),
         (lambda: ndcg([1, 0], [1]), "2 grades of relevance but 1 scores"),
-        (lambda: ndcg([1, 0], k=0), "cut-off k must be a whole number from 1, found 0"),
+        (lambda: ndcg([1, 0], k=0), "cut-off k must be a whole number from 1 and below 10¹⁸, found 0"),
         (lambda: dcg([1], k=True), "found True"),
         (lambda: dcg([1], k=1.5), "found 1.5"),
         (lambda: dcg([1], gain="linaer"), r"unknown gain 'linaer'. Did you mean 'linear'\?"),
@@ -208,6 +211,19 @@ def test_what_is_defined_without_anything_relevant():
         (lambda: hits_at_k([1], None), "found None"),
         (lambda: mean_reciprocal_rank([float("inf")]), r"ranks\[0\] is inf"),
         (lambda: rmse([1], [1, 2]), "1 true but 2 predicted"),
+        (lambda: ndcg([3], ideal=[3, -1]), r"ideal\[1\] is negative"),
+        (lambda: hits_at_k(np.array([1 + 5j]), 1), "ranks: expected numbers, found complex128"),
+        (lambda: hits_at_k([1, "2"], 1), "ranks: expected numbers, found text"),
+        (lambda: hits_at_k([1, None], 1), "ranks: expected numbers, found NoneType"),
+        (lambda: mean_reciprocal_rank(np.ma.array([1, 4.0], mask=[0, 1])), "found masked ones. Leave them out"),
+        (lambda: mean_reciprocal_rank(np.array(["2020-01-01"], "M8[D]")), r"found datetime64\[D\]"),
+        (lambda: mean_reciprocal_rank(np.array([3], "m8[s]")), r"found timedelta64\[s\]"),
+        (lambda: mean_reciprocal_rank([1, 10**400]), r"ranks\[1\] is beyond float64"),
+        (lambda: mean_reciprocal_rank([Decimal("1e400")]), r"ranks\[0\] is beyond float64"),
+        (lambda: mean_reciprocal_rank([Decimal("sNaN")]), r"ranks\[0\] is nan"),
+        (lambda: hits_at_k([1], 10**5000), "whole number from 1 and below 10¹⁸, found one far beyond"),
+        (lambda: f1_at_k([1, 1], k=2**63 - 1), "below 10¹⁸, found one far beyond"),
+        (lambda: ndcg([1], k=np.int64(10**18)), "below 10¹⁸"),
     ],
 )
 def test_bad_input_is_explained(call, message):
@@ -231,6 +247,37 @@ def test_whole_scores_are_not_rounded(number):
     assert average_precision([0, 1], np.array(scores)) == 1
     assert average_precision([1, 0], [2**70, 2**70 + 1]) == 0.5
     assert average_precision([1, 0], np.array([2**64 - 1, 0], np.uint64)) == 1
+
+
+WIDE = np.finfo(np.longdouble)
+
+
+@pytest.mark.skipif(WIDE.max <= np.finfo(np.float64).max, reason="this machine's long double is no wider than float64")
+def test_long_doubles_are_ordered_without_rounding_and_refused_where_they_overflow():
+    assert average_precision([1, 0], np.array([1, 1 + WIDE.eps], np.longdouble)) == 0.5
+    with pytest.raises(MetricError, match=r"ranks\[1\] is beyond float64"):
+        mean_reciprocal_rank(np.array([1, WIDE.max], np.longdouble))
+
+
+def test_exact_numbers_are_ordered_without_rounding():
+    third = Fraction(1, 3)
+    assert average_precision([1, 0], [third, third + Fraction(1, 10**40)]) == 0.5
+    assert mean_reciprocal_rank([Decimal(2), Fraction(4)]) == 0.375
+
+
+def test_cut_offs_may_be_longer_than_any_list():
+    assert f1_at_k([1, 1], k=10**18 - 1) == near(4 / (10**18 + 1))
+    assert precision_at_k([1], k=10**18 - 1) == near(1e-18)
+    for function in (ndcg, average_precision, recall_at_k):
+        assert function([1, 0], k=10**18 - 1) == 1
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_tensors_are_read_whatever_their_type_and_gradient(tracked):
+    torch = pytest.importorskip("torch")
+    ranks = torch.tensor([1.0, 2.0], requires_grad=tracked)
+    assert mean_reciprocal_rank(ranks) == mean_reciprocal_rank(ranks.bfloat16()) == 0.75
+    assert average_precision([1, 0], ranks) == 0.5
 
 
 def test_small_grades_have_an_exponential_gain():

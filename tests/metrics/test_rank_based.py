@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -228,6 +231,65 @@ def test_the_geometric_z_score_keeps_its_digits(count, weighted):
     weights = np.full(count, 0.3) if weighted else None
     exact = z_gmr(values.tolist(), sizes.tolist())
     assert METRICS["z-gmr"](ranks(values, sizes, weights)) == pytest.approx(exact, rel=1e-10, abs=1e-10)
+
+
+SKEWED = [Fraction(1, 10**tens) for tens in (0, 30, 90)]
+"""what the answers with a competitor weigh beside one that has none"""
+
+
+@pytest.mark.parametrize("weight", SKEWED, ids=float)
+@pytest.mark.parametrize(
+    ("base", "value", "best"),
+    [
+        ("mr", Fraction, -1),
+        ("mrr", lambda rank: Fraction(1, rank), 1),
+        ("hits", lambda rank: Fraction(rank <= 3), 1),
+    ],
+    ids=["mr", "mrr", "hits"],
+)
+def test_a_certain_answer_of_any_weight_changes_no_digit(base, value, best, weight):
+    values, sizes = [1, 4, 2, 9, 30], [1, 9, 4, 50, 31]
+    weights = [Fraction(1), weight, weight / 3, weight / 7, weight / 2]
+    table = ranks(values, sizes, np.array(weights, float))
+    chances = [Fraction(sum(value(rank) for rank in range(1, size + 1)), size) for size in sizes]
+    squares = [Fraction(sum(value(rank) ** 2 for rank in range(1, size + 1)), size) for size in sizes]
+    gained = sum(w * (value(rank) - chance) for w, rank, chance in zip(weights, values, chances, strict=True))
+    variance = sum(w**2 * (square - c**2) for w, square, c in zip(weights, squares, chances, strict=True))
+    to_gain = sum(w * (1 - chance) for w, chance in zip(weights, chances, strict=True))
+    square = float(gained**2 / variance)
+    index = {"mr": "amri", "mrr": "amrr", "hits": "ahits"}[base]
+    score = METRICS[f"z-{base}"](table, k=CUTOFF[f"z-{base}"])
+    assert score == pytest.approx(best * math.copysign(square**0.5, gained), rel=1e-12)
+    assert METRICS[index](table, k=CUTOFF[index]) == pytest.approx(float(gained / to_gain), rel=1e-12)
+
+
+@pytest.mark.parametrize("weight", SKEWED, ids=float)
+def test_a_certain_answer_of_any_weight_changes_no_digit_of_geometric_means(weight):
+    values, sizes = [1, 4, 2, 9, 30], [1, 9, 4, 50, 31]
+    weights = [Fraction(1), weight, weight / 3, weight / 7, weight / 2]
+    with mpmath.workdps(250):
+        shares = [mpmath.mpf(w.numerator) / w.denominator for w in weights]
+        total = mpmath.fsum(shares)
+        shares = [share / total for share in shares]
+
+        def moment(power):
+            return mpmath.fprod(
+                mpmath.fsum(mpmath.mpf(j) ** (power * share) for j in range(1, size + 1)) / size
+                for share, size in zip(shares, sizes, strict=True)
+            )
+
+        reached = mpmath.fprod(mpmath.mpf(rank) ** share for rank, share in zip(values, shares, strict=True))
+        chance = moment(1)
+        index = float((reached - chance) / (1 - chance))
+        score = float((chance - reached) / mpmath.sqrt(moment(2) - chance**2))
+    table = ranks(values, sizes, np.array(weights, float))
+    assert METRICS["agmri"](table) == pytest.approx(index, rel=1e-12)
+    assert METRICS["z-gmr"](table) == pytest.approx(score, rel=1e-12)
+
+
+def test_only_answers_with_a_weight_leave_something_to_chance():
+    with pytest.raises(Undefined, match="no answer with a weight had a competitor"):
+        METRICS["z-mr"](ranks([1, 2], [1, 3], np.array([1.0, 0.0])))
 
 
 def test_the_geometric_z_score_grows_with_the_root_of_the_number_of_ranks():

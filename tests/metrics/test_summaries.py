@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summarize
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, TableError
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.ranks import Ranks
 from tests.conftest import random_dataset
@@ -140,6 +144,95 @@ def test_random_ties_are_expected_ones_on_average():
     assert abs(np.mean(drawn) - expected) < 4 * np.std(drawn) / np.sqrt(200)
 
 
+@pytest.mark.parametrize("by", [None, 5, [["relation"]], b"relation"])
+def test_groups_are_named(by):
+    with pytest.raises(MetricError, match="by: groups are named by a column or by several"):
+        summarize(TABLE, ["mrr"], by=by)
+
+
+@pytest.mark.parametrize(
+    ("column", "keys"),
+    [
+        (["b", None, "a"], [None, "a", "b"]),
+        ([1.5, float("nan"), 0.5], [0.5, 1.5, "nan"]),
+        ([7, 7, 3], [3, 7]),
+        ([True, False, True], [False, True]),
+        ([date(2020, 1, 2), date(2020, 1, 1), None], ["2020-01-01", "2020-01-02", "NaT"]),
+        ([Decimal("0.50"), None, Decimal("0.25")], [None, "0.25", "0.50"]),
+    ],
+    ids=["text", "floats", "whole", "truths", "dates", "decimals"],
+)
+def test_any_plain_column_makes_groups(column, keys, tmp_path):
+    cells = pa.array([column[row % 3] for row in range(len(TABLE))])
+    table = replace(TABLE, data=TABLE.data.append_column("topic", cells))
+    table.to_parquet(tmp_path / "ranks.parquet")
+    read = RankTable.from_parquet(tmp_path / "ranks.parquet")
+    assert read.data.column("topic").type == cells.type
+    summary = summarize(read, ["mrr", "count"], by="topic")
+    assert [group.key["topic"] for group in summary.groups] == keys
+    assert json.loads(json.dumps(summary.to_dict()))["groups"][0]["key"] == {"topic": keys[0]}
+    assert sum(group.ties.ranks for group in summary.groups) == len(TABLE)
+    frame = TABLE.to_pandas().assign(
+        topic=cells.to_pandas(), rr=1 / (1 + TABLE.column("greater") + TABLE.column("tied") / 2)
+    )
+    means = frame.groupby("topic", dropna=False)["rr"].mean().sort_values()
+    own = sorted(value for group in summary.groups for name, value in group.values.items() if str(name) == "both.mrr")
+    assert own == pytest.approx(means.to_list())
+
+
+def test_shards_have_the_same_further_columns():
+    even = TABLE.column("triple") % 2 == 0
+    cells = pa.array(np.arange(len(TABLE)))
+    whole = replace(TABLE, data=TABLE.data.append_column("topic", cells))
+    with pytest.raises(TableError, match="cannot concatenate ranks with different further columns"):
+        RankTable.concat([TABLE.where(even), whole.where(~even)])
+    both = RankTable.concat([whole.where(even), whole.where(~even)])
+    assert sorted(both.column("topic")) == cells.to_pylist()
+
+
+def test_a_column_is_there_once():
+    with pytest.raises(TableError, match="a rank table has one column of each name; found two 'tied'"):
+        RankTable(TABLE.data.append_column("tied", TABLE.data.column("tied")))
+
+
+@pytest.mark.parametrize("cell", [[1], [1, 2], {"a": 1}], ids=str)
+def test_columns_of_lists_make_no_groups(cell):
+    table = replace(TABLE, data=TABLE.data.append_column("topic", pa.array([cell] * len(TABLE))))
+    with pytest.raises(MetricError, match="by: the values of 'topic' are no numbers, text or dates"):
+        summarize(table, ["mrr"], by="topic")
+
+
+@pytest.mark.parametrize("other", [None, TABLE.to_pandas(), "runs/mine"], ids=["none", "frame", "path"])
+def test_what_is_no_rank_table_is_refused(other):
+    for call in (summarize, lambda table: compare({"mine": table})):
+        with pytest.raises(MetricError, match=f"expected a rank table, .* found {type(other).__name__}"):
+            call(other)
+
+
+def test_comparisons_are_of_named_tables():
+    with pytest.raises(MetricError, match="at least one table with a name"):
+        compare([TABLE])
+
+
+def test_metrics_are_looked_up_by_name():
+    with pytest.raises(MetricError, match=r"metrics are given by name, .* found None"):
+        summarize(TABLE)[None]
+
+
+@pytest.mark.parametrize("keep", [np.ones(3, bool), np.arange(len(TABLE)), None], ids=["short", "numbers", "none"])
+def test_rows_are_kept_by_a_truth_value_each(keep):
+    with pytest.raises(TableError, match="where: expected a truth value for each of the"):
+        TABLE.where(keep)
+
+
+def test_without_ranks_nothing_is_told_of_ties():
+    summary = summarize(TABLE.where(np.zeros(len(TABLE), bool)))
+    told = summary.to_dict()["tie_diagnosis"]
+    assert [told[key] for key in ("ranks", "optimistic_mrr", "pessimistic_mrr", "mrr_gap")] == [0, None, None, None]
+    assert str(summary.groups[0].ties) == "there are no ranks that could tie."
+    assert not any("tie policy" in note for note in summary.notes)
+
+
 def test_ties_are_diagnosed():
     summary = summarize(TABLE, ["optimistic.mrr", "pessimistic.mrr"])
     found = summary.groups[0].ties
@@ -206,7 +299,7 @@ def test_the_largest_exponents_still_weigh(exponent):
 
 def test_arguments_of_another_kind_are_refused():
     for metrics_given in ([5], None, 5, ["mrr", None]):
-        with pytest.raises(MetricError, match="metrics are given by name, such as 'mrr'"):
+        with pytest.raises(MetricError, match=r"metrics are given by name, such as 'mrr'"):
             summarize(TABLE, metrics_given)
     for seed in ("a", 1.5, None, True):
         with pytest.raises(MetricError, match="the seed of random ties must be a whole number"):

@@ -58,7 +58,9 @@ def test_every_problem_is_told_at_once(config):
 def test_every_metric_that_is_wrong_is_told(config):
     content = "dataset: {path: graph}\nmodel: model.safetensors\nmetrics:\n- hits@0\n- mrr\n- mmr\n"
     first, second = problems(config(content))
-    assert first.startswith("metrics.0: metric 'hits@0': hits needs a cut-off, a whole number from 1, found '0'")
+    assert first.startswith(
+        "metrics.0: metric 'hits@0': hits needs a cut-off, a whole number from 1 and below 10¹⁸, found '0'"
+    )
     assert "(config line 4)" in first
     assert second.startswith("metrics.2: unknown metric 'mmr' (config line 6). Did you mean")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -178,11 +179,21 @@ def test_a_table_comes_back_from_disk(tmp_path, files):
     assert back.to_pandas().equals(table.to_pandas())
 
 
+def test_further_columns_are_kept_and_those_of_text_are_no_floors(tmp_path, files):
+    table = classify(model, DATA, negatives=files)
+    notes = pa.array(["mine"] * len(table))
+    replace(table, data=table.data.append_column("note", notes)).to_parquet(tmp_path / "labels.parquet")
+    back = LabelTable.from_parquet(tmp_path / "labels.parquet")
+    assert back.column("note").tolist() == notes.to_pylist()
+    assert dict(back.floors) == dict(table.floors)
+    assert summarize_labels(back).to_dict() == summarize_labels(table).to_dict()
+
+
 def test_what_is_no_label_table_is_refused(tmp_path):
     with pytest.raises(TableError, match="no such file"):
         LabelTable.from_parquet(tmp_path / "none.parquet")
     kgeval.evaluate(model, DATA).to_parquet(tmp_path / "ranks.parquet")
-    with pytest.raises(TableError, match="not a readable label table"):
+    with pytest.raises(TableError, match="a label table needs the column 'split'; found triple, head"):
         LabelTable.from_parquet(tmp_path / "ranks.parquet")
     (tmp_path / "text.parquet").write_text("nothing")
     with pytest.raises(TableError, match="not a readable label table"):

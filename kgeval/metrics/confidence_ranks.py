@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
+from kgeval.metrics.classic import MR, MRR
 from kgeval.metrics.gain import NDCG, NDCG_EXPONENTIAL
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.rank_based import MR, MRR
 
 WMR = Metric(
     name="wmr",

@@ -1,4 +1,4 @@
-"""Metrics of the ranks alone: count, mean rank, mean reciprocal rank, hits at k.
+"""The classic metrics of ranks: count, mean rank, mean reciprocal rank, hits at k.
 
 A rank is 1 + the candidates above the answer; a tie makes it an interval a … b (see ``kgeval.metrics.ranks``), over
 which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a + 1) with H the harmonic numbers, and of a hit
@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.lists import array, cutoff
+from kgeval.metrics.given import array, cutoff
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.statistics import HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, itself
+from kgeval.metrics.reductions import itself
+from kgeval.metrics.statistics import HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK
 
 
 class _Count:

@@ -1,4 +1,4 @@
-"""Confidences: how near predicted confidences of facts come to the stated ones.
+"""Errors of confidences: how near predicted confidences of facts come to the stated ones.
 
 Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 """
@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from kgeval.metrics.confided import Confided
 from kgeval.metrics.deviation import rmse
+from kgeval.metrics.facts import Confided
 from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric
 

@@ -1,4 +1,4 @@
-"""Confided facts: what every metric of confidences is a function of."""
+"""Facts with confidences: what every metric of confidences is a function of."""
 
 from __future__ import annotations
 

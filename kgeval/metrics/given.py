@@ -1,0 +1,141 @@
+"""What people give: a row of numbers, grades or scores, and a cut-off, read as they are or refused."""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import Float64Array, untracked
+from kgeval.errors import MetricError, reason
+from kgeval.metrics.metric import LARGEST_CUTOFF
+
+MOST = 1e300
+"""the largest grade of relevance, whose sums stay finite"""
+
+
+def array(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Float64Array:
+    """Read one non-empty row of numbers; float64[item].
+
+    Raises
+    ------
+    MetricError
+        if it is something else, or holds NaN (or, where that is no number to compute with, infinity)
+    """
+    row = floats(values, name)
+    if not len(row):
+        raise MetricError(f"{name}: expected one row of at least one number, found shape {row.shape}.")
+    wrong = np.isnan(row) if infinite else ~np.isfinite(row)
+    if wrong.any():
+        raise MetricError(f"{name}[{int(np.argmax(wrong))}] is {row[np.argmax(wrong)]:g}: expected a number.")
+    return row
+
+
+def floats(values: npt.ArrayLike, name: str) -> Float64Array:
+    """Read one row of real numbers, be they finite or not; float64[item].
+
+    >>> floats([1, 10**400], "ranks")
+    Traceback (most recent call last):
+    kgeval.errors.MetricError: ranks[1] is beyond float64.
+
+    Raises
+    ------
+    MetricError
+        if it is something else, or a number is too large
+    """
+    given = _row(values, name)
+    row = np.array([_float(one) for one in given]) if given.dtype == object else _widened(given)
+    infinite = np.flatnonzero(np.isinf(row))
+    lost = infinite[given[infinite] != row[infinite]]
+    if len(lost):
+        raise MetricError(f"{name}[{lost[0]}] is beyond float64.")
+    return row
+
+
+def heights(scores: npt.ArrayLike, name: str) -> Float64Array:
+    """Read scores, of which only the order matters: where float64 would round them, their places in it; float64[item].
+
+    >>> heights([2**53, 2**53 + 1], "scores")
+    array([0., 1.])
+
+    Raises
+    ------
+    MetricError
+        as :func:`array`
+    """
+    row, given = array(scores, name, infinite=True), _row(scores, name)
+    exact = given.dtype.kind in "bf" and given.dtype.itemsize <= row.dtype.itemsize
+    return row if exact else np.unique(given, return_inverse=True)[1].astype(np.float64)
+
+
+def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
+    """Read grades of relevance, from 0 to 1e300; float64[item].
+
+    Raises
+    ------
+    MetricError
+        if there are none, or one is something else
+    """
+    grades = array(values, name)
+    if (grades < 0).any():
+        raise MetricError(f"{name}[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
+    if (grades > MOST).any():
+        row = int(np.argmax(grades > MOST))
+        raise MetricError(f"{name}[{row}] is {grades[row]:g}: grades of relevance, which are added, go up to {MOST:g}.")
+    return grades
+
+
+def cutoff(k: int) -> int:
+    """Check a cut-off: a whole number from 1 and below 10¹⁸.
+
+    Raises
+    ------
+    MetricError
+        if it is something else
+    """
+    whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
+    if not whole or not 1 <= k <= LARGEST_CUTOFF:
+        found = repr(k) if not whole or abs(k) <= LARGEST_CUTOFF else "one far beyond"
+        raise MetricError(f"the cut-off k must be a whole number from 1 and below 10¹⁸, found {found}.")
+    return int(k)
+
+
+def until(k: int | None) -> int | None:
+    """Check a cut-off that may be none, the whole list; see :func:`cutoff`."""
+    return None if k is None else cutoff(k)
+
+
+def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """Read one row of real numbers in their own type."""
+    try:
+        row = np.asarray(untracked(values))
+    except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
+        raise MetricError(f"{name}: expected numbers ({reason(error)}).") from error
+    if np.ma.is_masked(values):
+        raise MetricError(f"{name}: expected numbers, found masked ones. Leave them out.")
+    if row.ndim != 1:
+        raise MetricError(f"{name}: expected one row of numbers, found shape {row.shape}.")
+    if row.dtype == object:
+        others = {type(one).__name__ for one in row if not isinstance(one, Number) or isinstance(one, complex)}
+        if others:
+            raise MetricError(f"{name}: expected numbers, found {min(others)}.")
+    elif row.dtype.kind not in "biuf" and len(row):
+        found = "text" if row.dtype.kind in "US" else row.dtype.name
+        raise MetricError(f"{name}: expected numbers, found {found}.")
+    return row
+
+
+def _widened(row: npt.NDArray[Any]) -> Float64Array:
+    with np.errstate(over="ignore"):  # of a long double; what overflows is found by its infinity
+        return row.astype(np.float64, copy=False)
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
+    except ValueError:  # a NaN that signals
+        return float("nan")
