@@ -23,6 +23,8 @@ _KINDS = {
     "int_from_float": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
+    "byte_size": "bytes, such as 2000000000 or 2GB",
+    "byte_size_unit": "bytes, such as 2000000000 or 2GB",
     "string_type": "text",
     "tuple_type": "a list",
     "list_type": "a list",

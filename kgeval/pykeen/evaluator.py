@@ -28,7 +28,7 @@ LOGGER = logging.getLogger(__name__)
 THEIRS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """what else PyKEEN's evaluator takes"""
 
-OURS = ("corruption", "unseen", "nan", "memory_limit", "threads", "kernel")
+OURS = ("corruption", "nan", "memory_limit", "threads", "kernel")
 """what of kgeval's evaluation PyKEEN does not say"""
 
 OWN = ("expected.mrr", "macro.mrr", "map", "auc")
@@ -95,6 +95,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         for name in options:
             if name not in {*THEIRS, *OURS}:
                 raise InputError(f"the evaluator has no option {name!r}. {did_you_mean(name, [*THEIRS, *OURS])}")
+        if not isinstance(filtered, bool):
+            raise InputError(f"filtered is True or False, found {filtered!r}.")
         asked = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
         own = [name for name in asked if isinstance(name, str) and not _is_pykeens(name)]
         rest = [name for name in asked if name is not None and name not in own]

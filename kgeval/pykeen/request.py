@@ -58,10 +58,12 @@ class Request:
         Raises
         ------
         InputError
-            if a target is unknown, or a triple is restricted away
+            if a target is unknown, or a triple or every entity is restricted away
         """
         asked = _triples(triples)
         among = None if entities is None else np.unique(_ids(entities))
+        if among is not None and not len(among):
+            raise InputError("restrict_entities_to is empty: no entity is left to compete.")
         within = _within(asked, among, relations)
         if cut:
             asked = Triples(asked.ids[within])

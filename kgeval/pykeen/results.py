@@ -59,7 +59,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         """
         try:
             return super().key_from_string(s)
-        except (KeyError, ValueError, TypeError):
+        except (AssertionError, KeyError, ValueError, TypeError):
             return _key(parse(str(s)))
 
     def get_metric(self, name: str | RankBasedMetricKey) -> float:

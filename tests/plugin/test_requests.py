@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pykeen.evaluation import Evaluator
 
-from kgeval.errors import DatasetError, InputError
+from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.pykeen import KGEvalEvaluator
 from tests.plugin.conftest import assert_same_ranks
 
@@ -52,7 +52,7 @@ def test_arrays_and_one_word_do_as_well(model, test, known, theirs):
     [
         ({"restrict_entities_to": [*range(10), 99]}, "ids from 0 to 99, and the model's are 0 to 13"),
         ({"restrict_entities_to": ["usa"]}, "not to 'usa'"),
-        ({"restrict_entities_to": []}, "no triples"),
+        ({"restrict_entities_to": []}, "restrict_entities_to is empty"),
         ({"additional_filter_triples": np.array([[0, 77, 1]])}, "filter 0, triple 0 names relation id 77"),
         ({"batch_size": 0}, "batch_size: expected at least 1"),
         ({"targets": "tial"}, "Did you mean 'tail'"),
@@ -61,6 +61,24 @@ def test_arrays_and_one_word_do_as_well(model, test, known, theirs):
 def test_what_cannot_be_meant_is_refused(model, test, request_, message):
     with pytest.raises((InputError, DatasetError), match=message):
         evaluated(model, test, pre_filtered_triples=False, **request_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"filtered": "no"}, "filtered is True or False, found 'no'"),
+        ({"unseen": "drop"}, "no option 'unseen'"),
+        ({"memory_limit": "lots"}, "expected bytes, such as 2000000000 or 2GB, found 'lots'"),
+    ],
+)
+def test_odd_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        KGEvalEvaluator(**options)
+
+
+def test_a_cut_off_of_nothing_is_no_metric():
+    with pytest.raises(MetricError, match="whole number from 1"):
+        KGEvalEvaluator.metric_result_cls.key_from_string("hits@0")
 
 
 @pytest.mark.parametrize("size", [-3, 0, "many", 2.5])
