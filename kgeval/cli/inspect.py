@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import click
 
 from kgeval.cli.options import JSON, pairs
 
+WIDTH = 100
+"""columns from which on a sentence goes on in the next line"""
+
 
 @click.command("inspect")
 @click.argument("path")
 @click.option("--option", "options", multiple=True, metavar="K=V", help="What a checkpoint's files do not hold.")
+@click.option("--dataset", help="The graph that tells the labels, where a checkpoint keeps none.")
 @JSON
-def command(path: str, options: tuple[str, ...], as_json: bool) -> None:
+def command(path: str, options: tuple[str, ...], dataset: str | None, as_json: bool) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.display import show_table
     from kgeval.directory import as_json as json_text
 
-    described = _describe(path, pairs(options, "--option"))
+    described = _describe(path, pairs(options, "--option"), dataset)
     if as_json:
         click.echo(json_text(described), nl=False)
     else:
-        show_table(["", ""], [[key, _text(value)] for key, value in described.items()])
+        show_table(["", ""], [[key, "\n".join(_lines(value))] for key, value in described.items()])
 
 
-def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
+def _describe(path: str, options: dict[str, Any], dataset: str | None) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats
     from kgeval.directory import LABELS, MANIFEST, RANKS, is_run
+    from kgeval.graph.layouts import load_dataset
     from kgeval.paths import is_there
 
     place = Path(path)
@@ -44,7 +50,8 @@ def _describe(path: str, options: dict[str, Any]) -> dict[str, Any]:
     if place.suffix == ".parquet" and is_there(place):
         return {"table": path, **_ranks(place)}
     if is_there(place) and any(reader.recognises(place) for reader in formats().values()):
-        return {"checkpoint": path, **read_checkpoint(place, options).describe()}
+        graph = None if dataset is None else load_dataset(dataset)
+        return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
     return {"dataset": path, **_dataset(path)}
 
 
@@ -102,9 +109,15 @@ def _dataset(path: str) -> dict[str, Any]:
     }
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "\n".join(
-            f"{key}: {json.dumps(item) if isinstance(item, dict) else item}" for key, item in value.items()
-        )
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+def _lines(value: Any) -> list[str]:
+    """Lay out a value on lines of moderate width, what is inside another further to the right."""
+    if isinstance(value, list):
+        return [line for item in value for line in _lines(item)]
+    if not isinstance(value, dict):
+        return wrap(str(value), WIDTH, break_long_words=False, break_on_hyphens=False)
+    lines = []
+    for key, item in value.items():
+        inner = _lines(item)
+        together = len(inner) < 2 and not isinstance(item, dict)
+        lines += [f"{key}: {''.join(inner)}"] if together else [f"{key}:", *(f"  {line}" for line in inner)]
+    return lines

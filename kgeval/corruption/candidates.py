@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,17 +38,19 @@ class QueryCandidates:
     """Entities of its own for each query."""
 
     rows: Rows
-    """one row a query, ascending and distinct"""
+    """one row a query, ascending, and distinct unless they compete as listed"""
     notes: tuple[str, ...] = ()
+    as_listed: bool = False
+    """whether every place of a list competes: an entity as often as it is said, and an answer's own with it"""
 
     def __getitem__(self, part: slice) -> QueryCandidates:
-        return QueryCandidates(self.rows[part], self.notes)
+        return replace(self, rows=self.rows[part])
 
     def among(self, allowed: BoolArray) -> QueryCandidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""
         if allowed.all():
             return self
-        return QueryCandidates(self.rows.where(allowed[self.rows.ids]), self.notes)
+        return replace(self, rows=self.rows.where(allowed[self.rows.ids]))
 
 
 Candidates = SharedCandidates | QueryCandidates

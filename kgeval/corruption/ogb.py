@@ -21,16 +21,19 @@ class OGBNegatives(CorruptionGenerator):
     """Corrupt a triple with its own ``head_neg`` and ``tail_neg`` in a file of the Open Graph Benchmark.
 
     Triples that ask the same question have different negatives, so each is a query of its own. A negative that is said
-    twice for a triple counts once, and the result says how many those were.
+    twice for a triple counts once, and the result says how many those were; taken as listed, it counts twice.
 
     >>> OGBNegatives(path="dataset/ogbl_wikikg2/split/time/test.pt")
-    OGBNegatives(kind='ogb', path='dataset/ogbl_wikikg2/split/time/test.pt')
+    OGBNegatives(kind='ogb', path='dataset/ogbl_wikikg2/split/time/test.pt', as_listed=False)
     """
 
     kind: Literal["ogb"] = "ogb"
     """the fixed negatives of the Open Graph Benchmark"""
     path: str
     """``split/<name>/test.pt`` or ``valid.pt``, in the folder of the dataset"""
+    as_listed: bool = False
+    """whether every place of a list competes, as in OGB's evaluator: a negative as often as it is said, and an answer
+    among its own negatives with itself"""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -53,14 +56,22 @@ class OGBNegatives(CorruptionGenerator):
         content = read_content(path)
         if key not in content:
             raise DatasetError(
-                f"{path}: no {key} in it. Train triples have no fixed negatives: give test.pt or valid.pt."
+                f"{path}: no {key} in it. OGB has fixed negatives of its test and valid triples: evaluate those, "
+                "or say another corruption."
             )
         rows = _rows_of(path, triples_of(path, content, dataset.entities, dataset.relations), queries, dataset)
         negatives = np.sort(entity_ids(path, content, key, dataset.entities)[rows], axis=1)
         again = np.zeros(negatives.shape, np.bool_)
         again[:, 1:] = negatives[:, 1:] == negatives[:, :-1]
-        note = f"{int(again.sum())} {queries.side} negatives of {path} are said twice for a triple; they count once."
-        return QueryCandidates(Rows.sized((~again).sum(axis=1), negatives[~again]), (note,) if again.any() else ())
+        told = f"{int(again.sum())} {queries.side} negatives of {path} are said twice for a triple"
+        if self.as_listed:
+            itself = negatives == queries.answers[:, None]
+            told, odd = f"{told}, {int(itself.sum())} are its answer; all compete.", again | itself
+            kept = np.ones_like(again)
+        else:
+            told, odd, kept = f"{told}; they count once.", again, ~again
+        lists = Rows.sized(kept.sum(axis=1), negatives[kept])
+        return QueryCandidates(lists, (told,) if odd.any() else (), self.as_listed)
 
 
 def _rows_of(path: Path, stored: Triples, queries: Queries, dataset: Dataset) -> IntArray:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.graph.dataset import Dataset, Split
+from kgeval.graph.layouts import as_dataset
 from kgeval.graph.triples import Side
 from kgeval.protocols.protocol import protocol as named
 from kgeval.ranking.engine import NaNPolicy, Progress
@@ -51,7 +52,7 @@ def evaluate(  # noqa: PLR0913
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
         An empty filter is the raw setting; the raw counts are kept in any case. By default as the protocol says: all
     corruption
-        which candidates compete; all entities by default
+        which candidates compete; by default as the protocol says: all entities, or the fixed negatives of OGB
     unseen
         what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
     nan
@@ -95,7 +96,7 @@ def evaluate(  # noqa: PLR0913
     >>> summary["hits@1"], summary["hits@3"], summary["mrr"]
     (0.5, 1.0, 0.75)
     """
-    rules = named(protocol)
+    rules, dataset = named(protocol), as_dataset(dataset)
     settings = Evaluation(
         split=split,
         sides=sides,  # type: ignore[arg-type]
@@ -108,4 +109,6 @@ def evaluate(  # noqa: PLR0913
         threads=threads,
         kernel=kernel,
     )
-    return settings(model, dataset, progress=progress, rules=rules.rules)
+    said = None if corruption is None else settings.corruption
+    competing = {"corruption": rules.corruption(said, dataset, settings.split)}
+    return settings.model_copy(update=competing)(model, dataset, progress=progress, rules=rules.rules)

@@ -22,8 +22,8 @@ from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
 
 RULES = {
+    "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),
-    "candidates": ("competes", "batch"),
     "tolerance": ("level",),
     "ties": ("ties",),
     "self-counting": ("itself",),
@@ -31,6 +31,9 @@ RULES = {
 }
 """the causes that a difference may have, in the order in which they are switched: the fields of a protocol behind each.
 The faults of a framework, each a cause by itself, come between tolerance and ties"""
+
+NOTHING = "·"
+"""what stands for a change that would be printed as zero, such as that of sums in float32"""
 
 
 @dataclass(frozen=True)
@@ -69,15 +72,17 @@ class Explanation:
         return next(row for row in self.rows if row.protocol == name)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the names of the columns, and the cells of the rows."""
-        columns = ["protocol", self.metric, "− standard", *self.causes, "if all ties won", "if all ties lost"]
+        """Return the names of the columns, and the cells of the rows; what no digit shows is a dot, or no column."""
+        changes = {cause: [_change(row.causes.get(cause, 0.0)) for row in self.rows] for cause in self.causes}
+        changes = {cause: texts for cause, texts in changes.items() if {*texts} != {NOTHING}}
+        columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
         rows = [
             [
                 *(row.protocol, _number(row.value), _change(_difference(self.standard, row.value))),
-                *(_change(row.causes.get(cause, 0.0)) for cause in self.causes),
+                *(texts[index] for texts in changes.values()),
                 *(_number(row.optimistic), _number(row.pessimistic)),
             ]
-            for row in self.rows
+            for index, row in enumerate(self.rows)
         ]
         return columns, rows
 
@@ -121,7 +126,7 @@ def explain(
 ) -> Explanation:
     """Evaluate a model by several protocols, and break what sets each apart from the standard one into causes.
 
-    From the standard protocol on, one rule after the other becomes that of the framework: the filter, the candidates,
+    From the standard protocol on, one rule after the other becomes that of the framework: the candidates, the filter,
     the tolerance, the framework's faults, the policy of ties, whether an answer competes with itself, and how ranks are
     averaged. What a rule moves is its part of the difference. The parts add up to the whole; a part may depend on the
     rules that were switched before it.
@@ -158,12 +163,14 @@ def explain(
     named = [protocol(name) for name in ([protocols] if isinstance(protocols, str) else protocols)]
     printed, settings, dataset = _asked(metric), evaluation or Evaluation(), as_dataset(dataset)
     scorer = align(model, dataset)
+    said = settings.corruption if "corruption" in settings.model_fields_set else None
     tables: dict[Any, RankTable] = {}
 
     def ranked(rules: Protocol) -> RankTable:
-        key = (rules.filter, rules.rules.level, rules.competes, rules.batch, rules.faults)
+        key = (rules.corruption, rules.filter, rules.rules.level, rules.competes, rules.batch, rules.faults)
         if key not in tables:
-            tables[key] = settings.model_copy(update={"filter": rules.filter})(scorer, dataset, rules=rules.rules)
+            switched = {"filter": rules.filter, "corruption": rules.corruption(said, dataset, settings.split)}
+            tables[key] = settings.model_copy(update=switched)(scorer, dataset, rules=rules.rules)
         return tables[key]
 
     def value(rules: Protocol) -> float:
@@ -198,7 +205,7 @@ def _explained(
         before = after
     alone = replace(switched, itself="never")
     best, worst = value(replace(alone, ties="optimistic")), value(replace(alone, ties="pessimistic"))
-    told = [fault.told for fault in faults if fault.told]
+    told = [note for note in ranked(switched).notes if note not in ranked(standard).notes]
     return Explained(rules.name, before, causes, best, worst, (*told, *notes_on(rules, ranked(switched))))
 
 
@@ -222,7 +229,8 @@ def _number(value: float) -> str:
 
 
 def _change(change: float) -> str:
-    return f"{change:+.6f}" if change else "·"
+    text = f"{change:+.6f}"
+    return text if float(text) else NOTHING
 
 
 def _plain(value: float) -> float | str:

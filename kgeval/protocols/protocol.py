@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.corruption import Corruption
 from kgeval.discovery import instances
 from kgeval.errors import ConfigError, did_you_mean
 from kgeval.graph.dataset import Dataset, Split
@@ -19,6 +20,7 @@ from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.sample import Source
 from kgeval.metrics.summary import DEFAULT
 from kgeval.metrics.ties import Ties
+from kgeval.protocols.candidates import all_entities
 from kgeval.protocols.means import Mean, Values, float64
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.rules import Fault, Rules
@@ -56,6 +58,8 @@ class Protocol:
     filter: tuple[Split, ...] = ("train", "valid", "test")
     level: Level = exact
     """which scores are level with an answer's"""
+    corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
+    """what chooses the candidates of a split's triples, given the corruption that was said, if one was"""
     competes: Callable[[Dataset], BoolArray] | None = None
     """the entities that compete, bool[entity]; by default all"""
     batch: int | None = None

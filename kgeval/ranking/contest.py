@@ -24,7 +24,7 @@ class Contest:
     known: Rows
     """the positions of each query's known answers, ascending; those that are no candidates are left out"""
     answers: IntArray
-    """int64[task], the position of each answer, -1 where it is no candidate"""
+    """int64[task], the position of each answer, -1 where it is no candidate, or competes with itself as listed"""
 
     @classmethod
     def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> Contest:
@@ -35,6 +35,8 @@ class Contest:
             position[candidates.ids] = np.arange(len(candidates.ids))
             places, answers = position[known.ids], position[queries.answers]
         else:
+            if candidates.as_listed:
+                return cls(queries, candidates, _all_places(candidates.rows, known), np.full(queries.num_tasks, -1))
             places = _places(candidates.rows, known.owners, known.ids)
             answers = _places(candidates.rows, queries.owners, queries.answers)
         return cls(queries, candidates, Rows(known.offsets, places).where(places >= 0), answers)
@@ -72,3 +74,10 @@ def _places(rows: Rows, owners: IntArray, ids: IntArray) -> IntArray:
     found = np.searchsorted(keys, wanted)
     there = np.append(keys, -1)[found] == wanted
     return np.where(there & (ids >= 0), found - rows.offsets[owners], -1)
+
+
+def _all_places(rows: Rows, wanted: Rows) -> Rows:
+    """Find all places of each row's ids in an ascending row, which may repeat them."""
+    size = 1 + max(rows.ids.max(initial=0), wanted.ids.max(initial=0))
+    found = np.isin(rows.owners * size + rows.ids, wanted.owners * size + wanted.ids)
+    return Rows(rows.offsets, np.arange(len(rows.ids)) - rows.offsets[rows.owners]).where(found)

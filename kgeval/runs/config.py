@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny, field_validator, model_validator
 
 from kgeval.complaints import shown
-from kgeval.corruption import AllEntities, Degree, FromFile, OGBNegatives, Popular, Typed, Uniform
+from kgeval.corruption import AllEntities, Corruption, Degree, FromFile, OGBNegatives, Popular, Typed, Uniform
 from kgeval.errors import did_you_mean
-from kgeval.graph.dataset import SPLITS, Split
+from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import layouts
 from kgeval.metrics.confidence_summary import CONFIDENCES
 from kgeval.metrics.label_summary import CLASSIFICATION
@@ -109,9 +108,11 @@ class GivenOGBNegatives(_Given, OGBNegatives):
 class RunEvaluation(Evaluation):
     """How the models are evaluated."""
 
-    corruption: Annotated[
-        AllEntities | Uniform | Popular | Degree | GivenTypes | GivenFile | GivenOGBNegatives,
-        Field(discriminator="kind"),
+    corruption: SerializeAsAny[
+        Annotated[
+            AllEntities | Uniform | Popular | Degree | GivenTypes | GivenFile | GivenOGBNegatives,
+            Field(discriminator="kind"),
+        ]
     ] = AllEntities()
     """which candidates compete"""
 
@@ -127,7 +128,7 @@ class Evaluated(Settings):
     """several models by name: several runs, and one table"""
     protocol: str = "standard"
     """the framework whose rules are followed: what is level with an answer, who competes, and, where nothing else is
-    said, ties, filter and metrics; ``kgeval list protocols`` shows all"""
+    said, corruption, ties, filter and metrics; ``kgeval list protocols`` shows all"""
     evaluation: RunEvaluation = RunEvaluation()
     """how the models are evaluated"""
 
@@ -183,17 +184,30 @@ class RunConfig(Asked, Evaluated):
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
-    def resolved(self, splits: Collection[Split] = SPLITS) -> RunConfig:
+    def corruption(self, dataset: Dataset) -> Corruption:
+        """Tell which candidates compete: as is said, or else as the protocol says.
+
+        Raises
+        ------
+        DatasetError
+            if the dataset does not have the protocol's negatives
+        """
+        evaluation = self.evaluation
+        said = evaluation.corruption if "corruption" in evaluation.model_fields_set else None
+        return protocol(self.protocol).corruption(said, dataset, evaluation.split)
+
+    def resolved(self, dataset: Dataset) -> RunConfig:
         """Say what the protocol left to be said; of its filter, the splits that there are."""
         rules = protocol(self.protocol)
         if self.task is not None:
             usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
             return self.model_copy(update={"metrics": self.metrics or usual, "ties": self.ties or rules.ties})
         filtered = self.evaluation.filter if "filter" in self.evaluation.model_fields_set else rules.filter
-        present = {"filter": tuple(split for split in filtered if split in splits)}
+        present = tuple(split for split in filtered if split in dataset.splits)
+        chosen = {"filter": present, "corruption": self.corruption(dataset)}
         return self.model_copy(
             update={
-                "evaluation": self.evaluation.model_copy(update=present),
+                "evaluation": self.evaluation.model_copy(update=chosen),
                 "metrics": self.metrics or rules.metrics,
                 "ties": self.ties or rules.ties,
             }

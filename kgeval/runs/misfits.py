@@ -45,12 +45,15 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
 
 def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
     evaluation = config.evaluation
-    if not evaluation.corruption.files or evaluation.split not in dataset.splits:
+    if config.task is not None or evaluation.split not in dataset.splits:
         return
     try:
-        evaluation.corruption.check(dataset.split(evaluation.split), evaluation.sides, dataset)
+        corruption = config.corruption(dataset)
+        if corruption.files:
+            corruption.check(dataset.split(evaluation.split), evaluation.sides, dataset)
     except DatasetError as error:
-        yield Complaint.of(("evaluation", "corruption", "path"), error)
+        said = "corruption" in evaluation.model_fields_set
+        yield Complaint.of(("evaluation", "corruption", "path") if said else ("protocol",), error)
 
 
 def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:

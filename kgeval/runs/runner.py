@@ -112,7 +112,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     with clock.time("load dataset"):
         dataset = _dataset(config.dataset)
     refuse_misfits(config, dataset)
-    config = config.resolved(dataset.splits)
+    config = config.resolved(dataset)
     return [_run_tracked(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
 
 

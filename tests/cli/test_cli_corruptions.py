@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from kgeval import load_dataset
+from tests.graph import stored_layouts
 
 
 def write_types(folder):
@@ -48,3 +50,54 @@ def test_a_run_of_typed_candidates_can_be_run_again(done, place):
 def test_typed_negatives_are_written(done, place):
     told = done("negatives", "graph", "--kind", "typed", "--splits", "train", "--splits", "test", "--out", "n.tsv")
     assert "negatives written to n.tsv" in told
+
+
+OGB = ["m.npz", "--dataset", "ogb", "--option", "model=DistMult"]
+
+
+@pytest.fixture
+def listed(place):
+    """An OGB folder, a model of it, and the MRR that OGB's formula gives among the negatives as they are listed."""
+    pytest.importorskip("torch")
+    stored_layouts.ogb(place / "ogb")
+    rng = np.random.default_rng(0)
+    entities, relations = rng.integers(-2, 3, (5, 3)).astype(float), rng.integers(-2, 3, (2, 3)).astype(float)
+    np.savez(place / "m.npz", entity=entities, relation=relations)
+    ranks = []
+    for row, (h, r, t) in enumerate(stored_layouts.SPLITS["test"]):
+        for side, asked, answer in (("head", t, h), ("tail", h, t)):
+            scores = entities @ (entities[asked] * relations[r])
+            negatives = scores[stored_layouts.NEGATIVES["test"][f"{side}_neg"][row]]
+            ranks.append(1 + 0.5 * ((negatives > scores[answer]).sum() + (negatives >= scores[answer]).sum()))
+    return float(np.mean(1 / np.array(ranks)))
+
+
+def test_the_protocol_of_ogb_takes_the_negatives_of_the_dataset(data, done, place, listed):
+    told = data("evaluate", *OGB, "--protocol", "ogb", "--out", "run-ogb")
+    assert told["protocol"]["metrics"]["mrr_list"] == pytest.approx(listed, abs=1e-6)
+    assert metrics(place / "run-ogb")["both"]["mrr"] == pytest.approx(listed, abs=1e-12)
+    assert metrics(place / "run-ogb")["both"]["mrr"] != data("evaluate", *OGB)["metrics"]["both"]["mrr"]
+    manifest = json.loads((place / "run-ogb/manifest.json").read_text())
+    assert "ogb/split/time/test.pt" in manifest["sha256"]
+    assert "as_listed: true" in (place / "run-ogb/config.yaml").read_text()
+    done("run", "run-ogb/config.yaml", "--out", "again")
+    assert metrics(place / "again") == metrics(place / "run-ogb")
+    done("run", "run-ogb/config.yaml", "--out", "all", "--set", "evaluation.corruption={kind: all}")
+    assert metrics(place / "all")["both"]["mrr"] != metrics(place / "run-ogb")["both"]["mrr"]
+
+
+def test_the_explanation_finds_the_candidates_to_be_the_cause(data, listed):
+    (told,) = data("explain", *OGB, "--protocols", "ogb")["protocols"].values()
+    assert told["value"] == pytest.approx(listed, abs=1e-6)
+    assert told["causes"]["candidates"] == pytest.approx(max(told["causes"].values(), key=abs))
+
+
+def test_the_protocol_of_ogb_on_another_graph_is_refused_with_what_to_do(refused):
+    told = refused("run", "config.yaml", "--out", "none", "--set", "protocol=ogb")
+    assert "protocol: the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/test.pt, and" in told
+    assert "dataset graph has no such file" in told
+    assert "evaluation: {corruption: {kind: all}}" in told
+
+
+def test_a_split_without_negatives_is_refused(refused, listed):
+    assert "train.pt: no head_neg in it" in refused("evaluate", *OGB, "--protocol", "ogb", "--split", "train")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgeval import explain, load_checkpoint
+from kgeval.protocols.explain import Explained, Explanation
 
 EXPLAIN = ["explain", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1", "--protocols"]
 
@@ -23,6 +24,24 @@ def test_people_get_one_table(done, told):
     assert printed[0].split()[:2] == ["protocol", "mrr"]
     rows = {line.split()[0]: line.split() for line in printed[1:] if line[:1].isalpha()}
     assert list(rows.values()) == told.table()[1]
+
+
+def explained(**causes):
+    values = {"value": 0.5 + sum(causes.values()), "optimistic": 0.6, "pessimistic": 0.4}
+    return Explanation("mrr", 0.5, (Explained("libkge", causes=causes, **values),), ())
+
+
+def test_what_no_digit_shows_is_a_dot_or_no_column():
+    """Sums in float32 move a mean by less than half of the last digit."""
+    columns, ((*_, difference, best, worst),) = explained(averaging=3e-7).table()
+    assert columns == ["protocol", "mrr", "− standard", "if all ties won", "if all ties lost"]
+    assert (difference, best, worst) == ("·", "0.600000", "0.400000")
+    columns, (row,) = explained(averaging=-4.9e-7, ties=-0.1).table()
+    assert columns == ["protocol", "mrr", "− standard", "ties", "if all ties won", "if all ties lost"]
+    assert row == ["libkge", "0.400000", "-0.100000", "-0.100000", "0.600000", "0.400000"]
+    columns, (row,) = explained(averaging=6e-7).table()
+    assert (columns[3], row[3]) == ("averaging", "+0.000001")
+    assert explained(averaging=3e-7).to_dict()["protocols"]["libkge"]["causes"] == {"averaging": 3e-7}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 
@@ -33,6 +34,14 @@ def test_a_checkpoint_is_described(data):
     assert described["files"] == ["model/arrays.npz", "model/entities.tsv", "model/relations.tsv"]
 
 
+def test_predictions_are_described_with_the_dataset_that_they_are_about(data, refused, place):
+    (place / "p.txt").write_text("ant eats bee\nHeads: ant\t0.5\t\nTails: bee\t0.5\tcat\t0.25\t\n")
+    described = data("inspect", "p.txt", "--dataset", "graph/")
+    assert (described["format"], described["entities"], described["relations"]) == ("anyburl", 8, 3)
+    assert "Give the dataset that they are about" in refused("inspect", "p.txt")
+    assert "Did you mean 'graph'?" in refused("inspect", "p.txt", "--dataset", "grph/")
+
+
 def test_a_run_is_described(data):
     described = data("inspect", "run")
     assert described["dataset"]["triples"] == {"train": 14, "valid": 4, "test": 6}
@@ -46,6 +55,19 @@ def test_a_run_is_described(data):
 )
 def test_people_get_a_table(done, arguments, shown):
     assert shown in done("inspect", *arguments)
+
+
+def test_what_people_get_of_a_run_is_of_moderate_width(done, place):
+    path = place / "run/manifest.json"
+    note = "5 test triples have an entity or relation that the model does not know. " * 4
+    path.write_text(json.dumps({**json.loads(path.read_text()), "notes": [note]}))
+    lines = done("inspect", "run").splitlines()
+    assert max(map(len, lines)) <= 112
+    cells = [line.strip() for line in lines]
+    start = cells.index("metrics    both:")
+    values = json.loads((place / "run/metrics.json").read_text())["metrics"]["both"]
+    assert cells[start + 1 : start + 1 + len(values)] == [f"{name}: {value}" for name, value in values.items()]
+    assert " ".join(cells).count("that the model does not know.") == 4
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,20 @@ import gzip
 import numpy as np
 import pytest
 
-from kgeval import CallableScorer, FromFile, OGBNegatives, evaluate, load_dataset, summarize
+from kgeval import (
+    AllEntities,
+    CallableScorer,
+    FromFile,
+    OGBNegatives,
+    evaluate,
+    explain,
+    load_dataset,
+    printout,
+    summarize,
+)
 from kgeval.corruption.negatives import negatives, write_negatives
 from kgeval.errors import DatasetError
+from kgeval.scorers.families.distmult import DistMult
 from tests.graph import stored_layouts
 
 torch = pytest.importorskip("torch")
@@ -19,8 +30,11 @@ def hashed(h, r, t):
     return (h * 7 + r * 3 + t * 5 + h * t) % 6
 
 
-def wikikg(folder, *, seed=0, size=60, entities=40, relations=3, negatives=8):
-    """A graph of random triples, many of which ask the same, with random negatives that are no known answers."""
+def wikikg(folder, *, seed=0, size=60, entities=40, relations=3, negatives=8, any_entity=False):
+    """A graph of random triples, many of which ask the same, with random negatives.
+
+    They are distinct and no known answers; or any entities, so that some are said twice, known, or the answer itself.
+    """
     rng = np.random.default_rng(seed)
     rows = np.unique(rng.integers(0, [entities // 4, relations, entities], (4 * size, 3)), axis=0)
     rows[0] = (entities - 1, relations - 1, entities - 1)
@@ -38,6 +52,8 @@ def wikikg(folder, *, seed=0, size=60, entities=40, relations=3, negatives=8):
             }
             for side, lists in unknown.items():
                 content[f"{side}_neg"] = np.array([rng.permutation(row)[:negatives] for row in lists])
+                if any_entity:
+                    content[f"{side}_neg"] = rng.integers(0, entities, (size, negatives))
         torch.save(content, place / f"{split}.pt")
     return {key: np.asarray(value) for key, value in content.items()}
 
@@ -58,6 +74,105 @@ def test_ranks_are_those_of_the_formula_of_ogb(tmp_path, side):
     assert (1 + table.column("greater") + table.column("tied") / 2).tolist() == ranks[order].tolist()
     assert (table.column("candidates") == 9).all()
     assert summarize(table, ["mrr"])["mrr"] == pytest.approx((1 / ranks).mean(), abs=1e-12)
+
+
+def listed_ranks(stored, side, known=()):
+    """The formula of OGB on the lists as they are, but for the places of some known triples; float64[triple]."""
+    ranks = []
+    for row, (h, r, t) in enumerate(zip(*(stored[key].tolist() for key in ("head", "relation", "tail")), strict=True)):
+        listed = [(e, r, t) if side == "head" else (h, r, e) for e in stored[f"{side}_neg"][row].tolist()]
+        negative = np.array([hashed(*triple) for triple in listed if triple not in known])
+        positive = hashed(h, r, t)
+        ranks.append(1 + 0.5 * ((negative > positive).sum() + (negative >= positive).sum()))
+    return np.array(ranks)
+
+
+def realistic(table, side):
+    table = table.where(table.column("side") == side)
+    return (1 + table.column("greater") + table.column("tied") / 2)[np.argsort(table.column("triple"))]
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_the_protocol_ranks_among_the_lists_as_they_are(tmp_path, said):
+    """Twice said, known or the answer itself: every negative counts, and the result says which there were."""
+    stored = wikikg(tmp_path, any_entity=True)
+    data, path = load_dataset(tmp_path), tmp_path / "split/time/test.pt"
+    known = {tuple(row) for part in data.splits.values() for row in part.ids.tolist()}
+    corruption = OGBNegatives(path=str(path)) if said else None
+    table = evaluate(CallableScorer(hashed, 40, 3), data, protocol="ogb", corruption=corruption)
+    expected = {side: listed_ranks(stored, side) for side in ("head", "tail")}
+    for side, ranks in expected.items():
+        assert realistic(table, side).tolist() == ranks.tolist()
+        assert ranks.tolist() != listed_ranks(stored, side, known).tolist()
+        negatives = stored[f"{side}_neg"]
+        again = negatives.size - sum(len(set(row)) for row in negatives.tolist())
+        itself = (negatives == stored[side][:, None]).sum()
+        assert again > 0 < itself
+        told = f"{again} {side} negatives of {path} are said twice for a triple, {itself} are its answer; all compete."
+        assert told in table.notes
+    assert (table.column("candidates") == 9).all()
+    assert (table.column("raw_candidates") == 9).all()
+    mean = (1 / np.concatenate([*expected.values()])).mean()
+    assert printout(table)["mrr_list"] == pytest.approx(mean, abs=1e-6)
+
+
+@pytest.mark.parametrize("filtered", [("test",), ("train", "test"), ("train", "valid", "test")])
+def test_a_filter_takes_known_answers_from_every_place_of_a_list(tmp_path, filtered):
+    stored = wikikg(tmp_path, any_entity=True, seed=3)
+    data = load_dataset(tmp_path)
+    known = {tuple(row) for name, part in data.splits.items() if name in filtered for row in part.ids.tolist()}
+    table = evaluate(CallableScorer(hashed, 40, 3), data, protocol="ogb", filter=filtered)
+    for side in ("head", "tail"):
+        assert realistic(table, side).tolist() == listed_ranks(stored, side, known).tolist()
+    assert table.column("candidates").min() < 9
+
+
+@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32"])
+def test_kernels_count_each_place_of_a_list(tmp_path, kernel):
+    """Vectors of small whole numbers, which often tie."""
+    stored = wikikg(tmp_path, any_entity=True, seed=1)
+    data = load_dataset(tmp_path)
+    rng = np.random.default_rng(0)
+    entities, relations = rng.integers(-2, 3, (40, 3)).astype(float), rng.integers(-2, 3, (3, 3)).astype(float)
+    table = evaluate(DistMult(entities, relations), data, protocol="ogb", kernel=kernel)
+    h, r, t = (stored[key] for key in ("head", "relation", "tail"))
+    for side, rows in (("head", t), ("tail", h)):
+        queries = entities[rows] * relations[r]
+        positive = (queries * entities[stored[side]]).sum(1)[:, None]
+        negative = np.einsum("qd,qnd->qn", queries, entities[stored[f"{side}_neg"]])
+        ranks = 1 + 0.5 * ((negative > positive).sum(1) + (negative >= positive).sum(1))
+        assert realistic(table, side).tolist() == ranks.tolist()
+
+
+def test_what_is_said_goes_before_the_negatives_of_the_protocol(tmp_path):
+    wikikg(tmp_path, any_entity=True)
+    data, scorer = load_dataset(tmp_path), CallableScorer(hashed, 40, 3)
+    assert (evaluate(scorer, data, protocol="ogb", corruption=AllEntities()).column("candidates") == 40).all()
+    once = OGBNegatives(path=str(tmp_path / "split/time/test.pt"), as_listed=False)
+    assert (evaluate(scorer, data, protocol="ogb", corruption=once).column("raw_candidates") < 9).any()
+
+
+def test_a_dataset_without_the_fixed_negatives_is_refused(tmp_path):
+    wikikg(tmp_path)
+    scorer = CallableScorer(hashed, 40, 3)
+    with pytest.raises(DatasetError, match=r"no such file\. Give the folder .* or say which candidates compete"):
+        evaluate(lambda h, r, t: h, "nations", protocol="ogb")
+    with pytest.raises(DatasetError, match=r"train\.pt: no head_neg in it\. OGB has fixed negatives of its test and"):
+        evaluate(scorer, load_dataset(tmp_path), protocol="ogb", split="train")
+
+
+def test_the_difference_is_attributed_to_candidates_and_filter(tmp_path):
+    wikikg(tmp_path, any_entity=True)
+    data, scorer = load_dataset(tmp_path), CallableScorer(hashed, 40, 3)
+    told = explain(scorer, data, ["ogb", "pykeen"])
+    row = told["ogb"]
+    among = evaluate(scorer, data, corruption=OGBNegatives(path=str(tmp_path / "split/time/test.pt"), as_listed=True))
+    assert row.causes["candidates"] == pytest.approx(summarize(among, ["mrr"])["mrr"] - told.standard, abs=1e-12)
+    assert row.causes["candidates"] > 0.01
+    assert row.causes["filter"] < 0
+    assert told.standard + sum(row.causes.values()) == pytest.approx(row.value, rel=1e-12)
+    assert any("are said twice for a triple" in note for note in row.notes)
+    assert not any(told["pykeen"].causes.values())
 
 
 def test_triples_that_ask_the_same_meet_negatives_of_their_own(tmp_path):

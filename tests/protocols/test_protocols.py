@@ -241,11 +241,11 @@ def test_ties_are_named_as_the_cause_of_a_baselines_spread():
 
 @pytest.mark.parametrize(
     ("name", "metric"),
-    [  # Marius ranks no heads with this model
+    [  # Marius ranks no heads with this model, and no graph but OGB's own has its negatives
         (name, metric)
         for name in NAMES
         for metric in ("mrr", "head.mr", "tail.hits@3")
-        if name + metric != "mariushead.mr"
+        if name + metric != "mariushead.mr" and name != "ogb"
     ],
 )
 def test_the_causes_add_up_to_the_difference(name, metric):

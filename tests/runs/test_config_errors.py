@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgeval.errors import ConfigError
+from kgeval.graph.layouts import load_dataset
 from kgeval.runs.load import load_config
 from tests.checkpoints.memory import at_most
 
@@ -269,14 +270,14 @@ def test_a_dataset_may_be_a_bare_path(config, dataset):
 
 
 def test_a_protocol_says_what_is_not_said(config):
-    resolved = load_config(config(protocol="pykeen")).resolved()
+    resolved = load_config(config(protocol="pykeen")).resolved(load_dataset("nations"))
     assert "hits_at_5" in resolved.metrics
     assert resolved.ties == "realistic"
 
 
 def test_what_is_said_goes_before_the_protocol(config):
     keys = {"metrics": ["mr"], "ties": "expected", "evaluation": {"filter": []}}
-    resolved = load_config(config(protocol="pykeen", **keys)).resolved()
+    resolved = load_config(config(protocol="pykeen", **keys)).resolved(load_dataset("nations"))
     assert (resolved.metrics, resolved.ties, resolved.evaluation.filter) == (("mr",), "expected", ())
 
 

@@ -295,6 +295,14 @@ def test_negatives_that_do_not_fit_are_told_before_anything_is_trained(config, p
     assert "(config line 4)" in told
 
 
+def test_a_protocol_whose_negatives_are_not_there_is_told_before_anything_is_trained(config, place, monkeypatch):
+    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained"))
+    content = f"dataset: {{path: graph}}\n{TRAINED}\nprotocol: ogb\n"
+    (told,) = refused_lines(config, content=content)
+    assert told.startswith("protocol: the protocol 'ogb' ranks among the fixed negatives")
+    assert "(config line 3)" in told
+
+
 def test_the_manifest_tells_how_many_triples_were_ranked(config):
     manifest = json.loads((make(config, evaluation={"sides": "tail"}) / "manifest.json").read_text())
     assert manifest["ranked"] == {"triples": 5, "ranks": 5}

@@ -1,11 +1,14 @@
 """Open Graph Benchmark, ogbl-wikikg2 and ogbl-biokg: realistic ranks among given negatives, in float32."""
 
+from kgeval.protocols.candidates import fixed_negatives
 from kgeval.protocols.means import float32
 from kgeval.protocols.protocol import Printed, Protocol
 
 OGB = Protocol(
     name="ogb",
-    summary="realistic ranks in float32; the negatives are those of the benchmark, which are filtered already",
+    summary="realistic ranks in float32 among the benchmark's own negatives as they are listed; nothing is filtered",
+    filter=(),
+    corruption=fixed_negatives,
     mean=float32,
     printed=(Printed("mrr_list", "mrr"), *(Printed(f"hits@{k}_list", f"hits@{k}") for k in (1, 3, 10))),
 )
