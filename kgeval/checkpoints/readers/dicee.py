@@ -15,11 +15,11 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors
+from kgeval.checkpoints.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError, DatasetError
 from kgeval.graph.text import read_columns, rows
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.pickles.pickled import read_pickle, words
+from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.keci import Keci
@@ -151,7 +151,7 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 def _recognises(path: Path) -> bool:
     folder = path if path.is_dir() else path.parent
     inside = path.is_dir() or path.name == MODEL
-    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= words(folder / MODEL)
+    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(folder / MODEL)
 
 
 READER = Reader(

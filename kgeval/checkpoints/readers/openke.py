@@ -16,9 +16,8 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, normalised, side_by_side
+from kgeval.checkpoints.tensors import Tensors, names_in, normalised, side_by_side
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.rescal import RESCAL
@@ -171,12 +170,12 @@ MODELS: dict[str, Callable[[Tensors, Options], Family]] = {
 
 
 def _is_model(file: Path) -> bool:
-    return file.suffix in {".ckpt", ".pt", ".pth"} and bool({ENTITY, "ent_re_embeddings.weight"} & words(file))
+    return file.suffix in {".ckpt", ".pt", ".pth"} and bool({ENTITY, "ent_re_embeddings.weight"} & names_in(file))
 
 
 def _is_trainers(file: Path) -> bool:
     named = {f"model.{ENTITY}", "model.ent_re_embeddings.weight"}
-    return file.suffix in {".ckpt", ".pt", ".pth"} and bool(named & words(file))
+    return file.suffix in {".ckpt", ".pt", ".pth"} and bool(named & names_in(file))
 
 
 def _is_json(file: Path) -> bool:

@@ -17,9 +17,9 @@ from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, labels
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors
+from kgeval.checkpoints.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch, words
+from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.protate import PRotatE
@@ -93,7 +93,7 @@ MODELS: dict[str, Callable[[Any, Any, Tensors], Family]] = {
 
 
 def _fits(file: Path) -> bool:
-    return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= words(file)
+    return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= names_in(file)
 
 
 READER = Reader(

@@ -15,8 +15,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, side_by_side
-from kgeval.pickles.pickled import words
+from kgeval.checkpoints.tensors import Tensors, names_in, side_by_side
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.hole import HolE
@@ -134,7 +133,7 @@ def _has_suffix(suffix: str) -> Callable[[Path], bool]:
 
 
 def _fits(file: Path) -> bool:
-    return file.suffix in SUFFIXES and bool({"ent_emb.weight", "re_ent_emb.weight"} & words(file))
+    return file.suffix in SUFFIXES and bool({"ent_emb.weight", "re_ent_emb.weight"} & names_in(file))
 
 
 READER = Reader(
