@@ -40,6 +40,8 @@ class Checkpoint:
     """what the framework calls the model, where that is not the name of its family"""
     numbering: Numbering = "dataset"
     """what its ids are where it has no labels: a framework may give them to sorted labels, or keep them in its files"""
+    layouts: tuple[str, ...] = ()
+    """the layouts of datasets whose files give the ids that it has, where its framework keeps them in files"""
     upside_down: bool = False
     """whether the framework's own evaluator takes the lowest of these scores for the best"""
 

@@ -11,7 +11,8 @@ relation_labels     likewise
 
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
 ``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
-"sorted", the places of its sorted labels; "files", those of its framework's files), ``upside_down`` ("true" or "false":
+"sorted", the places of its sorted labels; "files", those of its framework's files), ``layouts`` (a
+JSON list of the layouts of datasets that have such files, if there are any), ``upside_down`` ("true" or "false":
 whether the framework's own evaluator takes the lowest score for the best) and, if it is another than the family's,
 ``name`` (what its framework calls the model). All but ``model`` may be missing: then there are no options, nothing is
 true, and ids are those of the dataset.
@@ -83,6 +84,7 @@ def save_checkpoint(
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
         told = {"numbering": model.numbering, "upside_down": json.dumps(model.upside_down)}
+        told |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
         told |= {"name": model.name} if model.name else {}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):

@@ -83,7 +83,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     found = labels(folder, options)
     files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")), *found.files)
     labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files")
+    return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _rotate(parts: Parts) -> Family:

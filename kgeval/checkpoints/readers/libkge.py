@@ -113,6 +113,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.origins,
         name=name,
         numbering="files",
+        layouts=("libkge",),
     )
 
 

@@ -77,6 +77,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.origins,
         name=name,
         numbering="files",
+        layouts=("openke",),
         upside_down=options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
     )
 

@@ -112,6 +112,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.origins,
         name=f"{model.operator}, {model.config['comparator']}",
         numbering="files",
+        layouts=("pbg",),
     )
 
 

@@ -54,7 +54,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     found = labels(folder_of(file), options)
     files = (file, *([config] if config.is_file() else []), *found.files)
     labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "rotate", files, *labelled, numbering="files")
+    return Checkpoint(family, "rotate", files, *labelled, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _named(config: Path) -> str | None:
