@@ -44,6 +44,8 @@ class Checkpoint:
     """the layouts of datasets whose files give the ids that it has, where its framework keeps them in files"""
     upside_down: bool = False
     """whether the framework's own evaluator takes the lowest of these scores for the best"""
+    dataset_tells: str = ""
+    """what its scores depend on and only a dataset tells, where it was read without one"""
 
     def __post_init__(self) -> None:
         for labels, size in ((self.entities, self.num_entities), (self.relations, self.num_relations)):

@@ -27,7 +27,7 @@ import numpy as np
 
 from kgeval.atomic import replacing
 from kgeval.checkpoints.checkpoint import Checkpoint
-from kgeval.errors import InputError, RunError
+from kgeval.errors import CheckpointError, InputError, RunError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
@@ -59,7 +59,8 @@ def save_checkpoint(
     InputError
         if the path ends otherwise
     CheckpointError
-        if the model's head queries and tail queries follow different formulas, which no reader could tell
+        if the model's head queries and tail queries follow different formulas, which no reader could tell; or if
+        only the dataset, which it was read without, tells what its rows are
     RunError
         if the file cannot be written
 
@@ -83,6 +84,11 @@ def save_checkpoint(
     told = {"numbering": "dataset", "upside_down": "false"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
+        if model.dataset_tells:
+            raise CheckpointError(
+                f"{model.files[0]}: only the dataset tells {model.dataset_tells}. Give it: --dataset DATASET, or "
+                "load_checkpoint(…, dataset=…)."
+            )
         told = {"numbering": model.numbering, "upside_down": json.dumps(model.upside_down)}
         told |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
         told |= {"name": model.name} if model.name else {}

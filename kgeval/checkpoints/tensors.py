@@ -81,7 +81,8 @@ class Tensors:
         """
         array: FloatArray | None = self.get(name)
         if array is None:
-            raise CheckpointError(f"{self.path}: the tensor {name!r} is missing. {did_you_mean(name, self._arrays)}")
+            told = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
+            raise CheckpointError(f"{self.path}: the tensor {name!r} is missing. {told}")
         if array.ndim != dimensions or array.dtype.kind != "f" or array.size == 0:
             raise CheckpointError(
                 f"{self.path}: the tensor {name!r} is {array.dtype} {list(array.shape)}; "

@@ -89,6 +89,36 @@ def test_a_tensor_that_no_formula_uses_is_refused_whatever_is_around(tmp_path, a
         load_checkpoint(tmp_path, model="DistMult")
 
 
+@pytest.mark.parametrize(
+    ("file", "state", "missing"),
+    [
+        ("m.pt", {"net.re_ent_emb.weight": torch.ones(7, 2), "ent_emb.weight": "elsewhere"}, "ent_emb.weight"),
+        (
+            "m.ckpt",
+            {"net.ent_re_embeddings.weight": torch.ones(7, 2), "ent_embeddings.weight": 0},
+            "ent_embeddings.weight",
+        ),
+        ("m.pt", {"weights": {"ent_emb.weight": torch.ones(7, 2)}}, "ent_emb.weight"),
+    ],
+)
+def test_models_whose_tensors_are_not_there_are_not_offered(tmp_path, file, state, missing):
+    torch.save(state, tmp_path / file)
+    with pytest.raises(CheckpointError, match=rf"the tensor '{missing}' is missing\. (Did|Choose|It holds no) "):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("modulus", [0.25, 0.0, -0.25, float("nan"), None])
+def test_a_modulus_that_turns_the_ranking_round_is_refused(tmp_path, modulus):
+    state = tensors(entity_embedding=table(7, 2), relation_embedding=table(3, 2, 1), embedding_range=np.float32([0.5]))
+    state |= {} if modulus is None else {"modulus": torch.tensor([[modulus]])}
+    torch.save({"step": 1, "model_state_dict": state}, tmp_path / "checkpoint")
+    if modulus == 0.25:
+        assert load_checkpoint(tmp_path, model="pRotatE").family.name == "pRotatE"
+    else:
+        with pytest.raises(CheckpointError, match=f"its modulus is {modulus}, .* expected a positive number"):
+            load_checkpoint(tmp_path, model="pRotatE")
+
+
 def test_a_prefix_of_some_tensors_only_is_part_of_their_names():
     some = Tensors(Path("m.pt"), {"module.a": np.ones((1, 1)), "b": np.ones((1, 1))})
     assert sorted(some) == ["b", "module.a"]

@@ -64,6 +64,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole
     tensors = whole.without("model.") if trainers else whole
     stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
+    if stored is None:
+        _tables(tensors)  # without them it is none of those that are asked for
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     found = labels(folder_of(path), options)
     family = MODELS[name](tensors, options)

@@ -81,14 +81,23 @@ def phases(array: FloatArray, tensors: Tensors, pi: float = PI) -> Float64Array:
     return np.asarray(array, np.float64) / (extent / pi)
 
 
+def _protate(entity: FloatArray, relation: FloatArray, tensors: Tensors) -> Family:
+    """A trained modulus multiplies the distance: it is no matter to a rank as long as it is positive."""
+    modulus = tensors.number("modulus")
+    if modulus is None or not modulus > 0:
+        raise CheckpointError(
+            f"{tensors.path}: its modulus is {modulus}, so that its scores grow with the distance; expected a positive "
+            "number."
+        )
+    return PRotatE(phases(entity, tensors, PROTATE_PI), phases(relation, tensors, PROTATE_PI))
+
+
 MODELS: dict[str, Callable[[Any, Any, Tensors], Family]] = {
     "TransE": lambda entity, relation, _: TransE(entity, relation, 1),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
     "RotatE": lambda entity, relation, tensors: RotatE(entity, phases(relation, tensors), 1),
-    "pRotatE": lambda entity, relation, tensors: PRotatE(
-        phases(entity, tensors, PROTATE_PI), phases(relation, tensors, PROTATE_PI)
-    ),
+    "pRotatE": _protate,
 }
 
 

@@ -53,6 +53,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     file = one_of(path, [_has_suffix(suffix) for suffix in SUFFIXES], "state_dict of a TorchKGE model")
     tensors = Tensors.read(file)
     stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
+    if stored is None:
+        _tables(tensors)  # without them it is none of those that are asked for
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     family = MODELS[name](tensors, options)
     tensors.refuse_unused(name, "projected_entities")

@@ -60,6 +60,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         None if names is None else Vocabulary([name for name in names if _is_pair(name, names)], "relation"),
         options.origins,
         numbering="sorted",
+        dataset_tells="which of its rows are relations, and which their reverses" if names is None else "",
     )
 
 
