@@ -8,7 +8,6 @@ labels: the interaction is asked for, and its norm, normaliser and the like.
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,7 @@ def _labels(file: Path) -> Found:
 def _fits(file: Path) -> bool:
     if file.name == MODEL_FILE:
         return True
-    if file.suffix not in {".pkl", ".pt", ".pth"} or not zipfile.is_zipfile(file):
+    if file.suffix not in {".pkl", ".pt", ".pth"}:
         return False
     found = names_in(file)
     return {"model_state_dict", "entity_to_id_dict"} <= found or any(
