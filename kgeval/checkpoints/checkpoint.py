@@ -202,6 +202,16 @@ class Options:
                 return choice
         raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
 
+    def account(self, family: Family, framework: str, **sources: str) -> None:
+        """Tell where a family's options came from: a setting of the framework's, or else its code.
+
+        ``sources`` names the setting behind each of them; it has been resolved.
+        """
+        for name in family.options:
+            source = sources.get(name, "")
+            told = f"{source} ({self.origins[source]})" if source in self.origins else f"the code of {framework}"
+            self.origins.setdefault(name, told)
+
     def refuse_unused(self, path: Path) -> None:
         """Refuse options that the reader did not ask for.
 

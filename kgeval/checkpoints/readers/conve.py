@@ -47,6 +47,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
     name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
     model = Reciprocal(MODELS[name](tensors, rows, options))
+    options.account(model.family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
     dataset = options.dataset
     return Checkpoint(

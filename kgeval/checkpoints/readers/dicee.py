@@ -62,6 +62,9 @@ def read(path: Path, options: Options) -> Checkpoint:
         relation = relation[[places[label + end] for end in ("", INVERSE) for label in forward]]
     options.resolve("reciprocal", inverse, relation_file.name)
     family = MODELS[name]((entity, relation, tensors, config))
+    for key in ("p", "q") if name == "Keci" else ():
+        options.resolve(key, config.get(key), CONFIG)
+    options.account(family, "dice-embeddings")
     tensors.refuse_unused(name)
     return Checkpoint(
         Reciprocal(family) if inverse else family,

@@ -69,6 +69,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     found = labels(folder_of(path), options)
     family = MODELS[name](tensors, options)
+    if name == "RotatE":
+        options.resolve("rel_embedding_range", tensors.number("rel_embedding_range"), file.name)
+    options.account(family, "OpenKE", norm="p_norm", length="" if name == "TransD" else "norm_flag")
     whole.refuse_unused(name, *SPARE, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
     return Checkpoint(
         family,

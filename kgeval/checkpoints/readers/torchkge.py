@@ -57,6 +57,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         _tables(tensors)  # without them it is none of those that are asked for
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     family = MODELS[name](tensors, options)
+    options.account(family, "TorchKGE", norm="dissimilarity_type")
     tensors.refuse_unused(name, "projected_entities")
     found = labels(folder_of(path), options)
     return Checkpoint(
