@@ -40,8 +40,12 @@ class Checkpoint:
     """what the framework calls the model, where that is not the name of its family"""
     numbering: Numbering = "dataset"
     """what its ids are where it has no labels: a framework may give them to sorted labels, or keep them in its files"""
+    layouts: tuple[str, ...] = ()
+    """the layouts of datasets whose files give the ids that it has, where its framework keeps them in files"""
     upside_down: bool = False
     """whether the framework's own evaluator takes the lowest of these scores for the best"""
+    dataset_tells: str = ""
+    """what its scores depend on and only a dataset tells, where it was read without one"""
 
     def __post_init__(self) -> None:
         for labels, size in ((self.entities, self.num_entities), (self.relations, self.num_relations)):
@@ -197,6 +201,16 @@ class Options:
                 self.settled[name] = choice
                 return choice
         raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
+
+    def account(self, family: Family, framework: str, **sources: str) -> None:
+        """Tell where a family's options came from: a setting of the framework's, or else its code.
+
+        ``sources`` names the setting behind each of them; it has been resolved.
+        """
+        for name in family.options:
+            source = sources.get(name, "")
+            told = f"{source} ({self.origins[source]})" if source in self.origins else f"the code of {framework}"
+            self.origins.setdefault(name, told)
 
     def refuse_unused(self, path: Path) -> None:
         """Refuse options that the reader did not ask for.

@@ -11,7 +11,8 @@ relation_labels     likewise
 
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
 ``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
-"sorted", the places of its sorted labels; "files", those of its framework's files), ``upside_down`` ("true" or "false":
+"sorted", the places of its sorted labels; "files", those of its framework's files), ``layouts`` (a
+JSON list of the layouts of datasets that have such files, if there are any), ``upside_down`` ("true" or "false":
 whether the framework's own evaluator takes the lowest score for the best) and, if it is another than the family's,
 ``name`` (what its framework calls the model). All but ``model`` may be missing: then there are no options, nothing is
 true, and ids are those of the dataset.
@@ -26,7 +27,7 @@ import numpy as np
 
 from kgeval.atomic import replacing
 from kgeval.checkpoints.checkpoint import Checkpoint
-from kgeval.errors import InputError, RunError
+from kgeval.errors import CheckpointError, InputError, RunError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
@@ -58,7 +59,8 @@ def save_checkpoint(
     InputError
         if the path ends otherwise
     CheckpointError
-        if the model's head queries and tail queries follow different formulas, which no reader could tell
+        if the model's head queries and tail queries follow different formulas, which no reader could tell; or if
+        only the dataset, which it was read without, tells what its rows are
     RunError
         if the file cannot be written
 
@@ -82,7 +84,13 @@ def save_checkpoint(
     told = {"numbering": "dataset", "upside_down": "false"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
+        if model.dataset_tells:
+            raise CheckpointError(
+                f"{model.files[0]}: only the dataset tells {model.dataset_tells}. Give it: --dataset DATASET, or "
+                "load_checkpoint(…, dataset=…)."
+            )
         told = {"numbering": model.numbering, "upside_down": json.dumps(model.upside_down)}
+        told |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
         told |= {"name": model.name} if model.name else {}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):

@@ -11,11 +11,17 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.errors import CheckpointError, did_you_mean
-from kgeval.pickles.pickled import read_any
+from kgeval.pickles.pickled import read_any, words
 from kgeval.scorers.ordered import unit
 
 COUNTERS = "*.num_batches_tracked"
 """what batch normalisations count, and no score depends on"""
+
+PARALLEL = "module."
+"""what PyTorch's ``DataParallel`` puts before the name of every tensor"""
+
+WRAPPINGS = ("state_dict", "model_state_dict", "model")
+"""the names under which training scripts save a ``state_dict`` beside what they need to go on"""
 
 
 class Tensors:
@@ -26,21 +32,23 @@ class Tensors:
     path
         the file, for messages
     content
-        what was read; anything but a mapping of names to tensors is refused
+        what was read; anything but a mapping of names is refused, and what is no tensor in it is left aside
     """
 
     def __init__(self, path: Path, content: Any) -> None:
         self.path = path
         if not isinstance(content, Mapping):
             raise CheckpointError(f"{path}: holds no dictionary of tensors, but a {type(content).__name__}.")
-        self._arrays = {str(name): value for name, value in content.items() if isinstance(value, np.ndarray)}
+        arrays = {str(name): value for name, value in content.items() if isinstance(value, np.ndarray)}
+        parallel = all(name.startswith(PARALLEL) for name in arrays)
+        self._arrays = {name.removeprefix(PARALLEL) if parallel else name: array for name, array in arrays.items()}
         self._prefix = ""
-        self._unused = {str(name) for name in content}  # shared by all views
+        self._unused = set(self._arrays)  # shared by all views
 
     @classmethod
     def read(cls, path: Path) -> Tensors:
-        """Read a file of ``torch.save`` or a plain pickle that holds a ``state_dict``."""
-        return cls(path, read_any(path))
+        """Read a file of ``torch.save`` or a plain pickle that holds a ``state_dict``, by itself or wrapped."""
+        return cls(path, unwrapped(read_any(path)))
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -73,7 +81,8 @@ class Tensors:
         """
         array: FloatArray | None = self.get(name)
         if array is None:
-            raise CheckpointError(f"{self.path}: the tensor {name!r} is missing. {did_you_mean(name, self._arrays)}")
+            told = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
+            raise CheckpointError(f"{self.path}: the tensor {name!r} is missing. {told}")
         if array.ndim != dimensions or array.dtype.kind != "f" or array.size == 0:
             raise CheckpointError(
                 f"{self.path}: the tensor {name!r} is {array.dtype} {list(array.shape)}; "
@@ -127,6 +136,21 @@ class Tensors:
                 f"{self.path}: a {model} has no use for the tensor{'s' * (len(unused) > 1)} {names}: this is another "
                 "model, or has parts whose effect on its scores kgeval does not know. Evaluate the live model instead."
             )
+
+
+def unwrapped(content: Any) -> Any:
+    """Return the ``state_dict`` in what a training script saved; anything else as it is.
+
+    >>> unwrapped({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
+    {'E': 1}
+    """
+    wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, Mapping) else []
+    return next((state for state in wrapped if isinstance(state, Mapping)), content)
+
+
+def names_in(path: Path) -> frozenset[str]:
+    """Collect the words of a file as :func:`words` does, and name tensors as :class:`Tensors` does."""
+    return frozenset(word.removeprefix(PARALLEL) for word in words(path))
 
 
 def normalised(array: FloatArray) -> Float64Array:

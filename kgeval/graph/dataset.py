@@ -39,7 +39,7 @@ class Dataset:
     confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
     """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
     numbered_by: str | None = None
-    """who made up the ids, where neither files nor the caller gave them: ``"kgeval"`` or ``"PyKEEN"``"""
+    """the layout whose files gave the ids, or who made them up: ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
 
     @classmethod
     def build(
@@ -56,7 +56,7 @@ class Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
         ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
-        ``numbered_by`` says who made up the ids, if that is neither a file nor the caller.
+        ``numbered_by`` says which layout's files gave the ids, or who made them up, if that is not the caller.
 
         Raises
         ------

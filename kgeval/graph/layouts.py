@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -82,17 +82,23 @@ def as_dataset(given: Dataset | str | Path) -> Dataset:
 
 def _read_folder(path: Path, layout: str) -> Dataset:
     if layout != "auto":
-        return layouts()[layout].read(path)
+        return _read(layouts()[layout], path)
     recognised = [candidate for candidate in layouts().values() if candidate.recognises(path)]
     fitting = [candidate for candidate in recognised if not candidate.general] or recognised
     if len(fitting) == 1:
-        return fitting[0].read(path)
+        return _read(fitting[0], path)
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
         raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
     inside = ", ".join(sorted(entry.name for entry in path.iterdir())[:8]) or "nothing"
     known = "; ".join(f"{candidate.name}: {candidate.summary}" for candidate in layouts().values())
     raise DatasetError(f"folder {str(path)!r} is in no known layout. It holds {inside}. Known layouts: {known}.")
+
+
+def _read(layout: Layout, path: Path) -> Dataset:
+    """Read a folder, and remember whose ids it has."""
+    dataset = layout.read(path)
+    return replace(dataset, numbered_by=dataset.numbered_by or layout.name)
 
 
 def _read_named(name: str, path: Path, layout: str) -> Dataset:

@@ -1,7 +1,8 @@
 """Alignment: which row of a model is which entity and relation of a dataset, by label wherever there are labels.
 
 Ids without labels are taken as those of the dataset, with a note. Where they can only be those of a framework's files,
-and the dataset's were given by kgeval or PyKEEN, they are refused: every rank would be that of another entity.
+and the dataset's were given by kgeval, PyKEEN or another framework's files, they are refused: every rank would be that
+of another entity.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from kgeval.scorers.adapters import CallableScorer, ScoreTable
 from kgeval.scorers.base import Labelled, Scorer, VectorScorer, View, ViewedScorer, views_of
 from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.similarity import Similarity
+
+MAKERS = ("kgeval", "PyKEEN")
+"""who makes up the ids of datasets whose files have none"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +135,7 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
     labels = _labels(source, dataset)
     scorer = source.model if isinstance(source, Labelled) else source
     if isinstance(source, Labelled) and source.numbering == "files":
-        _refuse_made_up_ids(dataset, labels, scorer)
+        _refuse_others_ids(source, dataset)
     entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
     # A score table is asked in the dataset's ids from the start, and speaks only of the relations that it was asked.
     num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
@@ -183,16 +187,20 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
-def _refuse_made_up_ids(
-    dataset: Dataset, labels: tuple[Vocabulary | None, Vocabulary | None], scorer: Scorer | VectorScorer
-) -> None:
+def _refuse_others_ids(source: Labelled, dataset: Dataset) -> None:
     """Refuse ids of a framework's files on a dataset that numbers its labels otherwise; a single one has no order."""
-    sizes = (scorer.num_entities, scorer.num_relations)
-    for ours, theirs, size in zip((dataset.entities, dataset.relations), labels, sizes, strict=True):
-        if dataset.numbered_by and theirs is None and max(size, len(ours)) > 1:
+    giver, model = dataset.numbered_by, source.model
+    if giver is None or giver in source.layouts:
+        return
+    whose = f"{giver}'s own" if giver in MAKERS else f"those of a folder in the layout {giver}"
+    for ours, theirs, size in (
+        (dataset.entities, source.entities, model.num_entities),
+        (dataset.relations, source.relations, model.num_relations),
+    ):
+        if theirs is None and max(size, len(ours)) > 1:
             raise CheckpointError(
                 f"the model has no {ours.kind} labels: its ids are those of its framework's dataset folder, and the "
-                f"ids of dataset {dataset.name} are {dataset.numbered_by}'s own. Name the folder that the model was "
+                f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
                 "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder."
             )
 

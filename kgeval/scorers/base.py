@@ -56,6 +56,7 @@ class Labelled(Protocol):
     entities: Vocabulary | None
     relations: Vocabulary | None
     numbering: Numbering
+    layouts: tuple[str, ...]
 
     @property
     def model(self) -> Scorer | VectorScorer:

@@ -12,6 +12,7 @@ from kgeval.errors import InputError
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import Side
+from kgeval.graph.vocabulary import Vocabulary
 
 Query = tuple[int, int]
 """anchor and relation"""
@@ -37,13 +38,24 @@ class ListedScores:
     --------
     >>> from kgeval.graph.triples import Triples
     >>> lists = SideLists({(0, 0): 0}, Rows.of([[2, 1]]), np.array([0.9, 0.5]))
-    >>> ListedScores({"tail": lists}, 4, 1).scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.arange(4))
+    >>> labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
+    >>> ListedScores({"tail": lists}, *labels).scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.arange(4))
     array([[-inf,  0.5,  0.9, -inf]])
     """
 
     sides: Mapping[Side, SideLists]
-    num_entities: int
-    num_relations: int
+    entities: Vocabulary
+    relations: Vocabulary
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities there are, listed or not."""
+        return len(self.entities)
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations there are."""
+        return len(self.relations)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Look the scores up, −∞ for what was not listed.
@@ -59,8 +71,7 @@ class ListedScores:
         if lists is None or (places < 0).any():
             query = int(np.argmax(places < 0))
             raise InputError(
-                f"there are no predictions for the {queries.side} query with anchor {queries.anchors[query]} and "
-                f"relation {queries.relations[query]}. Are they those of this split?"
+                f"there are no predictions for {self._asked(queries, query)}. Are they those of this split?"
             )
         offsets = lists.rows.offsets
         listed = Rows.spans(offsets[places], offsets[places + 1], np.arange(len(lists.scores)))
@@ -70,3 +81,8 @@ class ListedScores:
         found = np.searchsorted(keys, wanted, sorter=order)
         there = np.append(keys[order], -1)[found] == wanted
         return np.where(there, np.append(lists.scores[listed.ids][order], -np.inf)[found], -np.inf)
+
+    def _asked(self, queries: Queries, index: int) -> str:
+        """Spell a query: ``(?, eats, cat)``."""
+        known, relation = self.entities[int(queries.anchors[index])], self.relations[int(queries.relations[index])]
+        return f"({known}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {known})"

@@ -27,6 +27,7 @@ class KnowingAlike:
     entities: Vocabulary
     relations: Vocabulary
     numbering: Numbering = "dataset"
+    layouts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rule: Rule, scorer: Aligned, dataset: Dataset) -> KnowingAlike:

@@ -96,8 +96,10 @@ def test_predictions_without_their_dataset_are_refused(tmp_path, lists):
 
 def test_queries_without_predictions_are_refused(tmp_path, lists):
     (tmp_path / "p.txt").write_text("".join(written(lists).splitlines(keepends=True)[:3]))
-    with pytest.raises(InputError, match="there are no predictions for the head query with anchor"):
-        evaluate(load_checkpoint(tmp_path / "p.txt", dataset=DATA), DATA)
+    predictions = load_checkpoint(tmp_path / "p.txt", dataset=DATA)
+    for side, asked in (("head", r"\(\?, r\d\d, e\d{4}\)"), ("tail", r"\(e\d{4}, r\d\d, \?\)")):
+        with pytest.raises(InputError, match=f"there are no predictions for {asked}. Are they those of this split?"):
+            evaluate(predictions, DATA, sides=(side,))
 
 
 BEGINNING = "e0000 r00 e0001\nHeads: e0000\t0.5\t\nTails: e0001\t0.25\te0002\t0.125\n"

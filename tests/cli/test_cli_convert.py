@@ -21,6 +21,23 @@ def test_it_holds_its_labels_and_options(done, data):
     assert (described["model"], described["options"]) == ("TransE", {"norm": 2})
 
 
+def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data):
+    from tests.checkpoints.layouts import ENTITIES, RELATIONS, tucker_code
+
+    for name in ("tucker", "animals"):
+        (place / name).mkdir()
+    tucker_code(place / "tucker")
+    rows = [f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[(2 * h + r) % 7]}\n" for h in range(7) for r in range(3)]
+    for split, part in (("train", rows[:15]), ("test", rows[15:])):
+        (place / f"animals/{split}.txt").write_text("".join(part), encoding="utf-8")
+    message = refused("convert", "tucker", "--out", "t.safetensors")
+    assert "only the dataset tells which of its rows are relations, and which their reverses. Give it: --d" in message
+    assert not (place / "t.safetensors").exists()
+    done("convert", "tucker", "--out", "t.safetensors", "--dataset", "animals")
+    told = ["--dataset", "animals", "--metric", "mrr"]
+    assert data("evaluate", "t.safetensors", *told) == data("evaluate", "tucker", *told)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

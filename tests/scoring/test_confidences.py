@@ -211,7 +211,7 @@ def with_strangers(data):
 class Labelled(CallableScorer):
     """A function with the labels of what it knows."""
 
-    numbering = "dataset"
+    numbering, layouts = "dataset", ()
     entities, relations = DATA.entities, DATA.relations
 
     @property

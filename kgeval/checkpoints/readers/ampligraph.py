@@ -65,6 +65,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     except KeyError as error:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
     family = MODELS[name](Parts(entity, relation, settings))
+    options.account(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
     found = labels(folder, options)
     if found.entities is None and pickles:

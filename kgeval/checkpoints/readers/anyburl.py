@@ -59,7 +59,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
     sides = {side: _lists_of(lists) for side, lists in found.items() if lists}
-    model = ListedScores(sides, len(dataset.entities), len(dataset.relations))
+    model = ListedScores(sides, dataset.entities, dataset.relations)
     return Predictions(model, "anyburl", (path,), dataset.entities, dataset.relations)
 
 

@@ -14,10 +14,10 @@ from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.places import folder_of, holds, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, side_by_side
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, names_in, side_by_side
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.pickles.pickled import read_pickle, words
+from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.conve import ConvE
 from kgeval.scorers.families.distmult import DistMult
@@ -47,6 +47,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
     name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
     model = Reciprocal(MODELS[name](tensors, rows, options))
+    options.account(model.family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
     dataset = options.dataset
     return Checkpoint(
@@ -130,7 +131,7 @@ TELLTALE = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult":
 
 
 def _fits(file: Path) -> bool:
-    found = words(file) if file.suffix in {".model", ".pt", ".pth"} else frozenset()
+    found = names_in(file) if file.suffix in {".model", ".pt", ".pth"} else frozenset()
     return {"emb_e.weight", "emb_rel.weight"} <= found or {"emb_e_real.weight", "emb_rel_real.weight"} <= found
 
 

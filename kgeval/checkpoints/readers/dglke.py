@@ -80,10 +80,13 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = options.require("model_name", config["model_name"], "config.json", list(MODELS))
     parts = Parts(folder, f"{config['dataset']}_{name}", config)
     family = MODELS[name](parts)
+    for key in ("gamma", "hidden_dim") if name == "RotatE" else ():
+        options.resolve(key, config[key], "config.json")
+    options.account(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
     found = labels(folder, options)
     files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")), *found.files)
     labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files")
+    return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _rotate(parts: Parts) -> Family:

@@ -15,11 +15,11 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors
+from kgeval.checkpoints.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError, DatasetError
 from kgeval.graph.text import read_columns, rows
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.pickles.pickled import read_pickle, words
+from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.keci import Keci
@@ -62,6 +62,9 @@ def read(path: Path, options: Options) -> Checkpoint:
         relation = relation[[places[label + end] for end in ("", INVERSE) for label in forward]]
     options.resolve("reciprocal", inverse, relation_file.name)
     family = MODELS[name]((entity, relation, tensors, config))
+    for key in ("p", "q") if name == "Keci" else ():
+        options.resolve(key, config.get(key), CONFIG)
+    options.account(family, "dice-embeddings")
     tensors.refuse_unused(name)
     return Checkpoint(
         Reciprocal(family) if inverse else family,
@@ -151,7 +154,7 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 def _recognises(path: Path) -> bool:
     folder = path if path.is_dir() else path.parent
     inside = path.is_dir() or path.name == MODEL
-    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= words(folder / MODEL)
+    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(folder / MODEL)
 
 
 READER = Reader(

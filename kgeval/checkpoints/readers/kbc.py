@@ -11,8 +11,7 @@ from pathlib import Path
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, side_by_side
-from kgeval.pickles.pickled import words
+from kgeval.checkpoints.tensors import Tensors, names_in, side_by_side
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.cp import CP
 from kgeval.scorers.reciprocal import Reciprocal
@@ -54,7 +53,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 
 def _fits(file: Path) -> bool:
-    found = words(file) if file.suffix in {".pt", ".pth", ".pkl", ".model"} else frozenset()
+    found = names_in(file) if file.suffix in {".pt", ".pth", ".pkl", ".model"} else frozenset()
     return any(names <= found for names in NAMES.values())
 
 

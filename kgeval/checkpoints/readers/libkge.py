@@ -99,6 +99,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)
     family = _family(name, Parts(tensors.without("_base_model.") if reciprocal else tensors, merged, options))
+    options.account(family, "LibKGE", norm="l_norm", height="2D_aspect_ratio")
     tensors.refuse_unused(name, COUNTERS, *(COPIES if reciprocal else ()))
     found = labels(folder_of(path), options)
     if found.entities is None:
@@ -113,6 +114,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.origins,
         name=name,
         numbering="files",
+        layouts=("libkge",),
     )
 
 
@@ -140,7 +142,9 @@ def _conve(parts: Parts) -> Family:
     entity, relation, tensors = parts.entity, parts.relation, parts.tensors.without("_scorer.")
     width = entity.shape[1] - 1
     plain = all(parts.settings.get(name, usual) == usual for name, usual in (("stride", 1), ("padding", 0)))
-    height = round((width / float(parts.settings.get("2D_aspect_ratio", 2))) ** 0.5)
+    where = f"the config in {tensors.path.name}"
+    ratio = parts.options.resolve("2D_aspect_ratio", parts.settings.get("2D_aspect_ratio"), where)
+    height = round((width / float(2 if ratio is None else ratio)) ** 0.5)
     if not plain or height < 1 or width % height:
         raise CheckpointError(f"{tensors.path}: a ConvE with strides, padding or {width} columns in {height} rows.")
     network = Network(

@@ -57,6 +57,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("reciprocal", inverse, CONFIG)
     relations = _relations(folder / MODEL, inverse=inverse)
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
+    options.account(family, "Marius")
     found = labels(folder, options)
     return Checkpoint(
         Reciprocal(family) if inverse else family,
@@ -67,6 +68,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.origins,
         name=name,
         numbering="files",
+        layouts=("marius",),
     )
 
 

@@ -41,6 +41,7 @@ class Stored:
     name: str | None = None
     """what a framework called the model"""
     numbering: Numbering = "dataset"
+    layouts: tuple[str, ...] = ()
     upside_down: bool = False
 
 
@@ -83,6 +84,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         origins=options.origins,
         name=stored.name,
         numbering=stored.numbering,
+        layouts=stored.layouts,
         upside_down=stored.upside_down,
     )
 
@@ -125,6 +127,7 @@ def _read_safetensors(file: Path) -> Stored:
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
         numbering = _numbering(metadata.get("numbering", "dataset"))
+        shared = tuple(map(str, _json(metadata.get("layouts", "[]"), list)))
         upside_down = _json(metadata.get("upside_down", "false"), bool)
         labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
     except CheckpointError:
@@ -135,7 +138,7 @@ def _read_safetensors(file: Path) -> Stored:
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
     model, name = metadata.get("model"), metadata.get("name")
-    return Stored(tensors, labels, model, options, reciprocal, name, numbering, upside_down)
+    return Stored(tensors, labels, model, options, reciprocal, name, numbering, shared, upside_down)
 
 
 def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:

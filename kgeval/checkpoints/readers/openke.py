@@ -16,9 +16,8 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, normalised, side_by_side
+from kgeval.checkpoints.tensors import Tensors, names_in, normalised, side_by_side
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import words
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.rescal import RESCAL
@@ -65,9 +64,14 @@ def read(path: Path, options: Options) -> Checkpoint:
     trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole
     tensors = whole.without("model.") if trainers else whole
     stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
+    if stored is None:
+        _tables(tensors)  # without them it is none of those that are asked for
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     found = labels(folder_of(path), options)
     family = MODELS[name](tensors, options)
+    if name == "RotatE":
+        options.resolve("rel_embedding_range", tensors.number("rel_embedding_range"), file.name)
+    options.account(family, "OpenKE", norm="p_norm", length="" if name == "TransD" else "norm_flag")
     whole.refuse_unused(name, *SPARE, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
     return Checkpoint(
         family,
@@ -78,6 +82,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.origins,
         name=name,
         numbering="files",
+        layouts=("openke",),
         upside_down=options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
     )
 
@@ -171,12 +176,12 @@ MODELS: dict[str, Callable[[Tensors, Options], Family]] = {
 
 
 def _is_model(file: Path) -> bool:
-    return file.suffix in {".ckpt", ".pt", ".pth"} and bool({ENTITY, "ent_re_embeddings.weight"} & words(file))
+    return file.suffix in {".ckpt", ".pt", ".pth"} and bool({ENTITY, "ent_re_embeddings.weight"} & names_in(file))
 
 
 def _is_trainers(file: Path) -> bool:
     named = {f"model.{ENTITY}", "model.ent_re_embeddings.weight"}
-    return file.suffix in {".ckpt", ".pt", ".pth"} and bool(named & words(file))
+    return file.suffix in {".ckpt", ".pt", ".pth"} and bool(named & names_in(file))
 
 
 def _is_json(file: Path) -> bool:

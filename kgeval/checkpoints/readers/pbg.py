@@ -101,7 +101,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
         options.resolve(name, value, CONFIG)
     options.resolve("dynamic_relations", model.dynamic, CONFIG)
+    options.resolve("bias", bool(model.config.get("bias")), CONFIG)
     family = _family(model, _entities(model), relation)
+    options.account(family, "PyTorch-BigGraph", operand="dynamic_relations")
     entities, relations, files = _labels(model, options)
     return Checkpoint(
         Reciprocal(family) if model.dynamic else family,
@@ -112,6 +114,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.origins,
         name=f"{model.operator}, {model.config['comparator']}",
         numbering="files",
+        layouts=("pbg",),
     )
 
 

@@ -1,26 +1,27 @@
-"""PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a training loop's checkpoint.
+"""PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
 
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
-executed (see ``kgeval.pickles.unpickle``): the tree is walked, and its arrays are taken out. A training checkpoint
-holds tensors and labels only: the interaction is asked for, and its norm, normaliser and the like.
+executed (see ``kgeval.pickles.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare,
+as ``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
+labels: the interaction is asked for, and its norm, normaliser and the like.
 """
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
+from kgeval.checkpoints.places import holds, one_of
 from kgeval.checkpoints.pykeen_baselines import BASELINES, Baseline, baseline_of
 from kgeval.checkpoints.pykeen_families import family_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import COUNTERS, Tensors
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, names_in, unwrapped
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.pickles.pickled import read_torch, words
+from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
@@ -28,6 +29,9 @@ from kgeval.scorers.reciprocal import Reciprocal
 __all__ = ["READER", "NoFormula", "read"]
 
 MODEL_FILE = "trained_model.pkl"
+
+STATE = ("entity_representations.", "entity_embeddings._embeddings.")
+"""how names of tensors begin in a state dictionary, today and before 1.8"""
 
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
@@ -46,13 +50,13 @@ TOLD: dict[str, dict[str, list[Any]]] = {
     "TransE": {"p": NORM},
     "TuckER": {},
 }
-"""the interactions that a training checkpoint can be read as, and what must be said of them"""
+"""the interactions that a state dictionary can be read as, and what must be said of them"""
 
 NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn.quaternion.normalize"}
 """what ``normalize`` is for entities (of PairRE) and for relations (of QuatE)"""
 
 SPARE = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
-"""the tensors of a training checkpoint that no score depends on; the table is that of the products of quaternions"""
+"""the tensors of a state dictionary that no score depends on; the table is that of the products of quaternions"""
 
 Found = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
 
@@ -65,10 +69,10 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if the file is damaged or refused, or if kgeval has no family for the model's interaction
     """
-    file = path / MODEL_FILE if path.is_dir() else path
+    file = one_of(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
     pickled = read_torch(file)
-    if isinstance(pickled, dict) and "model_state_dict" in pickled:
-        return _read_training(file, pickled, options)
+    if isinstance(pickled, dict):
+        return _read_state(file, pickled, options)
     if not isinstance(pickled, Inert) or not pickled.origin.startswith("pykeen.models."):
         raise CheckpointError(f"{file}: holds no PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
     try:
@@ -99,28 +103,43 @@ def _refuse_sigmoids(model: Module) -> None:
         raise NoFormula("it ranks on sigmoids of its scores (predict_with_sigmoid), whose saturation makes ties.")
 
 
-def _read_training(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
-    """Read what a training loop saved: a state dictionary, and the ids of the labels."""
+def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
+    """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
+    tensors = Tensors(file, unwrapped(content))
+    if not any(name.startswith(STATE) for name in tensors):
+        raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
     try:
-        tensors = Tensors(file, content["model_state_dict"])
         model = Module.from_state_dict(tensors)
         entities, relations = (_mapped(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation"))
     except (AttributeError, TypeError, KeyError) as error:
         raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    files: tuple[Path, ...] = ()
+    if entities is None and relations is None:
+        entities, relations, files = _labels(file)
     name = options.require("model", None, file.name, list(TOLD))
     model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
     for key, choices in TOLD[name].items():
         _tell(model, key, options.require(key, None, file.name, choices))
     try:
         family = family_of(Parts.of(model, inverse=False), name)
-        inverse = relations is not None and family.num_relations == 2 * len(relations)
+        inverse = _is_reciprocal(file, family.num_relations, relations, options)
         family = family_of(Parts.of(model, inverse=inverse), name)
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     tensors.refuse_unused(name, *SPARE)
-    options.resolve("reciprocal", inverse, file.name)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
-    return Checkpoint(whole, "pykeen", (file,), entities, relations, options.origins, name=name)
+    return Checkpoint(whole, "pykeen", (file, *files), entities, relations, options.origins, name=name)
+
+
+def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
+    """Tell inverse relations from how many relations there are by the labels or the dataset, or else by the option."""
+    told, where = None, file.name
+    if relations is not None:
+        told = count == 2 * len(relations)
+    elif options.dataset is not None:
+        known, where = len(options.dataset.relations), f"the number of relations of dataset {options.dataset.name}"
+        told = {known: False, 2 * known: True}.get(count)
+    return bool(options.require("reciprocal", told, where, [True, False]))
 
 
 def _tell(model: Module, key: str, value: Any) -> None:
@@ -150,22 +169,20 @@ def _labels(file: Path) -> Found:
     return entities, relations, tuple(files)
 
 
-def _recognises(path: Path) -> bool:
-    if path.is_dir():
-        return (path / MODEL_FILE).is_file()
-    if path.name == MODEL_FILE:
+def _fits(file: Path) -> bool:
+    if file.name == MODEL_FILE:
         return True
-    if path.suffix not in {".pkl", ".pt", ".pth"} or not zipfile.is_zipfile(path):
+    if file.suffix not in {".pkl", ".pt", ".pth"}:
         return False
-    found = words(path)
+    found = names_in(file)
     return {"model_state_dict", "entity_to_id_dict"} <= found or any(
-        name.startswith("pykeen.models.") for name in found
+        name.startswith(("pykeen.models.", *STATE)) for name in found
     )
 
 
 READER = Reader(
     name="pykeen",
-    summary="a folder that save_to_directory wrote, its trained_model.pkl, or a checkpoint of a training loop (.pt)",
-    recognises=_recognises,
+    summary="a folder of save_to_directory, its trained_model.pkl, or a state_dict, also a training loop's (.pt)",
+    recognises=lambda path: holds(path, _fits),
     read=read,
 )

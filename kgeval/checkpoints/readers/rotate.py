@@ -17,9 +17,9 @@ from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, labels
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors
+from kgeval.checkpoints.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch, words
+from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.protate import PRotatE
@@ -50,11 +50,14 @@ def read(path: Path, options: Options) -> Checkpoint:
     config = folder_of(file) / "config.json"
     name = options.require("model", _named(config), config.name if config.is_file() else file.name, list(MODELS))
     family = MODELS[name](tensors.matrix("entity_embedding"), tensors.matrix("relation_embedding"), tensors)
+    if name in {"RotatE", "pRotatE"}:
+        options.resolve("embedding_range", tensors.number("embedding_range"), file.name)
+    options.account(family, "RotatE")
     tensors.refuse_unused(name, "gamma", "embedding_range", "modulus")
     found = labels(folder_of(file), options)
     files = (file, *([config] if config.is_file() else []), *found.files)
     labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "rotate", files, *labelled, numbering="files")
+    return Checkpoint(family, "rotate", files, *labelled, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _named(config: Path) -> str | None:
@@ -81,19 +84,28 @@ def phases(array: FloatArray, tensors: Tensors, pi: float = PI) -> Float64Array:
     return np.asarray(array, np.float64) / (extent / pi)
 
 
+def _protate(entity: FloatArray, relation: FloatArray, tensors: Tensors) -> Family:
+    """A trained modulus multiplies the distance: it is no matter to a rank as long as it is positive."""
+    modulus = tensors.number("modulus")
+    if modulus is None or not modulus > 0:
+        raise CheckpointError(
+            f"{tensors.path}: its modulus is {modulus}, so that its scores grow with the distance; expected a positive "
+            "number."
+        )
+    return PRotatE(phases(entity, tensors, PROTATE_PI), phases(relation, tensors, PROTATE_PI))
+
+
 MODELS: dict[str, Callable[[Any, Any, Tensors], Family]] = {
     "TransE": lambda entity, relation, _: TransE(entity, relation, 1),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
     "RotatE": lambda entity, relation, tensors: RotatE(entity, phases(relation, tensors), 1),
-    "pRotatE": lambda entity, relation, tensors: PRotatE(
-        phases(entity, tensors, PROTATE_PI), phases(relation, tensors, PROTATE_PI)
-    ),
+    "pRotatE": _protate,
 }
 
 
 def _fits(file: Path) -> bool:
-    return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= words(file)
+    return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= names_in(file)
 
 
 READER = Reader(

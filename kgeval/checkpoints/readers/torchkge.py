@@ -15,8 +15,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, side_by_side
-from kgeval.pickles.pickled import words
+from kgeval.checkpoints.tensors import Tensors, names_in, side_by_side
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.hole import HolE
@@ -54,8 +53,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     file = one_of(path, [_has_suffix(suffix) for suffix in SUFFIXES], "state_dict of a TorchKGE model")
     tensors = Tensors.read(file)
     stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
+    if stored is None:
+        _tables(tensors)  # without them it is none of those that are asked for
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     family = MODELS[name](tensors, options)
+    options.account(family, "TorchKGE", norm="dissimilarity_type")
     tensors.refuse_unused(name, "projected_entities")
     found = labels(folder_of(path), options)
     return Checkpoint(
@@ -134,7 +136,7 @@ def _has_suffix(suffix: str) -> Callable[[Path], bool]:
 
 
 def _fits(file: Path) -> bool:
-    return file.suffix in SUFFIXES and bool({"ent_emb.weight", "re_ent_emb.weight"} & words(file))
+    return file.suffix in SUFFIXES and bool({"ent_emb.weight", "re_ent_emb.weight"} & names_in(file))
 
 
 READER = Reader(

@@ -14,11 +14,10 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import holds, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, names_in
 from kgeval.errors import CheckpointError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.pickles.pickled import words
 from kgeval.scorers.families.tucker import TuckER
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -61,6 +60,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         None if names is None else Vocabulary([name for name in names if _is_pair(name, names)], "relation"),
         options.origins,
         numbering="sorted",
+        dataset_tells="which of its rows are relations, and which their reverses" if names is None else "",
     )
 
 
@@ -89,7 +89,7 @@ def _rows(names: list[str], count: int, file: Path) -> list[int]:
 
 
 def _fits(file: Path) -> bool:
-    return file.suffix in {".pt", ".pth", ".pkl", ".model"} and {"E.weight", "R.weight", "W"} <= words(file)
+    return file.suffix in {".pt", ".pth", ".pkl", ".model"} and {"E.weight", "R.weight", "W"} <= names_in(file)
 
 
 READER = Reader(
