@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.arrays import BoolArray, FloatArray, IntArray
 from kgeval.errors import CheckpointError, InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
@@ -22,7 +22,7 @@ from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.adapters import CallableScorer, ScoreTable
 from kgeval.scorers.base import Labelled, Scorer, VectorScorer, View, ViewedScorer, views_of
 from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
-from kgeval.scorers.similarity import Similarity
+from kgeval.scorers.translated import TranslatedVectors
 
 MAKERS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""
@@ -67,7 +67,7 @@ class Aligned(ViewedScorer):
     def views(self, queries: Queries) -> Iterator[View]:
         """Return the scorer's views, asked in the ids of the dataset."""
         for part, view in views_of(self.scorer, self.translated(queries)):
-            yield View(part, AlignedVectors(self, view) if isinstance(view, VectorScorer) else self)
+            yield View(part, TranslatedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
     def translated(self, queries: Queries) -> Queries:
         """Ask queries in the scorer's own ids."""
@@ -75,45 +75,9 @@ class Aligned(ViewedScorer):
             queries, anchors=self.entity_rows[queries.anchors], relations=self.relation_rows[queries.relations]
         )
 
-
-@dataclass(frozen=True, eq=False)
-class AlignedVectors(VectorScorer):
-    """What an aligned scorer is for queries that see the entities alike."""
-
-    aligned: Aligned
-    vectors: VectorScorer
-    """the scorer, for such queries"""
-
-    @property
-    def similarity(self) -> Similarity:
-        """The similarity of the scorer."""
-        return self.vectors.similarity
-
-    @property
-    def num_entities(self) -> int:
-        """How many entities the dataset has."""
-        return self.aligned.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        """How many relations the dataset has."""
-        return self.aligned.num_relations
-
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the scorer's query vectors."""
-        return self.vectors.query_vectors(self.aligned.translated(queries))
-
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the scorer's query offsets."""
-        return self.vectors.query_offsets(self.aligned.translated(queries))
-
-    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the scorer's entity vectors."""
-        return self.vectors.entity_vectors(side, self.aligned.entity_rows[ids])
-
-    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return the scorer's entity biases."""
-        return self.vectors.entity_biases(side, self.aligned.entity_rows[ids])
+    def answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Ask for entities in the scorer's own ids."""
+        return side, self.entity_rows[ids]
 
 
 def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.base import VectorScorer, View, ViewedScorer, views_of
 from kgeval.scorers.family import Family
-from kgeval.scorers.similarity import Similarity
+from kgeval.scorers.translated import TranslatedVectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,55 +38,19 @@ class Reciprocal(ViewedScorer):
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the family's scores of the tail queries."""
-        return self.family.scores(self.as_tail_queries(queries), candidates)
+        return self.family.scores(self.translated(queries), candidates)
 
     def views(self, queries: Queries) -> Iterator[View]:
         """Return the family's views of the tail queries."""
-        for part, view in views_of(self.family, self.as_tail_queries(queries)):
-            yield View(part, ReciprocalVectors(self, view) if isinstance(view, VectorScorer) else self)
+        for part, view in views_of(self.family, self.translated(queries)):
+            yield View(part, TranslatedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
-    def as_tail_queries(self, queries: Queries) -> Queries:
+    def translated(self, queries: Queries) -> Queries:
         """Ask head queries as tail queries of the inverse relation."""
         if queries.side == "tail":
             return queries
         return replace(queries, side="tail", relations=queries.relations + self.num_relations)
 
-
-@dataclass(frozen=True, eq=False)
-class ReciprocalVectors(VectorScorer):
-    """What a reciprocal model is for queries that see the entities alike."""
-
-    reciprocal: Reciprocal
-    vectors: VectorScorer
-    """the family, for such tail queries"""
-
-    @property
-    def similarity(self) -> Similarity:
-        """The similarity of the family."""
-        return self.vectors.similarity
-
-    @property
-    def num_entities(self) -> int:
-        """How many entities it knows."""
-        return self.reciprocal.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        """How many relations it knows, inverses not counted."""
-        return self.reciprocal.num_relations
-
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the family's vectors of the tail queries."""
-        return self.vectors.query_vectors(self.reciprocal.as_tail_queries(queries))
-
-    def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the family's offsets of the tail queries."""
-        return self.vectors.query_offsets(self.reciprocal.as_tail_queries(queries))
-
-    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the family's tail vectors, for both sides."""
-        return self.vectors.entity_vectors("tail", ids)
-
-    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return the family's tail biases, for both sides."""
-        return self.vectors.entity_biases("tail", ids)
+    def answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Take entities for tails, whatever side they answer."""
+        return "tail", ids
