@@ -15,7 +15,8 @@ import numpy as np
 
 from kgeval.errors import PickleError, reason
 from kgeval.pickles.bounds import refuse_instructions
-from kgeval.pickles.unpickle import DTYPES, Inert, Reference, StorageType, unpickle
+from kgeval.pickles.storages import DTYPES, Reference, StorageType
+from kgeval.pickles.unpickle import Inert, unpickle
 
 MAGIC = 0x1950A86A20F9469CFC6C
 """the number that a stream of ``torch.save`` (before version 1.6) begins with"""

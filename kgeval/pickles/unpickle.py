@@ -12,16 +12,15 @@ import io
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from reprlib import repr as short
 from typing import Any, ClassVar
 
 import numpy as np
 
-from kgeval.arrays import widened
 from kgeval.errors import PickleError
 from kgeval.pickles.bounds import refuse_entangled, refuse_instructions
+from kgeval.pickles.storages import DTYPES, Reference, Storage, StorageType, tensor
 
 LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
@@ -31,23 +30,6 @@ LIBRARIES = (
 
 STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
 """further names that do"""
-
-HALF = "BFloat16Storage"
-
-DTYPES = {
-    "DoubleStorage": np.float64,
-    "FloatStorage": np.float32,
-    "HalfStorage": np.float16,
-    HALF: np.uint16,
-    "LongStorage": np.int64,
-    "IntStorage": np.int32,
-    "ShortStorage": np.int16,
-    "CharStorage": np.int8,
-    "ByteStorage": np.uint8,
-    "BoolStorage": np.bool_,
-    "ComplexFloatStorage": np.complex64,
-    "ComplexDoubleStorage": np.complex128,
-}
 
 NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}
 """numpy's names for the types of plain numbers"""
@@ -88,55 +70,6 @@ class Inert:
     def class_name(self) -> str:
         """The name of the class, without its module."""
         return self.origin.rpartition(".")[2]
-
-
-@dataclass(frozen=True)
-class StorageType:
-    """The type of the numbers of a tensor."""
-
-    name: str
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """As numpy calls it, or (bfloat16) calls its bits."""
-        return np.dtype(DTYPES[self.name])
-
-    def decode(self, content: bytes) -> np.ndarray[Any, Any]:
-        """Take bytes as numbers."""
-        numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
-        return widened(numbers) if self.name == HALF else numbers
-
-
-@dataclass(frozen=True)
-class Storage:
-    """The numbers that tensors are views of."""
-
-    numbers: np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What a pickle says about numbers that are kept outside of it."""
-
-    storage_type: StorageType
-    key: str
-    count: int
-
-    @classmethod
-    def of(cls, pid: Any) -> Reference:
-        """Take a persistent id.
-
-        Raises
-        ------
-        PickleError
-            if it refers to anything but the numbers of a tensor
-        """
-        kind, storage_type, key, _, count, *view = pid
-        if kind != "storage" or not isinstance(storage_type, StorageType) or any(part is not None for part in view):
-            raise PickleError(f"the pickle refers to an unknown kind of data ({short(kind)}).")
-        if not isinstance(key, str | int) or not isinstance(count, int):
-            raise PickleError(f"the pickle refers to {short(count)} numbers under the key {short(key)}.")
-        return cls(storage_type, str(key), count)
 
 
 class _Constructor:
@@ -224,19 +157,6 @@ class _Unpickler(pickle.Unpickler):
         return Storage(data)
 
 
-def _tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
-    """Make a strided view of a storage, refusing what lies outside of it."""
-    if not isinstance(storage, Storage):
-        raise PickleError("a tensor is made of something that is no storage.")
-    data = storage.numbers
-    last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    numbers = int(np.prod(size, dtype=object))
-    if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= len(data)) or numbers > len(data):
-        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {len(data)} numbers.")
-    steps = [step * data.itemsize for step in stride]
-    return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
-
-
 def _text(kind: Any, content: Any) -> str:
     """Make the text that numpy pickled as a scalar of its own."""
     if not isinstance(kind, _NumpyType) or not kind.name.startswith("U") or not isinstance(content, bytes):
@@ -275,7 +195,7 @@ def _stream(content: Any) -> Any:
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     # Called without arguments, it is filled item by item: copying collections over and over would take memory.
     "collections.OrderedDict": lambda: OrderedDict([]),
-    "torch._utils._rebuild_tensor_v2": _tensor,
+    "torch._utils._rebuild_tensor_v2": tensor,
     "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
     "_codecs.encode": _bytes,
     "numpy.core.multiarray.scalar": _text,

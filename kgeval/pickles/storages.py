@@ -1,0 +1,91 @@
+"""Storages: the numbers that the tensors of a pickle are views of, which are kept outside of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import widened
+from kgeval.errors import PickleError
+
+HALF = "BFloat16Storage"
+
+DTYPES = {
+    "DoubleStorage": np.float64,
+    "FloatStorage": np.float32,
+    "HalfStorage": np.float16,
+    HALF: np.uint16,
+    "LongStorage": np.int64,
+    "IntStorage": np.int32,
+    "ShortStorage": np.int16,
+    "CharStorage": np.int8,
+    "ByteStorage": np.uint8,
+    "BoolStorage": np.bool_,
+    "ComplexFloatStorage": np.complex64,
+    "ComplexDoubleStorage": np.complex128,
+}
+
+
+@dataclass(frozen=True)
+class StorageType:
+    """The type of the numbers of a tensor."""
+
+    name: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As numpy calls it, or (bfloat16) calls its bits."""
+        return np.dtype(DTYPES[self.name])
+
+    def decode(self, content: bytes) -> np.ndarray[Any, Any]:
+        """Take bytes as numbers."""
+        numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
+        return widened(numbers) if self.name == HALF else numbers
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The numbers that tensors are views of."""
+
+    numbers: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a pickle says about numbers that are kept outside of it."""
+
+    storage_type: StorageType
+    key: str
+    count: int
+
+    @classmethod
+    def of(cls, pid: Any) -> Reference:
+        """Take a persistent id.
+
+        Raises
+        ------
+        PickleError
+            if it refers to anything but the numbers of a tensor
+        """
+        kind, storage_type, key, _, count, *view = pid
+        if kind != "storage" or not isinstance(storage_type, StorageType) or any(part is not None for part in view):
+            raise PickleError(f"the pickle refers to an unknown kind of data ({short(kind)}).")
+        if not isinstance(key, str | int) or not isinstance(count, int):
+            raise PickleError(f"the pickle refers to {short(count)} numbers under the key {short(key)}.")
+        return cls(storage_type, str(key), count)
+
+
+def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
+    """Make a strided view of a storage, refusing what lies outside of it."""
+    if not isinstance(storage, Storage):
+        raise PickleError("a tensor is made of something that is no storage.")
+    data = storage.numbers
+    last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    numbers = int(np.prod(size, dtype=object))
+    if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= len(data)) or numbers > len(data):
+        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {len(data)} numbers.")
+    steps = [step * data.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
