@@ -47,9 +47,9 @@ class Complaint:
     absent: bool = False
     """whether there is nothing at the location"""
 
-    def said(self, line: str = "") -> str:
-        """Spell it, with the line that it stands in, if that is known."""
-        where = ".".join(short(step) for step in spelled(self.location)) or "configuration"
+    def said(self, line: str = "", option: str = "") -> str:
+        """Spell it, with the line that it stands in, if that is known; or with the option that said it."""
+        where = option or ".".join(short(step) for step in spelled(self.location)) or "configuration"
         return f"{where}: {self.message}{f' ({line})' if line else ''}. {self.hint}".rstrip()
 
     def __str__(self) -> str:

@@ -84,7 +84,7 @@ def nearest(given: str, choices: Iterable[str]) -> list[str]:
     if not given:
         return []
     folded = {name.lower(): name for name in choices if name}
-    return [folded[name] for name in difflib.get_close_matches(given.lower(), folded, n=2, cutoff=0.6)]
+    return [folded[name] for name in difflib.get_close_matches(given.lower(), folded, n=2, cutoff=0.61)]
 
 
 def did_you_mean(given: str, choices: Iterable[str]) -> str:
@@ -98,5 +98,5 @@ def did_you_mean(given: str, choices: Iterable[str]) -> str:
     names = sorted(set(choices))
     if near := nearest(given, names):
         return f"Did you mean {' or '.join(map(repr, near))}?"
-    shown = ", ".join(repr(name) for name in names[:12])
-    return f"Choose one of {shown}{', …' if len(names) > 12 else ''}." if names else ""
+    shown = ", ".join(repr(name) for name in names[:20])
+    return f"Choose one of {shown}{', …' if len(names) > 20 else ''}." if names else ""

@@ -61,9 +61,9 @@ def read_checkpoint(
         raise CheckpointError(f"no such file or folder {str(path)!r}. {nearby(path)}".strip())
     if nan not in {"error", "worst"}:
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
-    if format != "auto" and format not in formats():
+    if format.lower() not in ("auto", *formats()):
         raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, formats())}")
-    reader = recognise(path) if format == "auto" else formats()[format]
+    reader = recognise(path) if format.lower() == "auto" else formats()[format.lower()]
     given = Options(options, dataset)
     with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
         checkpoint = reader.read(path, given)

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from kgeval.errors import KgevalError
+from kgeval.cli.streams import say
+from kgeval.errors import KgevalError, did_you_mean
 
 COMMANDS = {
     "classify": "Classify triples, or predict confidences, beside floors without a model.",
@@ -37,6 +38,14 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
@@ -45,13 +54,13 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KgevalError as error:
-            click.echo(f"Error: {error}", err=True)
+            say(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except UnicodeEncodeError as error:  # some libraries open files by UTF-8 names only
-            click.echo(f"Error: {error.object!r} is not UTF-8 text. Give it another name.", err=True)
+            say(f"Error: {error.object!r} is not UTF-8 text. Give it another name.", err=True)
             ctx.exit(2)
         except OSError as error:
-            click.echo(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
+            say(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)
 
 

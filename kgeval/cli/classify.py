@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, pairs
+from kgeval.cli.configuration import chosen, configured
+from kgeval.cli.options import JSON, QUIET, listed
 
 
 @click.command("classify")
@@ -26,9 +27,12 @@ from kgeval.cli.options import JSON, pairs
     "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
 )
 @click.option("--unseen", help="Triples the model does not know: error or drop.  [default: error]")
-@click.option("--metric", "-m", "metrics", multiple=True, metavar="METRIC", help="[macro.]name; may be repeated.")
+@click.option(
+    "--metric", "-m", "metrics", multiple=True, callback=listed, metavar="METRIC", help="[macro.]name; may be repeated."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@QUIET
 @JSON
 def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
     """Classify the true and false triples of a dataset, beside floors that need no model.
@@ -39,32 +43,28 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     Example: kgeval classify model.npz --dataset data/codex-s --option model=ComplEx --valid-negatives
     data/codex-s/valid_negatives.txt --test-negatives data/codex-s/test_negatives.txt
     """
-    from kgeval.cli.display import show_notes, show_summary, watching
-    from kgeval.directory import as_json as json_text
+    from kgeval.cli.display import show_notes, show_place, show_summary, watching
+    from kgeval.cli.streams import say_json
     from kgeval.graph.layouts import load_dataset
-    from kgeval.runs.document import Document
-    from kgeval.runs.load import check
     from kgeval.runs.runner import run
 
-    layout = {} if given["layout"] == "auto" else {"layout": given["layout"]}
-    weighted = bool(load_dataset(dataset, layout=given["layout"]).confidences)
-    content = {
-        "dataset": {"path": dataset, **layout} if layout else dataset,
-        "model": {"path": checkpoint, "format": given["format"], "options": pairs(given["options"], "--option")},
-        "task": _confidences(given) if weighted else _classification(given),
-        "metrics": list(given["metrics"]),
-    }
-    (outcome,) = run(check(Document("classify", content)), out, force=force, watch=watching)
-    click.echo(json_text(outcome.summary.to_dict()), nl=False) if as_json else show_summary(outcome.summary)
+    with watching(f"loading {dataset}"):
+        weighted = bool(load_dataset(dataset, layout=given["layout"]).confidences)
+    task = _confidences(given) if weighted else _classification(given)
+    config = configured("classify", checkpoint, dataset, given, task=task, metrics=list(given["metrics"]))
+    (outcome,) = run(config, out, force=force, watch=watching)
+    if as_json:
+        say_json(outcome.summary.to_dict())
+    else:
+        show_summary(outcome.summary)
     show_notes([*outcome.table.notes, *outcome.summary.notes])
     if out is not None:
-        click.echo(f"Written to {out}", err=True)
+        show_place(out)
 
 
 def _classification(given: dict[str, Any]) -> dict[str, Any]:
     _refuse(given, ("mapping", "high"), "has no confidences")
-    files = _said({"valid": given["valid_negatives"], "test": given["test_negatives"]})
-    draw = _said({"count": given["count"], "seed": given["seed"]})
+    files, draw = _files(given), chosen(given, "count", "seed")
     if files and draw:
         from kgeval.errors import ConfigError
 
@@ -73,18 +73,19 @@ def _classification(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": "classification",
         "negatives": files or drawn,
-        **_said({"calibration": given["calibration"], "unseen": given["unseen"]}),
+        **chosen(given, "calibration", "unseen"),
     }
 
 
 def _confidences(given: dict[str, Any]) -> dict[str, Any]:
     _refuse(given, ("calibration", "count", "seed"), "has confidences, which are predicted instead of truth values")
-    files = _said({"valid": given["valid_negatives"], "test": given["test_negatives"]})
-    mapping = {"kind": given["mapping"]} if given["mapping"] is not None else None
-    return {
-        "kind": "confidences",
-        **_said({"mapping": mapping, "high": given["high"], "unseen": given["unseen"], "negatives": files or None}),
-    }
+    mapping = {} if given["mapping"] is None else {"mapping": {"kind": given["mapping"]}}
+    negatives = {"negatives": files} if (files := _files(given)) else {}
+    return {"kind": "confidences", **mapping, **chosen(given, "high", "unseen"), **negatives}
+
+
+def _files(given: dict[str, Any]) -> dict[str, str]:
+    return {split: path for split in ("valid", "test") if (path := given[f"{split}_negatives"]) is not None}
 
 
 def _refuse(given: dict[str, Any], options: tuple[str, ...], why: str) -> None:
@@ -93,7 +94,3 @@ def _refuse(given: dict[str, Any], options: tuple[str, ...], why: str) -> None:
     for option in options:
         if given[option] is not None:
             raise ConfigError(f"--{option}: this dataset {why}.")
-
-
-def _said(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}

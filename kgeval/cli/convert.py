@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import pairs
+from kgeval.cli.options import JSON, QUIET, pairs
 
 
 @click.command("convert")
@@ -18,16 +18,31 @@ from kgeval.cli.options import pairs
     "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
 )
 @click.option("--dataset", help="The graph that tells the labels, where the checkpoint keeps none.")
-def command(checkpoint: str, out: Path, dataset: str | None, **given: Any) -> None:
+@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@QUIET
+@JSON
+def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_json: bool, **given: Any) -> None:
     """Write a checkpoint of any framework as one .safetensors file with everything inside.
 
     It evaluates to the same ranks. Example: kgeval convert umls-TransE --out model.safetensors
     """
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.native import save_checkpoint
+    from kgeval.cli.display import watching
+    from kgeval.cli.streams import say, say_json
+    from kgeval.errors import InputError
     from kgeval.graph.layouts import load_dataset
+    from kgeval.paths import is_there
 
-    graph = None if dataset is None else load_dataset(dataset)
+    if is_there(out) and not force:
+        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     options = pairs(given["options"], "--option")
-    save_checkpoint(read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"]), out)
-    click.echo(f"Written to {out}", err=True)
+    with watching(f"loading {checkpoint}"):
+        graph = None if dataset is None else load_dataset(dataset)
+        model = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
+    save_checkpoint(model, out)
+    told = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
+    if as_json:
+        say_json(told)
+    else:
+        say("{model} of {entities} entities and {relations} relations written to {path}".format(**told))

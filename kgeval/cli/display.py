@@ -1,35 +1,49 @@
-"""What people see: tables, notes and progress bars. Results go to standard output, all else to standard error."""
+"""What people see: results on standard output; notes, progress and places on standard error, unless ``--quiet``."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.streams import say, spelled, width
+from kgeval.cli.tables import Table
+
 if TYPE_CHECKING:
     from kgeval.metrics.label_summary import LabelSummary
+    from kgeval.metrics.names import MetricName
     from kgeval.metrics.summary import Summary
+    from kgeval.progress import Progress
     from kgeval.runs.runner import Outcome
 
+QUIET = "kgeval.quiet"
+"""where the context of a command keeps whether ``--quiet`` was said"""
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: int | None = None) -> None:
-    """Print a table; the columns from ``right`` on are aligned to the right."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for index, name in enumerate(columns):
-        justified = right is not None and index >= right
-        table.add_column(name, justify="right" if justified else "left", no_wrap=justified, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    # Where nobody watches (a pipe, a file), lines are as long as they need to be.
-    width = None if _watched(sys.stdout) else 100_000
-    Console(width=width, markup=False, highlight=False).print(table)
+def show_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, keys: int = 1, parts: Sequence[str] = ()
+) -> None:
+    """Print a table of numbers; ``keys`` and ``parts`` are those of a ``Table``."""
+    for line in _table(columns, rows, keys=keys, parts=parts).numbers(width()):
+        say(line)
+
+
+def show_prose(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table of text."""
+    for line in _table(columns, rows).prose(width()):
+        say(line)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, keys: int = 1, parts: Sequence[str] = ()) -> Table:
+    # The spelling of the stream may be longer: a table is laid out as it will be written.
+    def cells(row: Sequence[str]) -> tuple[str, ...]:
+        return tuple(row if sys.stdout is None else (spelled(text, sys.stdout) for text in row))
+
+    return Table(cells(columns), tuple(map(cells, rows)), keys, tuple(parts))
 
 
 def show_summary(summary: Summary | LabelSummary) -> None:
@@ -39,26 +53,55 @@ def show_summary(summary: Summary | LabelSummary) -> None:
 
     if isinstance(summary, LabelSummary):
         show_labels({"": summary})
-        return
-
-    if summary.by:
-        names = list(summary.groups[0].values) if summary.groups else []
-        rows = [
-            [*(str(group.key[key]) for key in summary.by), *(number(group.values[name]) for name in names)]
+    elif summary.by:
+        keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
+        # Where a group has one side only, that side's metrics are those of both.
+        each = [
+            {name: value for name, value in group.values.items() if not _said_by_both(name, summary)}
             for group in summary.groups
         ]
-        show_table([*summary.by, *map(str, names)], rows, right=len(summary.by))
-        return
-    show_undefined(summary)
-    (group,) = summary.groups
-    sides = list(dict.fromkeys(str(name.side) for name in group.values))
-    rows = [
-        [base, *("" if side not in values else number(values[side]) for side in sides)] for base, values in group.rows()
-    ]
-    show_table(["", *sides], rows, right=1)
+        _show_sides(summary.by, keys, each)
+    else:
+        show_undefined(summary)
+        (group,) = summary.groups
+        sides = list(dict.fromkeys(str(name.side) for name in group.values))
+        rows = [
+            [base, *("" if side not in values else number(values[side]) for side in sides)]
+            for base, values in group.rows()
+        ]
+        show_table(["", *sides], rows)
 
 
-def show_labels(summaries: dict[str, LabelSummary]) -> None:
+def show_comparison(summaries: Mapping[str, Summary], *, count: bool) -> None:
+    """Print a row for each of several models, with every metric of every side; if need be, how many each ranked."""
+    keys = [[name, str(summary.num_triples)] if count else [name] for name, summary in summaries.items()]
+    _show_sides(["model", "triples"][: 1 + count], keys, [s.groups[0].values for s in summaries.values()], pooled="")
+    for summary in summaries.values():
+        show_undefined(summary)
+
+
+def _said_by_both(name: MetricName, summary: Summary) -> bool:
+    return "side" in summary.by and replace(name, side="both") in summary.groups[0].values and name.side != "both"
+
+
+def _show_sides(
+    columns: Sequence[str],
+    keys: Sequence[Sequence[str]],
+    values: Sequence[Mapping[MetricName, float | None]],
+    *,
+    pooled: str = "both.",
+) -> None:
+    """Print a row for each model or group, and a column for each metric, one side after the other."""
+    from kgeval.metrics.names import PARTS
+    from kgeval.metrics.summary import number
+
+    names = sorted(values[0], key=lambda name: PARTS.index(name.side or "both")) if values else []
+    titles = [f"{pooled}{name.base}" if name.side == "both" else str(name) for name in names]
+    rows = [[*key, *(number(mine[name]) for name in names)] for key, mine in zip(keys, values, strict=True)]
+    show_table([*columns, *titles], rows, keys=len(columns), parts=[str(name.side) for name in names])
+
+
+def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
     """Print summaries of labelled triples: a row per model, floor and group, a column per metric.
 
     The floors are the same beside every model, and are shown once, at the end.
@@ -79,7 +122,7 @@ def show_labels(summaries: dict[str, LabelSummary]) -> None:
         ]
         for name, line in lines
     ]
-    show_table(["", *groups, *names], rows, right=1 + len(groups))
+    show_table(["", *groups, *names], rows, keys=1 + len(groups))
 
 
 def show_outcome(outcome: Outcome) -> None:
@@ -88,7 +131,7 @@ def show_outcome(outcome: Outcome) -> None:
         show_summary(outcome.summary)
     else:
         printed, shown = outcome.printed, outcome.printed.headline
-        show_table([printed.protocol, ""], shown.items(), right=1)
+        show_table([printed.protocol, ""], [*shown.items()])
         if len(shown) < len(printed.texts):
             show_notes([f"{len(shown)} of {len(printed.texts)} numbers; the others are in metrics.json and --json."])
 
@@ -104,33 +147,26 @@ def show_undefined(summary: Summary) -> None:
 def show_notes(notes: Iterable[str]) -> None:
     """Print what a reader of the results should know."""
     for note in notes:
-        click.echo(f"Note: {note}", err=True)
+        _remark(f"Note: {note}")
 
 
-@contextmanager
-def watching(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar with rate and time left, if standard error is a terminal."""
-    if not _watched(sys.stderr):
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task: Any) -> Text:
-            return Text(f"{task.finished_speed or task.speed or 0:,.0f} ranks/s")
-
-    bar = Progress(
-        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn()),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.advance(task, done)
+def show_place(path: Any) -> None:
+    """Say where results were written."""
+    _remark(f"Written to {path}")
 
 
-def _watched(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal; a closed one is none."""
-    return stream is not None and stream.isatty()
+def watching(what: str, total: int | None = None) -> AbstractContextManager[Progress]:
+    """Show how far a piece of work is."""
+    from kgeval import progress
+
+    return nullcontext(lambda _: None) if _quiet() else progress.watching(what, total)
+
+
+def _remark(text: str) -> None:
+    if not _quiet():
+        say(text, err=True)
+
+
+def _quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, METRIC, pairs, policies
+from kgeval.cli.configuration import chosen, configured
+from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, QUIET, listed, pairs, policies
 
 
 @click.command("evaluate")
@@ -15,6 +16,22 @@ from kgeval.cli.options import JSON, METRIC, pairs, policies
 @click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
 @click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
 @click.option("--split", default="test", help="The split whose triples are ranked.  [default: test]")
+@click.option(
+    "--sides", multiple=True, callback=listed, metavar="SIDE", help="head, tail; may be repeated.  [default: both]"
+)
+@click.option(
+    "--filter",
+    multiple=True,
+    callback=listed,
+    metavar="SPLIT",
+    help="A split whose triples are known answers, or none; may be repeated.  [default: as the protocol says, all]",
+)
+@click.option(
+    "--corruption",
+    metavar="KIND[:K=V,…]",
+    help="Which candidates compete, such as uniform:count=500; 'kgeval list corruptions' shows all.  "
+    "[default: as the protocol says, all]",
+)
 @click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
 @click.option(
     "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
@@ -29,33 +46,59 @@ from kgeval.cli.options import JSON, METRIC, pairs, policies
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
 @METRIC
 @policies(stored=False)
+@FAIL_UNDER
 @click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@QUIET
 @JSON
-def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
+def command(
+    checkpoint: str,
+    dataset: str,
+    out: Path | None,
+    force: bool,
+    fail_under: dict[str, float],
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Evaluate a checkpoint on a dataset: every true answer is ranked among all entities, both sides, filtered.
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
-    from kgeval.cli.display import show_notes, show_outcome, watching
-    from kgeval.directory import as_json as json_text
-    from kgeval.runs.document import Document
-    from kgeval.runs.load import check
+    from kgeval.cli.display import show_notes, show_outcome, show_place, watching
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
     from kgeval.runs.runner import run
 
-    keys = ("split", "unseen", "nan", "batch_size", "memory_limit", "threads")
-    evaluation = {key: given[key] for key in keys if given[key] is not None}
-    layout = {} if given["layout"] == "auto" else {"layout": given["layout"]}
-    content = {
-        "dataset": {"path": dataset, **layout} if layout else dataset,
-        "model": {"path": checkpoint, "format": given["format"], "options": pairs(given["options"], "--option")},
-        "protocol": given["protocol"],
-        "evaluation": evaluation,
-        "metrics": list(given["metrics"]),
-        **{key: given[key] for key in ("ties", "seed", "chance", "popularity") if given[key] is not None},
-    }
-    (outcome,) = run(check(Document("evaluate", content)), out, force=force, watch=watching)
-    click.echo(json_text(outcome.to_dict()), nl=False) if as_json else show_outcome(outcome)
+    config = configured(
+        "evaluate",
+        checkpoint,
+        dataset,
+        given,
+        protocol=given["protocol"],
+        evaluation=_evaluation(given),
+        metrics=list(given["metrics"]),
+        **chosen(given, "ties", "seed", "chance", "popularity"),
+    )
+    refuse_bounds(fail_under, "ranks")
+    (outcome,) = run(config, out, force=force, watch=watching)
+    if as_json:
+        say_json(outcome.to_dict())
+    else:
+        show_outcome(outcome)
     show_notes(outcome.notes)
     if out is not None:
-        click.echo(f"Written to {out}", err=True)
+        show_place(out)
+    refuse_shortfalls({"": measured(outcome, [*fail_under])}, fail_under)
+
+
+def _evaluation(given: dict[str, Any]) -> dict[str, Any]:
+    block = chosen(given, "split", "unseen", "nan", "batch_size", "memory_limit", "threads")
+    if given["sides"]:
+        block["sides"] = list(given["sides"])
+    if given["filter"]:
+        block["filter"] = [] if given["filter"] == ("none",) else list(given["filter"])
+    if given["corruption"] is not None:
+        kind, _, options = given["corruption"].partition(":")
+        said = tuple(option for option in options.split(",") if option)
+        block["corruption"] = {"kind": kind, **pairs(said, "--corruption")}
+    return block

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, pairs
+from kgeval.cli.configuration import chosen, configured
+from kgeval.cli.options import JSON, QUIET, pairs
 
 
 @click.command("explain")
@@ -24,6 +25,7 @@ from kgeval.cli.options import JSON, pairs
     "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
 )
 @click.option("--unseen", default="error", help="Triples the model does not know: error, drop or worst.")
+@QUIET
 @JSON
 def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json: bool, **given: Any) -> None:
     """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
@@ -31,21 +33,21 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
     """
     from kgeval.checkpoints import read_checkpoint
-    from kgeval.cli.display import show_notes, show_table
-    from kgeval.directory import as_json as json_text
+    from kgeval.cli.display import show_notes, show_table, watching
+    from kgeval.cli.streams import say_json
     from kgeval.graph.layouts import load_dataset
     from kgeval.protocols.explain import explain
-    from kgeval.ranking.evaluation import Evaluation
 
-    evaluation = Evaluation(split=given["split"], unseen=given["unseen"])
-    graph = load_dataset(dataset, layout=given["layout"])
-    options = pairs(given["options"], "--option")
-    scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
+    config = configured("explain", checkpoint, dataset, given, evaluation=chosen(given, "split", "unseen"))
+    with watching(f"loading {dataset}"):
+        graph = load_dataset(dataset, layout=given["layout"])
+        options = pairs(given["options"], "--option")
+        scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
     names = [name.strip() for name in protocols.split(",") if name.strip()]
-    told = explain(scorer, graph, names, metric=metric, evaluation=evaluation)
+    with watching("ranking by every protocol"):
+        told = explain(scorer, graph, names, metric=metric, evaluation=config.evaluation)
     if as_json:
-        click.echo(json_text(told.to_dict()), nl=False)
+        say_json(told.to_dict())
     else:
-        columns, rows = told.table()
-        show_table(columns, rows, right=1)
+        show_table(*told.table())
     show_notes([*told.notes, *(f"{row.protocol}: {note}" for row in told.rows for note in row.notes)])

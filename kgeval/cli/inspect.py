@@ -22,14 +22,15 @@ WIDTH = 100
 @JSON
 def command(path: str, options: tuple[str, ...], dataset: str | None, as_json: bool) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
-    from kgeval.cli.display import show_table
-    from kgeval.directory import as_json as json_text
+    from kgeval.cli.display import show_prose
+    from kgeval.cli.streams import say_json
 
     described = _describe(path, pairs(options, "--option"), dataset)
     if as_json:
-        click.echo(json_text(described), nl=False)
+        say_json(described)
     else:
-        show_table(["", ""], [[key, "\n".join(_lines(value))] for key, value in described.items()])
+        rows = [[key, "\n".join(_lines(value))] for key, value in described.items()]
+        show_prose(["", ""], [row for row in rows if row[1]])
 
 
 def _describe(path: str, options: dict[str, Any], dataset: str | None) -> dict[str, Any]:

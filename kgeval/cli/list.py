@@ -16,14 +16,14 @@ Listing = tuple[list[str], list[list[str]]]
 @JSON
 def command(what: str, as_json: bool) -> None:
     """List metrics, models, formats, protocols, corruptions or datasets."""
-    from kgeval.cli.display import show_table
-    from kgeval.directory import as_json as json_text
+    from kgeval.cli.display import show_prose
+    from kgeval.cli.streams import say_json
 
     columns, rows = _LISTINGS[what]()
     if as_json:
-        click.echo(json_text([dict(zip(columns, row, strict=True)) for row in rows]), nl=False)
+        say_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        show_table(columns, rows)
+        show_prose(columns, rows)
 
 
 def _metrics() -> Listing:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, METRIC, policies
+from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, QUIET, policies
 
 
 @click.command("metrics")
@@ -28,8 +28,10 @@ from kgeval.cli.options import JSON, METRIC, policies
     help="Of confidences: how scores become confidences, fitted in validation.  [default: as in the run]",
 )
 @click.option("--high", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
+@FAIL_UNDER
+@QUIET
 @JSON
-def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def command(run: Path, metrics: tuple[str, ...], fail_under: dict[str, float], as_json: bool, **given: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
@@ -40,10 +42,21 @@ def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) ->
     relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.cli.display import show_notes, show_summary
-    from kgeval.directory import as_json as json_text
+    from kgeval.cli.streams import say_json
+    from kgeval.metrics.label_summary import LabelSummary
+    from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
     from kgeval.runs.stored import ask_again
 
     said = {name: value for name, value in given.items() if value is not None and value != ()}
     notes, summary = ask_again(run, metrics, said)
-    click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
+    if fail_under:
+        whole = {name: value for name, value in said.items() if name != "by"}
+        _, measured = ask_again(run, tuple(fail_under), whole)
+        refuse_bounds(fail_under, measured.kind if isinstance(measured, LabelSummary) else "ranks", [*fail_under])
+    if as_json:
+        say_json(summary.to_dict())
+    else:
+        show_summary(summary)
     show_notes([*notes, *summary.notes])
+    if fail_under:
+        refuse_shortfalls({"": measured}, fail_under)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.options import JSON
+from kgeval.cli.options import JSON, QUIET
+
+if TYPE_CHECKING:
+    from kgeval.runs.document import Place
 
 
 @click.command("negatives")
@@ -31,6 +34,7 @@ from kgeval.cli.options import JSON
 @click.option("--layout", default="auto", help="The layout of the dataset's folder.  [default: auto]")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="A .tsv or .parquet file.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@QUIET
 @JSON
 def command(
     dataset: str,
@@ -44,21 +48,27 @@ def command(
     **given: Any,
 ) -> None:
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
-    from kgeval.cli.display import show_notes
+    from kgeval.cli.display import show_notes, watching
+    from kgeval.cli.streams import say, say_json
     from kgeval.corruption.negatives import negatives, write_negatives
-    from kgeval.directory import as_json as json_text
     from kgeval.errors import InputError
     from kgeval.graph.layouts import load_dataset
     from kgeval.paths import is_there
     from kgeval.runs.load import check_corruption
 
     options = {key: value for key, value in given.items() if value not in (None, ())}
-    generator = check_corruption({"kind": kind, **options})
+    names: dict[Place, str] = {(name,): f"--{name.replace('_', '-')}" for name in ("kind", *given)}
+    generator = check_corruption({"kind": kind, **options}, names)
     if is_there(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     notes: list[str] = []
-    graph = load_dataset(dataset, layout=layout)
+    with watching(f"loading {dataset}"):
+        graph = load_dataset(dataset, layout=layout)
     written = write_negatives(out, negatives(graph, generator, split=split, filter=filtered, tell=notes.append))
     told = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
-    click.echo(json_text(told), nl=False) if as_json else click.echo(f"{written} negatives written to {out}")
+    if as_json:
+        say_json(told)
+    else:
+        drawn = ", ".join(f"{key} {value}" for key, value in generator.model_dump().items())
+        say(f"{written} negatives ({drawn}) written to {out}")
     show_notes(notes)

@@ -2,19 +2,60 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from kgeval.cli.display import QUIET as IS_QUIET
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+QUIET = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, quiet: context.meta.update({IS_QUIET: quiet}),
+    help="Print results and errors only: no notes, no progress.",
+)
+
+
+def listed(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Take an option that may be repeated, and that may hold several names with commas between them."""
+    return tuple(name.strip() for text in given for name in text.split(","))
+
+
 METRIC = click.option(
     "--metric",
     "-m",
     "metrics",
     multiple=True,
+    callback=listed,
     metavar="METRIC",
     help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
+)
+
+
+def _bounds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    bounds = {}
+    for text in given:
+        metric, equals, least = text.partition("=")
+        try:
+            bounds[metric.strip()] = float(least)
+        except ValueError:
+            equals = ""
+        if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
+            raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
+    return bounds
+
+
+FAIL_UNDER = click.option(
+    "--fail-under",
+    multiple=True,
+    callback=_bounds,
+    metavar="METRIC=NUMBER",
+    help="Exit with 1 if a metric is lower, or undefined; may be repeated.",
 )
 
 

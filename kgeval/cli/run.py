@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.options import JSON
+from kgeval.cli.options import FAIL_UNDER, JSON, QUIET
 
 if TYPE_CHECKING:
     from kgeval.runs.runner import Outcome
@@ -20,18 +20,26 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="The run directory, instead of the configuration's.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@FAIL_UNDER
+@QUIET
 @JSON
 def command(
-    configs: tuple[Path, ...], overrides: tuple[str, ...], out: Path | None, force: bool, as_json: bool
+    configs: tuple[Path, ...],
+    overrides: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    fail_under: dict[str, float],
+    as_json: bool,
 ) -> None:
     """Run experiments from configuration files.
 
     Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (of a task,
     labels.parquet); one with several models gives a directory for each of them, and one table.
     """
-    from kgeval.cli.display import show_notes, watching
-    from kgeval.directory import as_json as json_text
+    from kgeval.cli.display import show_notes, show_place, watching
+    from kgeval.cli.streams import say_json
     from kgeval.errors import ConfigError
+    from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
     from kgeval.runs.load import load_config
     from kgeval.runs.runner import incomparable, run
 
@@ -41,7 +49,9 @@ def command(
         raise ConfigError(
             "two configurations would be written to one folder: run them one by one, or name their outputs."
         )
-    told = {}
+    for config in loaded.values():
+        refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
+    told, summaries = {}, {}
     for path, config in loaded.items():
         outcomes = run(config, folders[path], force=force, watch=watching)
         told[str(path)] = _content(outcomes)
@@ -49,10 +59,13 @@ def command(
             _show(outcomes)
         for outcome in outcomes:
             show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
-            click.echo(f"Written to {outcome.folder}", err=True)
+            show_place(outcome.folder)
+            where = [str(path)] if len(loaded) > 1 else []
+            summaries[": ".join([*where, *filter(None, [outcome.name])])] = measured(outcome, [*fail_under])
         show_notes(incomparable(outcomes))
     if as_json:
-        click.echo(json_text(told if len(told) > 1 else next(iter(told.values()))), nl=False)
+        say_json(told if len(told) > 1 else next(iter(told.values())))
+    refuse_shortfalls(summaries, fail_under)
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
@@ -70,11 +83,13 @@ def _content(outcomes: list[Outcome]) -> dict[str, Any]:
 
 def _show(outcomes: list[Outcome]) -> None:
     """Print one model's numbers; of several, a table with a row each."""
-    from kgeval.cli.display import show_labels, show_outcome
+    from kgeval.cli.display import show_comparison, show_labels, show_outcome
     from kgeval.metrics.label_summary import LabelSummary
+    from kgeval.metrics.summary import Summary
     from kgeval.runs.runner import incomparable
 
     judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
+    ranked = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)}
     if judged:
         # Floors are counted on the triples of their model: only the same triples give the same floors.
         for part in [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]:
@@ -82,27 +97,4 @@ def _show(outcomes: list[Outcome]) -> None:
     elif len(outcomes) == 1:
         show_outcome(outcomes[0])
     else:
-        _compare(outcomes)
-
-
-def _compare(outcomes: list[Outcome]) -> None:
-    """Print a row for each model that ranked, and how many triples each ranked where they differ."""
-    from kgeval.cli.display import show_table, show_undefined
-    from kgeval.metrics.summary import Summary, number
-    from kgeval.runs.runner import incomparable
-
-    summaries = [outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)]
-    values = [summary.groups[0].values for summary in summaries]
-    pooled = {name.base for name in values[0] if name.side == "both"}
-    asked = [name for name in values[0] if name.side == "both" or name.base not in pooled]
-    rows = [
-        [outcome.name, *(number(mine[name]) for name in asked)] for outcome, mine in zip(outcomes, values, strict=True)
-    ]
-    columns = ["model", *(name.base if name.side == "both" else str(name) for name in asked)]
-    if incomparable(outcomes):
-        columns.insert(1, "triples")
-        for row, summary in zip(rows, summaries, strict=True):
-            row.insert(1, str(summary.num_triples))
-    show_table(columns, rows, right=1)
-    for summary in summaries:
-        show_undefined(summary)
+        show_comparison(ranked, count=bool(incomparable(outcomes)))

@@ -11,8 +11,8 @@ from kgeval.cli.options import JSON
 @JSON
 def command(as_json: bool) -> None:  # noqa: ARG001  # a schema is JSON in any case
     """Print the JSON schema of the configuration, for editors."""
-    from kgeval.directory import as_json as json_text
+    from kgeval.cli.streams import say_json
     from kgeval.runs.config import RunConfig
 
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunConfig.model_json_schema()}
-    click.echo(json_text(schema), nl=False)
+    say_json(schema)

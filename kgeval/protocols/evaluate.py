@@ -10,8 +10,9 @@ from kgeval.corruption import AllEntities, Corruption
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.triples import Side
+from kgeval.progress import Progress, reporting
 from kgeval.protocols.protocol import protocol as named
-from kgeval.ranking.engine import NaNPolicy, Progress
+from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.table import RankTable
@@ -32,7 +33,7 @@ def evaluate(  # noqa: PLR0913
     memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> RankTable:
     """Rank the true answer of every triple and side of a split among its candidates.
 
@@ -61,6 +62,7 @@ def evaluate(  # noqa: PLR0913
         how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
         work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
     progress
+        ``True`` shows a bar on a terminal, and elsewhere a line on standard error every ten seconds; a function is
         called with the number of (triple, side) tasks that were just ranked
 
     Returns
@@ -111,4 +113,5 @@ def evaluate(  # noqa: PLR0913
     )
     said = None if corruption is None else settings.corruption
     competing = {"corruption": rules.corruption(said, dataset, settings.split)}
-    return settings.model_copy(update=competing)(model, dataset, progress=progress, rules=rules.rules)
+    with reporting(len(dataset.split(settings.split)) * len(settings.sides), progress=progress) as report:
+        return settings.model_copy(update=competing)(model, dataset, progress=report, rules=rules.rules)

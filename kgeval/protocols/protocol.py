@@ -146,13 +146,13 @@ def protocols() -> dict[str, Protocol]:
 
 
 def protocol(name: str) -> Protocol:
-    """Find a protocol by name.
+    """Find a protocol by name, in capitals or not.
 
     Raises
     ------
     ConfigError
         if there is none, with the nearest name
     """
-    if name not in protocols():
+    if name.lower() not in protocols():
         raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols())}")
-    return protocols()[name]
+    return protocols()[name.lower()]

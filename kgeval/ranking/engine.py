@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -15,6 +15,7 @@ from kgeval.errors import ScoreError
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import Side
+from kgeval.progress import Progress
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
@@ -32,9 +33,6 @@ STORED = (np.float16, np.float32, np.float64)
 
 ASKED = 2048
 """queries whose vectors a scorer is asked for at a time"""
-
-Progress = Callable[[int], None]
-"""called with the number of tasks that have just been ranked"""
 
 
 class UndefinedScore(ScoreError):

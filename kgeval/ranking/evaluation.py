@@ -19,9 +19,10 @@ from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
+from kgeval.progress import Progress
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
+from kgeval.ranking.engine import Engine, NaNPolicy, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.rules import STANDARD, Rules

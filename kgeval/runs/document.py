@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ class Document:
     """where each value was said: ``config line 3``, or ``--set``"""
     problems: list[str] = field(default_factory=list)
     """what is wrong with it already as YAML"""
+    options: Mapping[Place, str] = field(default_factory=dict)
+    """of what was said on the command line: the option of each place"""
 
     def line(self, complaint: Complaint) -> str:
         """Tell where what is complained about was said: in its line, in that of the block around it, or by --set."""
@@ -39,9 +41,23 @@ class Document:
 
     def refusal(self, complaints: list[Complaint]) -> ConfigError:
         """Say everything that is wrong in one message."""
-        told = [*self.problems, *(complaint.said(self.line(complaint)) for complaint in complaints)]
+        told = [
+            *self.problems,
+            *(complaint.said(self.line(complaint), self._option(complaint)) for complaint in complaints),
+        ]
+        if self.options and len(told) == 1:
+            return ConfigError(told[0])
         count = "1 problem" if len(told) == 1 else f"{len(told)} problems"
         return ConfigError("\n  ".join([f"{self.source}: {count}", *told]))
+
+    def _option(self, complaint: Complaint) -> str:
+        """Name the option of what is complained about, and the key inside its value."""
+        place = spelled(complaint.location)
+        for depth in range(len(place), 0, -1):
+            if place[:depth] in self.options:
+                inside = [step for step in place[depth:] if not step.isdecimal()]
+                return " ".join([self.options[place[:depth]], *inside])
+        return ""
 
     def override(self, assignment: str, spelled_out: Callable[[list[str], Any], Any]) -> None:
         """Set a value by ``KEY=VALUE``: a key with dots, a value in YAML.

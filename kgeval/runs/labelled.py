@@ -16,7 +16,7 @@ from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.confidence_summary import summarize_confidences
 from kgeval.metrics.label_summary import LabelSummary, summarize_labels
 from kgeval.metrics.ties import Ties
-from kgeval.ranking.engine import Progress
+from kgeval.progress import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from kgeval.complaints import complaints
 from kgeval.corruption import Corruption, CorruptionGenerator
 from kgeval.runs.config import RunConfig, spelled_out
-from kgeval.runs.document import Document, read_document
+from kgeval.runs.document import Document, Place, read_document
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -46,8 +46,8 @@ def check(document: Document) -> RunConfig:
     return config
 
 
-def check_corruption(content: dict[str, Any]) -> CorruptionGenerator:
-    """Make a corruption generator of plain data.
+def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:
+    """Make a corruption generator of plain data, which options of the command line said.
 
     Raises
     ------
@@ -57,5 +57,7 @@ def check_corruption(content: dict[str, Any]) -> CorruptionGenerator:
     try:
         generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(content)
     except ValidationError as error:
-        raise Document("corruption", content).refusal(complaints(error, content, Corruption)) from error
+        raise Document("corruption", content, options=options).refusal(
+            complaints(error, content, Corruption)
+        ) from error
     return generator

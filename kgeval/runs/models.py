@@ -50,9 +50,9 @@ class CheckpointConfig(Settings):
     @field_validator("format")
     @classmethod
     def _known_format(cls, value: str) -> str:
-        if value not in (known := ["auto", *formats()]):
+        if value.lower() not in (known := ["auto", *formats()]):
             raise ValueError(f"unknown checkpoint format {shown(value)}. {did_you_mean(value, known)}")
-        return value
+        return value.lower()
 
 
 class TrainingConfig(Settings):

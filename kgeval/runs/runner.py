@@ -20,9 +20,9 @@ from kgeval.graph.layouts import load_dataset
 from kgeval.graph.readers.pykeen import read_named
 from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary, summarize
+from kgeval.progress import Progress
 from kgeval.protocols.printout import Printout, printout
 from kgeval.protocols.protocol import protocol
-from kgeval.ranking.engine import Progress
 from kgeval.ranking.table import RankTable
 from kgeval.runs.asked import UNFIT, Asked
 from kgeval.runs.config import DatasetConfig, RunConfig
@@ -34,8 +34,8 @@ from kgeval.runs.training import train
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scoring.confidences import Confidences
 
-Watch = Callable[[str, int], AbstractContextManager[Progress]]
-"""(what is done, how many tasks) -> a context in which the tasks that are done are reported"""
+Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
+"""(what is done, how many ranks that gives, if any) -> a context in which the ranks that are done are reported"""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Clock:
         self.seconds[what] = round(time.perf_counter() - start, 3)
 
 
-def unwatched(_: str, __: int) -> AbstractContextManager[Progress]:
+def unwatched(_: str, __: int | None) -> AbstractContextManager[Progress]:
     """Report nothing."""
     return nullcontext(lambda _: None)
 
@@ -109,7 +109,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         elif isinstance(config.jobs[name], TrainingConfig):
             raise ConfigError("a model that is trained first needs an output folder.")
     clock = Clock()
-    with clock.time("load dataset"):
+    with clock.time("load dataset"), watch(f"loading {config.dataset.path or config.dataset.name}", None):
         dataset = _dataset(config.dataset)
     refuse_misfits(config, dataset)
     config = config.resolved(dataset)
@@ -136,7 +136,10 @@ def _run_model(
     config: RunConfig, name: str, dataset: Dataset, folder: Path | None, clock: Clock, watch: Watch
 ) -> Outcome:
     job, clock = config.jobs[name], Clock(dict(clock.seconds))
-    with clock.time("train" if isinstance(job, TrainingConfig) else "load model"):
+    trained = isinstance(job, TrainingConfig)
+    # PyKEEN shows its own progress while it trains.
+    loading = nullcontext() if trained else watch(f"loading {name or 'model'}", None)
+    with clock.time("train" if trained else "load model"), loading:
         scorer = _scorer(job, dataset, config, folder)
     table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
     rules = protocol(config.protocol)
@@ -184,7 +187,7 @@ def _results(
 ) -> tuple[RankTable | Judgement, Summary | LabelSummary, Printout | None]:
     metrics = config.metrics
     if (task := config.task) is not None:
-        ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else 0
+        ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
         with clock.time("judge"), watch(name or "judging", ranks) as progress:
             ties, seed = config.ties or "realistic", config.seed
             judgement = judge_labelled(task, scorer, dataset, metrics=metrics, ties=ties, seed=seed, progress=progress)

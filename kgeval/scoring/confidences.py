@@ -25,7 +25,7 @@ from kgeval.metrics.policies import Policies
 from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.sample import Source
 from kgeval.metrics.ties import Ties
-from kgeval.ranking.engine import Progress
+from kgeval.progress import Progress
 from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align

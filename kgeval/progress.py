@@ -1,0 +1,101 @@
+"""Progress: a bar on a terminal, elsewhere a plain line every ten seconds; both on standard error."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, TextIO
+
+Progress = Callable[[int], None]
+"""called with the number of ranks that were just computed"""
+
+EVERY = 10.0
+"""seconds from one line to the next"""
+
+
+@contextmanager
+def watching(what: str, total: int | None = None) -> Iterator[Progress]:
+    """Show how far a piece of work is.
+
+    Parameters
+    ----------
+    what
+        the work, such as ``"ranking"``
+    total
+        how many ranks it will compute; without it, only the time it takes is shown
+    """
+    shown: AbstractContextManager[Progress] = nullcontext(lambda _: None)
+    if sys.stderr is not None:
+        shown = _bar(what, total) if sys.stderr.isatty() else _lines(what, total, sys.stderr)
+    with shown as report:
+        yield report
+
+
+def reporting(total: int, *, progress: Progress | bool | None) -> AbstractContextManager[Progress]:
+    """Take the argument ``progress`` of an evaluation: a function that is called, or whether to show a bar."""
+    if callable(progress):
+        return nullcontext(progress)
+    return watching("ranking", total) if progress else nullcontext(lambda _: None)
+
+
+@contextmanager
+def _bar(what: str, total: int | None) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.finished_speed or task.speed or 0:,.0f} ranks/s")
+
+    counted = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), *(counted if total else (TimeElapsedColumn(),)))
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(what, total=total or None)
+        yield lambda done: bars.advance(task, done)
+
+
+@contextmanager
+def _lines(what: str, total: int | None, stream: TextIO) -> Iterator[Progress]:
+    start, done, over = time.perf_counter(), 0, threading.Event()
+
+    def report(more: int) -> None:
+        nonlocal done
+        done += more
+
+    def write() -> None:
+        while not over.wait(EVERY):
+            print(_line(what, done, total, time.perf_counter() - start), file=stream, flush=True)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield report
+    finally:
+        over.set()
+        writer.join()
+
+
+def _line(what: str, done: int, total: int | None, seconds: float) -> str:
+    """Say how far the work is.
+
+    >>> _line("ranking", 500, 2000, 10), _line("ranking", 0, 2000, 10), _line("loading umls", 0, None, 20)
+    ('ranking: 500 of 2,000 ranks, 50 ranks/s, 30 s left', 'ranking: 0 of 2,000 ranks, 10 s', 'loading umls: 20 s')
+    """
+    if not total:
+        return f"{what}: {seconds:.0f} s"
+    counted = f"{what}: {done:,} of {total:,} ranks"
+    if not done:
+        return f"{counted}, {seconds:.0f} s"
+    return f"{counted}, {done / seconds:,.0f} ranks/s, {max(total - done, 0) * seconds / done:,.0f} s left"
