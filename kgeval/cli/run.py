@@ -102,7 +102,7 @@ def _compare(outcomes: list[Outcome]) -> None:
     if incomparable(outcomes):
         columns.insert(1, "triples")
         for row, summary in zip(rows, summaries, strict=True):
-            row.insert(1, str(summary.num_triples))
+            row.insert(1, str(summary.provenance.triples))
     show_table(columns, rows, right=1)
     for summary in summaries:
         show_undefined(summary)
