@@ -60,6 +60,11 @@ class Checkpoint:
         return self.model.family if isinstance(self.model, Reciprocal) else self.model
 
     @property
+    def title(self) -> str:
+        """What results call it: the model, and the file that was read first, with its folder."""
+        return f"{self.name or self.family.name} ({'/'.join(self.files[0].absolute().parts[-2:])})"
+
+    @property
     def num_entities(self) -> int:
         """How many entities it knows."""
         return self.model.num_entities

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.streams import say, spelled, width
-from kgeval.cli.tables import Table
+from kgeval.cli.tables import Table, wrapped
 
 if TYPE_CHECKING:
     from kgeval.metrics.label_summary import LabelSummary
@@ -55,6 +55,7 @@ def show_summary(summary: Summary | LabelSummary) -> None:
         show_labels({"": summary})
     elif summary.by:
         keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
+        _show_head(str(summary.provenance))
         # Where a group has one side only, that side's metrics are those of both.
         each = [
             {name: value for name, value in group.values.items() if not _said_by_both(name, summary)}
@@ -63,6 +64,7 @@ def show_summary(summary: Summary | LabelSummary) -> None:
         _show_sides(summary.by, keys, each)
     else:
         show_undefined(summary)
+        _show_head(str(summary.provenance))
         (group,) = summary.groups
         sides = list(dict.fromkeys(str(name.side) for name in group.values))
         rows = [
@@ -72,12 +74,25 @@ def show_summary(summary: Summary | LabelSummary) -> None:
         show_table(["", *sides], rows)
 
 
-def show_comparison(summaries: Mapping[str, Summary], *, count: bool) -> None:
-    """Print a row for each of several models, with every metric of every side; if need be, how many each ranked."""
-    keys = [[name, str(summary.num_triples)] if count else [name] for name, summary in summaries.items()]
-    _show_sides(["model", "triples"][: 1 + count], keys, [s.groups[0].values for s in summaries.values()], pooled="")
+def show_comparison(summaries: Mapping[str, Summary]) -> None:
+    """Print a row for each of several models, with every metric of every side, and what these are not all of alike."""
+    first, *others = (summary.provenance for summary in summaries.values())
+    of = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
+    apart = [name for name, value in of.items() if any(getattr(other, name) != value for other in others)]
+    if apart:
+        _show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart))
+    else:
+        _show_head(str(replace(first, model=f"{len(summaries)} models")))
+    keys = [
+        [model, *(_value(getattr(summary.provenance, name)) for name in apart)] for model, summary in summaries.items()
+    ]
+    _show_sides(["model", *apart], keys, [s.groups[0].values for s in summaries.values()], pooled="")
     for summary in summaries.values():
         show_undefined(summary)
+
+
+def _value(value: Any) -> str:
+    return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
 
 
 def _said_by_both(name: MetricName, summary: Summary) -> bool:
@@ -131,9 +146,17 @@ def show_outcome(outcome: Outcome) -> None:
         show_summary(outcome.summary)
     else:
         printed, shown = outcome.printed, outcome.printed.headline
+        _show_head(str(outcome.summary.provenance))
         show_table([printed.protocol, ""], [*shown.items()])
         if len(shown) < len(printed.texts):
             show_notes([f"{len(shown)} of {len(printed.texts)} numbers; the others are in metrics.json and --json."])
+
+
+def _show_head(told: str) -> None:
+    """Print what the numbers of a table are of."""
+    for line in wrapped(told, width()):
+        say(line)
+    say("")
 
 
 def show_undefined(summary: Summary) -> None:

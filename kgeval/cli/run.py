@@ -97,4 +97,4 @@ def _show(outcomes: list[Outcome]) -> None:
     elif len(outcomes) == 1:
         show_outcome(outcomes[0])
     else:
-        show_comparison(ranked, count=bool(incomparable(outcomes)))
+        show_comparison(ranked)

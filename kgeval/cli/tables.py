@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from textwrap import TextWrapper
+from textwrap import wrap
+from typing import Any
 
 GAP = "  "
 RULE = "─"
@@ -142,7 +143,7 @@ def _fits(widths: Sequence[int], width: int | None) -> bool:
 
 def _beside(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Yield a row of text, wrapped in its columns."""
-    wrapped = [_wrapped(text, width) for text, width in zip(row, widths, strict=True)]
+    wrapped = [wrapped(text, width) for text, width in zip(row, widths, strict=True)]
     for line in zip_longest(*wrapped, fillvalue=""):
         yield GAP.join(text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=True)).rstrip()
 
@@ -167,16 +168,19 @@ def _paragraph(columns: Sequence[str], row: Sequence[str], width: int) -> Iterat
     for column, text in zip(columns[1:], row[1:], strict=True):
         if text:
             told = f"{column}: {text}" if len(row) > 2 else text
-            first, *further = _wrapped(told, width - 2 * len(GAP))
+            first, *further = wrapped(told, width - 2 * len(GAP))
             yield GAP + first
             yield from (2 * GAP + line if len(row) > 2 else GAP + line for line in further)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int | None) -> list[str]:
     """Wrap at words, and keep how far each line is to the right; a word that is too long is left to the terminal."""
     lines = []
     for line in text.splitlines():
-        indent = line[: len(line) - len(line.lstrip())]
-        wrapper = TextWrapper(max(width, 1), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-        lines += [line] if cells(line) <= width else wrapper.wrap(line)
+        if width is None or cells(line) <= width:
+            lines.append(line)
+        else:
+            indent = line[: len(line) - len(line.lstrip())]
+            whole: Any = {"break_long_words": False, "break_on_hyphens": False}
+            lines += wrap(line, max(width, 1), subsequent_indent=indent, **whole)
     return lines or [""]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import known_answers
@@ -28,6 +30,11 @@ class SharedCandidates:
     def __getitem__(self, part: slice) -> SharedCandidates:
         return self
 
+    @property
+    def sizes(self) -> IntArray:
+        """How many entities a query has, whichever it is; int64[1]."""
+        return np.array([len(self.ids)])
+
     def among(self, allowed: BoolArray) -> SharedCandidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""
         return SharedCandidates(self.ids[allowed[self.ids]], self.notes)
@@ -45,6 +52,11 @@ class QueryCandidates:
 
     def __getitem__(self, part: slice) -> QueryCandidates:
         return replace(self, rows=self.rows[part])
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many entities each query has; int64[query]."""
+        return self.rows.lengths
 
     def among(self, allowed: BoolArray) -> QueryCandidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""
@@ -94,6 +106,18 @@ class CorruptionGenerator(Settings):
         """
         raise NotImplementedError
 
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say in a few words which candidates it chose, as in ``20 uniform (seed 0)``.
+
+        Parameters
+        ----------
+        dataset
+            the graph
+        sizes
+            int64[query], how many candidates each query got
+        """
+        raise NotImplementedError
+
     def check(self, triples: Triples, sides: Sequence[Side], dataset: Dataset) -> None:
         """Refuse files that are damaged or fit none of the queries, before any work is done.
 
@@ -104,3 +128,13 @@ class CorruptionGenerator(Settings):
         """
         for queries in (self.queries(triples, side) for side in sides):
             self.candidates(queries, known_answers(queries, []), dataset)
+
+
+def spelt(sizes: IntArray) -> str:
+    """Spell how many candidates queries have.
+
+    >>> spelt(np.array([1, 2310, 7])), spelt(np.array([500, 500]))
+    ('1 to 2,310', '500')
+    """
+    fewest, most = int(sizes.min()), int(sizes.max())
+    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import CorruptionGenerator, SharedCandidates
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
@@ -28,3 +29,7 @@ class AllEntities(CorruptionGenerator):
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> SharedCandidates:
         """Choose all entities, whatever the query."""
         return SharedCandidates(np.arange(len(dataset.entities)))
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say that all entities compete, and how many those are."""
+        return f"all {len(dataset.entities):,} entities"

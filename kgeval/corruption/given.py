@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates, spelt
 from kgeval.errors import DatasetError, did_you_mean, nearest
 from kgeval.graph.columns import read_triples
 from kgeval.graph.dataset import Dataset
@@ -52,6 +53,10 @@ class FromFile(CorruptionGenerator):
             if the file is malformed, names an entity or relation that the dataset does not know, or fits no query
         """
         return self._proposed(queries, self._read(dataset))
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say how many the file has for a query."""
+        return f"{spelt(sizes)} of file {Path(self.path).name}"
 
     def check(self, triples: Triples, sides: Sequence[Side], dataset: Dataset) -> None:
         """Refuse the file as :meth:`candidates` does, for all sides at once."""

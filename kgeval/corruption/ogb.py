@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
+from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates, spelt
 from kgeval.errors import DatasetError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
@@ -72,6 +72,11 @@ class OGBNegatives(CorruptionGenerator):
             told, odd, kept = f"{told}; they count once.", again, ~again
         lists = Rows.sized(kept.sum(axis=1), negatives[kept])
         return QueryCandidates(lists, (told,) if odd.any() else (), self.as_listed)
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say how many the file has for a triple."""
+        listed = ", as listed" if self.as_listed else ""
+        return f"{spelt(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
 
 
 def _rows_of(path: Path, stored: Triples, queries: Queries, dataset: Dataset) -> IntArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
+from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
@@ -45,6 +46,11 @@ class Sampled(CorruptionGenerator):
             f"{short} {queries.side} queries have fewer than {self.count} entities left to draw; they met all of those."
         )
         return QueryCandidates(rows, (note,) if short else ())
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say how many were drawn, how, and of which seed."""
+        known = ", known answers too" if self.allow_known else ""
+        return f"{self.count:,} {self.kind} (seed {self.seed}{known})"
 
     def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         """Draw, leaving out one ascending row of entities per query; ``key`` is seed and side."""

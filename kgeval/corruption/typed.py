@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates, spelt
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
@@ -66,6 +67,11 @@ class Typed(CorruptionGenerator):
         types = self._types(queries, dataset)
         rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
         return QueryCandidates(rows, _notes(queries, types, dataset))
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say how many are of the right type, and what shows the types."""
+        source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
+        return f"{spelt(sizes)} of {len(dataset.entities):,} entities, by type in {source}"
 
     def _types(self, queries: Queries, dataset: Dataset) -> Rows:
         if self.path is not None:

@@ -19,6 +19,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.policies import USUAL, Policies
 from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.ties import Ties
+from kgeval.provenance import Provenance
 
 Rows = IntArray | slice
 
@@ -37,8 +38,13 @@ class RankColumns(Protocol):
         ...
 
     @property
-    def num_triples(self) -> int:
-        """How many triples were ranked."""
+    def provenance(self) -> Provenance:
+        """What the ranks are of."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the ranks should know."""
         ...
 
     @property

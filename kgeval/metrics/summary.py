@@ -12,6 +12,7 @@ from kgeval.metrics.names import PARTS, MetricName, Part, parse, texts
 from kgeval.metrics.policies import Chance, Policies
 from kgeval.metrics.sample import RankColumns, Source, rank_columns
 from kgeval.metrics.ties import Ties
+from kgeval.provenance import Provenance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,16 +25,20 @@ DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
 class Summary:
     """Metrics of a rank table."""
 
-    split: str
-    num_triples: int
+    provenance: Provenance
+    """what the ranks are of"""
     policies: Policies
     """what the numbers rest on, beside the ranks"""
     groups: tuple[Group, ...]
     by: tuple[str, ...] = ()
+    requested: tuple[MetricName, ...] = ()
+    """the metrics by the names that were given; one without a side is in the groups with each side of the table"""
+    rank_notes: tuple[str, ...] = ()
+    """what a reader of the ranks should know"""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know: why some are undefined, and ties that decide the result."""
+        """What a reader should know: of the ranks, why numbers are undefined, and where ties decide the result."""
         reasons = {f"{name} is undefined: {why}." for group in self.groups for name, why in group.undefined.items()}
         serious = [group.ties for group in self.groups if group.ties.serious]
         told = [str(ties) for ties in serious]
@@ -41,7 +46,7 @@ class Summary:
             told = [
                 f"in {len(serious)} of {len(self.groups)} groups the tie policy alone moves the MRR by more than 0.01."
             ]
-        return (*sorted(reasons), *told)
+        return (*self.rank_notes, *sorted(reasons), *told)
 
     def __getitem__(self, name: str) -> float:
         """Look a metric up by any of its names; without a side it is that of ``both``.
@@ -67,8 +72,15 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
-        head = {"schema": 1, "split": self.split, "ties": self.policies.ties, "num_triples": self.num_triples}
-        head |= self._further_policies()
+        head = {
+            "schema": 1,
+            "provenance": self.provenance.to_dict(),
+            "split": self.provenance.split,
+            "ties": self.policies.ties,
+            "num_triples": self.provenance.triples,
+            **self._further_policies(),
+            "notes": list(self.notes),
+        }
         if self.by:
             return {
                 **head,
@@ -98,7 +110,8 @@ class Summary:
         )
 
     def __str__(self) -> str:
-        return "\n".join(_text(group) for group in self.groups)
+        notes = [f"Note: {note}" for note in self.notes]
+        return "\n".join([str(self.provenance), "", *(_text(group) for group in self.groups), *notes])
 
 
 def summarize(
@@ -161,7 +174,9 @@ def summarize(
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
     columns = _columns(by)
     groups = groups_of(divided(table, columns), spelled, source) if columns else [whole(spelled, source)]
-    return Summary(table.split, table.num_triples, policies, tuple(groups), columns)
+    return Summary(
+        table.provenance, policies, tuple(groups), columns, requested=tuple(names), rank_notes=tuple(table.notes)
+    )
 
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:

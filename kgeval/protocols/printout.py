@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary, summarize
-from kgeval.protocols.protocol import Printed, Protocol, protocol
+from kgeval.protocols.protocol import Printed, Protocol, protocol, protocol_of
 from kgeval.ranking.table import RankTable
 
 
@@ -74,7 +74,7 @@ def printout(table: RankTable) -> Printout:
     >>> print(printout(evaluate(score, data, protocol="openke")).texts["averaged(filter) hit@1"])
     0.271144
     """
-    rules = protocol(table.protocol)
+    rules = protocol_of(table)
     own = {printed.name: rules.value(table, printed) for printed in _shown(rules, table) if not _is_general(printed)}
     values = _general(rules, table) | own
     texts = {name: rules.text(value) for name, value in values.items()}

@@ -22,6 +22,7 @@ from kgeval.metrics.summary import DEFAULT
 from kgeval.metrics.ties import Ties
 from kgeval.protocols.candidates import all_entities
 from kgeval.protocols.means import Mean, Values, float64
+from kgeval.provenance import UNKNOWN
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.rules import Fault, Rules
 from kgeval.ranking.table import RankTable
@@ -143,6 +144,11 @@ def _values(metric: str) -> Values:
 def protocols() -> dict[str, Protocol]:
     """All protocols, by name."""
     return {protocol.name: protocol for protocol in instances("kgeval.protocols.frameworks", Protocol)}
+
+
+def protocol_of(table: RankTable) -> Protocol:
+    """Find the protocol that ranks were made by; the standard one where they do not tell."""
+    return protocol("standard" if table.protocol == UNKNOWN else table.protocol)
 
 
 def protocol(name: str) -> Protocol:

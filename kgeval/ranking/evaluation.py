@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -127,8 +127,23 @@ class Evaluation(Settings):
             parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
-        told = tuple(dict.fromkeys(notes))
-        return RankTable(data, self.split, told, engine.kernel.work(), filter=self.filter, protocol=rules.protocol)
+        sizes = np.concatenate([part.sizes for part in parts])
+        return RankTable(
+            data,
+            self.split,
+            tuple(dict.fromkeys(notes)),
+            engine.kernel.work(),
+            filter=self.filter,
+            protocol=rules.protocol,
+            model=scorer.title,
+            dataset=dataset.name,
+            candidates=self._described(dataset, sizes, allowed & rules.competing(dataset)),
+        )
+
+    def _described(self, dataset: Dataset, sizes: IntArray, allowed: BoolArray) -> str:
+        """Say which candidates compete, before any that the model does not know are left out."""
+        few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
+        return self.corruption.describe(dataset, sizes) + few
 
     def _refuse_to_learn_from_nothing(self, dataset: Dataset) -> None:
         splits = self.corruption.learns_from
@@ -159,16 +174,19 @@ class Evaluation(Settings):
         known: BoolArray,
         allowed: BoolArray,
         rules: Rules,
-    ) -> RankTable:
+    ) -> _Side:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
         filtered = [part for name, part in dataset.splits.items() if name in self.filter]
         facts = KnownAnswers.of(filtered, side)
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
+        sizes = []
+
         def contest(rows: IntArray, competing: BoolArray) -> Contest:
             queries = self.corruption.queries(Triples(dataset.split(self.split).ids[rows]), side)
             candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
+            sizes.append(candidates.sizes)
             return Contest.of(queries, candidates.among(competing), facts.rows(queries))
 
         ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
@@ -184,7 +202,7 @@ class Evaluation(Settings):
             lost = contest(unseen, allowed)
             parts.append(tabulated(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
-        return RankTable(data, self.split, seen.candidates.notes, filter=self.filter)
+        return _Side(data, seen.candidates.notes, np.concatenate(sizes))
 
     def _unseen(self, dataset: Dataset, triples: Triples, known: BoolArray) -> list[str]:
         if known.all():
@@ -198,6 +216,15 @@ class Evaluation(Settings):
         if self.unseen == "drop" and len(rows) == len(triples):
             raise InputError(f"{what}. Nothing is left to rank.")
         return [f"{what}. They were {'left out' if self.unseen == 'drop' else 'ranked last'} (unseen: {self.unseen})."]
+
+
+class _Side(NamedTuple):
+    """What was found of one side."""
+
+    data: pa.Table
+    notes: tuple[str, ...]
+    sizes: IntArray
+    """int64[query], how many candidates each query got"""
 
 
 def _last(contest: Contest) -> Ranked:

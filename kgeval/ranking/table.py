@@ -14,6 +14,7 @@ from kgeval.arrays import BoolArray
 from kgeval.columns import LABELS, Columns
 from kgeval.errors import TableError, did_you_mean
 from kgeval.graph.triples import SIDES
+from kgeval.provenance import UNKNOWN, Provenance
 
 SCHEMA = pa.schema(
     [
@@ -56,8 +57,14 @@ class RankTable(Columns):
     """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
     filter: tuple[str, ...] | None = None
     """the splits whose triples were known answers; nothing where that is not known"""
-    protocol: str = "standard"
+    protocol: str = UNKNOWN
     """whose rules they were ranked by"""
+    model: str = UNKNOWN
+    """what was ranked"""
+    dataset: str = UNKNOWN
+    """the graph whose split it is"""
+    candidates: str = UNKNOWN
+    """which entities competed"""
 
     def __repr__(self) -> str:
         return f"RankTable({len(self)} ranks of {self.num_triples} {self.split} triples)"
@@ -67,22 +74,35 @@ class RankTable(Columns):
         """How many different triples were ranked."""
         return int(pc.count_distinct(self.data.column("triple"), mode="all").as_py())
 
+    @property
+    def provenance(self) -> Provenance:
+        """What the ranks are of."""
+        return Provenance(
+            model=self.model,
+            dataset=self.dataset,
+            split=self.split,
+            triples=self.num_triples,
+            protocol=self.protocol,
+            filter=self.filter,
+            candidates=self.candidates,
+        )
+
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row])."""
         return replace(super().where(keep), work={})
 
     def _about(self) -> dict[str, Any]:
-        return {"split": self.split, "filter": self.filter, "protocol": self.protocol, "notes": self.notes}
+        return {**self.provenance.to_dict(), "notes": self.notes}
 
     @classmethod
     def _of(cls, data: pa.Table, about: Any) -> RankTable:
         notes, splits = about.get("notes", []), about.get("filter")
-        said = about.get("split", "test"), about.get("protocol", "standard")
+        names = {name: about.get(name, UNKNOWN) for name in ("split", "protocol", "model", "dataset", "candidates")}
         lists = isinstance(notes, list) and isinstance(splits, list | None)
-        if not lists or not all(isinstance(text, str) for text in said):
+        if not lists or not all(isinstance(text, str) for text in names.values()):
             raise ValueError("its metadata are not kgeval's")
         filtered = None if splits is None else tuple(map(str, splits))
-        table = cls(data, said[0], tuple(map(str, notes)), filter=filtered, protocol=said[1])
+        table = cls(data, notes=tuple(map(str, notes)), filter=filtered, **names)
         table.refuse_nonsense()
         return table
 

@@ -16,7 +16,7 @@ from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import DEFAULT, Summary, summarize
 from kgeval.paths import is_there
-from kgeval.protocols.protocol import protocol
+from kgeval.protocols.protocol import protocol_of
 from kgeval.runs.asked import UNFIT, Asked
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences, ConfidenceTables
@@ -130,7 +130,7 @@ def _of_ranks(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[s
         raise ConfigError("--split: stored ranks tell theirs; it goes with --dataset.")
     table = read_ranks(run, said.get("dataset"), said.get("split", "test"))
     usual = DEFAULT if asked.task else asked.metrics or DEFAULT
-    policies = {"ties": protocol(table.protocol).ties} | asked.policies
+    policies = {"ties": protocol_of(table).ties} | asked.policies
     return table.notes, summarize(table, metrics or usual, by=said.get("by", ()), **policies)
 
 

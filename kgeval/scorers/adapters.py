@@ -37,6 +37,11 @@ class CallableScorer:
     num_entities: int
     num_relations: int
 
+    @property
+    def title(self) -> str:
+        """What results call it: the function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Call the function with one row per query and candidate.
 

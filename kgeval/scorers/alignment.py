@@ -51,6 +51,11 @@ class Aligned(ViewedScorer):
         """How many relations the dataset has."""
         return len(self.relation_rows)
 
+    @property
+    def title(self) -> str:
+        """What results call the model: its own title, or its class."""
+        return str(getattr(self.source, "title", type(self.source).__name__))
+
     def knows(self, triples: Triples) -> BoolArray:
         """Whether the scorer knows head, relation and tail of each triple; bool[triple]."""
         heads, relations, tails = (

@@ -37,6 +37,11 @@ class PyKEENScorer:
     """whether its score functions are PyKEEN's own, which score some of the entities, or slice by slice, if asked to"""
 
     @property
+    def title(self) -> str:
+        """What results call it: the class of the model."""
+        return type(self.model).__name__
+
+    @property
     def num_entities(self) -> int:
         """How many entities the model knows, of one of its graphs if it is inductive.
 

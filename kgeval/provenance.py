@@ -1,0 +1,100 @@
+"""Provenance: what a result is of — which model, which triples, by whose rules, among which candidates."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+UNKNOWN = "unknown"
+"""what stands for a model, a dataset and so on that the ranks or labels do not tell"""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the numbers of a ranking are of.
+
+    >>> print(Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities"))
+    ComplEx on umls, 661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities
+    >>> print(Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, (), "20 uniform (seed 0)"))
+    unknown model on umls, 661 test triples, protocol unknown, unfiltered, candidates: 20 uniform (seed 0)
+    """
+
+    model: str
+    dataset: str
+    split: str
+    triples: int
+    """how many different triples were ranked"""
+    protocol: str
+    """whose rules they were ranked by"""
+    filter: tuple[str, ...] | None
+    """the splits whose triples were known answers: none in the raw setting; ``None`` where that is not known"""
+    candidates: str
+    """which entities competed with an answer"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``metrics.json``."""
+        return {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
+
+    def __str__(self) -> str:
+        parts = (
+            _subject(self.model, self.dataset),
+            f"{self.triples:,} {_of_split(self.split)}",
+            f"protocol {self.protocol}",
+            _filtered(self.filter),
+            f"candidates: {self.candidates}",
+        )
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class LabelProvenance:
+    """What the numbers of a classification, or of predicted confidences, are of.
+
+    >>> print(LabelProvenance("ComplEx", "codex-s", "test", 3656, "test_negatives.txt"))
+    ComplEx on codex-s, 3,656 labelled test triples, negatives: test_negatives.txt
+    """
+
+    model: str
+    dataset: str
+    split: str
+    triples: int
+    """how many labelled triples were judged"""
+    negatives: str
+    """where the false triples among them come from"""
+    filter: tuple[str, ...] | None = None
+    """of confidences, whose facts are ranked too: the splits whose triples were known answers"""
+    candidates: str | None = None
+    """likewise, which entities competed; ``None`` where nothing was ranked"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``metrics.json``."""
+        content = asdict(self)
+        if self.candidates is None:
+            del content["filter"], content["candidates"]
+        elif self.filter is not None:
+            content["filter"] = list(self.filter)
+        return content
+
+    def __str__(self) -> str:
+        parts = [
+            _subject(self.model, self.dataset),
+            f"{self.triples:,} labelled {_of_split(self.split)}",
+            f"negatives: {self.negatives}",
+        ]
+        if self.candidates is not None:
+            parts.append(f"ranks {_filtered(self.filter)}, candidates: {self.candidates}")
+        return ", ".join(parts)
+
+
+def _subject(model: str, dataset: str) -> str:
+    return f"{'unknown model' if model == UNKNOWN else model} on {'unknown dataset' if dataset == UNKNOWN else dataset}"
+
+
+def _of_split(split: str) -> str:
+    return "triples of an unknown split" if split == UNKNOWN else f"{split} triples"
+
+
+def _filtered(splits: tuple[str, ...] | None) -> str:
+    if splits is None:
+        return "filter unknown"
+    return f"filtered by {', '.join(splits)}" if splits else "unfiltered"
