@@ -48,7 +48,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     from kgeval.graph.layouts import load_dataset
     from kgeval.runs.runner import run
 
-    with watching(f"loading {dataset}"):
+    with watching("loading dataset"):
         weighted = bool(load_dataset(dataset, layout=given["layout"]).confidences)
     task = _confidences(given) if weighted else _classification(given)
     config = configured("classify", checkpoint, dataset, given, task=task, metrics=list(given["metrics"]))

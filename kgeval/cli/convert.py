@@ -37,7 +37,7 @@ def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_jso
     if is_there(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     options = pairs(given["options"], "--option")
-    with watching(f"loading {checkpoint}"):
+    with watching("loading model"):
         graph = None if dataset is None else load_dataset(dataset)
         model = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
     save_checkpoint(model, out)

@@ -187,7 +187,8 @@ def watching(what: str, total: int | None = None) -> AbstractContextManager[Prog
 
 def _remark(text: str) -> None:
     if not _quiet():
-        say(text, err=True)
+        for line in wrapped(text, width(err=True)):
+            say(line, err=True)
 
 
 def _quiet() -> bool:

@@ -39,9 +39,10 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
     from kgeval.protocols.explain import explain
 
     config = configured("explain", checkpoint, dataset, given, evaluation=chosen(given, "split", "unseen"))
-    with watching(f"loading {dataset}"):
+    with watching("loading dataset"):
         graph = load_dataset(dataset, layout=given["layout"])
-        options = pairs(given["options"], "--option")
+    options = pairs(given["options"], "--option")
+    with watching("loading model"):
         scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
     names = [name.strip() for name in protocols.split(",") if name.strip()]
     with watching("ranking by every protocol"):

@@ -118,7 +118,8 @@ def _lines(value: Any) -> list[str]:
         return wrap(str(value), WIDTH, break_long_words=False, break_on_hyphens=False)
     lines = []
     for key, item in value.items():
-        inner = _lines(item)
+        if not (inner := _lines(item)):
+            continue
         together = len(inner) < 2 and not isinstance(item, dict)
         lines += [f"{key}: {''.join(inner)}"] if together else [f"{key}:", *(f"  {line}" for line in inner)]
     return lines

@@ -62,7 +62,7 @@ def command(
     if is_there(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     notes: list[str] = []
-    with watching(f"loading {dataset}"):
+    with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)
     written = write_negatives(out, negatives(graph, generator, split=split, filter=filtered, tell=notes.append))
     told = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}

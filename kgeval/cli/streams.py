@@ -86,14 +86,10 @@ def spelled(text: str, stream: TextIO) -> str:
     return "".join(char if _holds(stream, char) else _plain(char) for char in raised)
 
 
-def watched(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal; a closed one is none."""
-    return stream is not None and stream.isatty()
-
-
-def width() -> int | None:
+def width(*, err: bool = False) -> int | None:
     """Columns of the terminal; none where nobody watches (a pipe, a file): lines are as long as they need to be."""
-    return shutil.get_terminal_size().columns if watched(sys.stdout) else None
+    stream = sys.stderr if err else sys.stdout
+    return shutil.get_terminal_size().columns if stream is not None and stream.isatty() else None
 
 
 def _holds(stream: TextIO, text: str) -> bool:

@@ -97,7 +97,7 @@ class Table:
         if width is None or _fits(widths, width):
             yield list(numbers)
             return
-        room = width - min(_total(widths[: self.keys]), width // 3)
+        room = width - min(_total(widths[: self.keys]), max(16, width // 4))
         block: list[int] = []
         for column in numbers:
             apart = self.parts and block and self.parts[column - self.keys] != self.parts[block[0] - self.keys]
@@ -143,8 +143,8 @@ def _fits(widths: Sequence[int], width: int | None) -> bool:
 
 def _beside(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Yield a row of text, wrapped in its columns."""
-    wrapped = [wrapped(text, width) for text, width in zip(row, widths, strict=True)]
-    for line in zip_longest(*wrapped, fillvalue=""):
+    beside = [wrapped(text, width) for text, width in zip(row, widths, strict=True)]
+    for line in zip_longest(*beside, fillvalue=""):
         yield GAP.join(text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=True)).rstrip()
 
 
@@ -165,12 +165,24 @@ def _hanging(row: Sequence[str], left: Sequence[int], numbers: Sequence[int], ri
 def _paragraph(columns: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
     """Yield a row of text as an entry of a list: what it is, and beneath it all else that is not empty."""
     yield row[0]
-    for column, text in zip(columns[1:], row[1:], strict=True):
-        if text:
-            told = f"{column}: {text}" if len(row) > 2 else text
-            first, *further = wrapped(told, width - 2 * len(GAP))
-            yield GAP + first
-            yield from (2 * GAP + line if len(row) > 2 else GAP + line for line in further)
+    if len(row) == 2:
+        yield from (GAP + line for line in wrapped(row[1], width - len(GAP)))
+        return
+    line = ""
+    for told in (f"{column}: {text}" for column, text in zip(columns[1:], row[1:], strict=True) if text):
+        if line and cells(line + told) + 2 * len(GAP) <= width:
+            line = f"{line}{GAP}{told}"
+            continue
+        yield from _hanging_text(line, width)
+        line = GAP + told
+    yield from _hanging_text(line, width)
+
+
+def _hanging_text(line: str, width: int) -> Iterator[str]:
+    if line:
+        first, *further = wrapped(line, width - len(GAP))
+        yield first
+        yield from (GAP + more for more in further)
 
 
 def wrapped(text: str, width: int | None) -> list[str]:

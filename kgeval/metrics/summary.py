@@ -39,7 +39,12 @@ class Summary:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: of the ranks, why numbers are undefined, and where ties decide the result."""
-        reasons = {f"{name} is undefined: {why}." for group in self.groups for name, why in group.undefined.items()}
+        reasons = {
+            f"{name} is undefined: {why}."
+            for group in self.groups
+            for name, why in group.undefined.items()
+            if not _of_other_side(name, group)
+        }
         serious = [group.ties for group in self.groups if group.ties.serious]
         told = [str(ties) for ties in serious]
         if self.by and serious:
@@ -201,6 +206,11 @@ def _columns(by: str | Sequence[str]) -> tuple[str, ...]:
 
 def _parts(name: MetricName, parts: list[Part]) -> list[Part]:
     return [name.side] if name.side else parts
+
+
+def _of_other_side(name: str, group: Group) -> bool:
+    """Whether a metric is one of the side that a group of one side lacks, which is no news."""
+    return "side" in group.key and name.startswith(("head.", "tail.")) and not name.startswith(group.key["side"])
 
 
 def _nested(group: Group) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         elif isinstance(config.jobs[name], TrainingConfig):
             raise ConfigError("a model that is trained first needs an output folder.")
     clock = Clock()
-    with clock.time("load dataset"), watch(f"loading {config.dataset.path or config.dataset.name}", None):
+    with clock.time("load dataset"), watch("loading dataset", None):
         dataset = _dataset(config.dataset)
     refuse_misfits(config, dataset)
     config = config.resolved(dataset)
