@@ -69,6 +69,7 @@ def command(
     if as_json:
         say_json(told)
     else:
-        drawn = ", ".join(f"{key} {value}" for key, value in generator.model_dump().items())
-        say(f"{written} negatives ({drawn}) written to {out}")
+        options = generator.model_dump(exclude={"kind"}, exclude_none=True)
+        said = (f"{name} {value}" for name, value in options.items() if value is not False)
+        say(f"{written} negatives written to {out}: {', '.join([kind, *said])}")
     show_notes(notes)

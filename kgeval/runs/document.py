@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from kgeval.complaints import Complaint, shown, spelled
+from kgeval.directory import CONFIG, is_run
 from kgeval.errors import ConfigError
 from kgeval.paths import is_there, nearby
 
@@ -98,6 +99,8 @@ def read_document(path: Path) -> Document:
     ConfigError
         if it is not there, no readable YAML, or no mapping
     """
+    if is_there(path) and path.is_dir():
+        raise ConfigError(f"no such configuration file {shown(str(path))}: it is {_folder(path)}")
     if not is_there(path) or not path.is_file():
         raise ConfigError(f"no such configuration file {shown(str(path))}. {nearby(path)}".strip())
     try:
@@ -109,6 +112,14 @@ def read_document(path: Path) -> Document:
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected a mapping, with keys such as dataset, model and evaluation.")
     return Document(str(path), content, lines, problems)
+
+
+def _folder(path: Path) -> str:
+    """Tell what a folder is that was taken for a configuration."""
+    if is_run(path):
+        return f"the folder of a run. 'kgeval metrics {path}' reads it; 'kgeval run {path / CONFIG}' runs it again."
+    inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
+    return f"a folder. It holds {inside}." if inside else "a folder without a configuration (.yaml) in it."
 
 
 def parse_value(text: str, where: str) -> Any:

@@ -87,8 +87,10 @@ def refuse_shortfalls(summaries: Mapping[str, Summary | LabelSummary], bounds: B
         for metric, bound in bounds.items()
         for said in _shortfall(summary, metric, bound)
     ]
+    if len(short) == 1:
+        raise RunError(f"--fail-under: {short[0]}")
     if short:
-        raise RunError("\n  ".join(["--fail-under: this fell short.", *short]))
+        raise RunError("\n  ".join([f"--fail-under: {len(short)} metrics fell short", *short]))
 
 
 def _shortfall(summary: Summary | LabelSummary, metric: str, bound: float) -> Iterator[str]:

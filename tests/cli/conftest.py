@@ -74,6 +74,14 @@ def invoke(*arguments):
     return result
 
 
+def below_head(printed):
+    """The lines of a table, without the head that tells what it is of."""
+    head, blank, table = printed.partition("\n\n")
+    assert "candidates" in head
+    assert blank
+    return table.splitlines()
+
+
 @pytest.fixture
 def done(place):
     """Call the command line, expect success, and return what it printed."""

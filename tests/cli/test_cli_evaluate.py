@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, printout, summarize
-from tests.cli.conftest import invoke, write_model
+from tests.cli.conftest import below_head, invoke, write_model
 
 EVALUATE = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
 
@@ -27,7 +27,7 @@ def test_the_metrics_are_those_of_the_library(data, table):
 def test_people_get_a_table(done, table):
     printed = done(*EVALUATE)
     assert f"{summarize(table)['mrr']:.6f}" in printed
-    assert printed.splitlines()[0].split() == ["both", "head", "tail"]
+    assert below_head(printed)[0].split() == ["both", "head", "tail"]
 
 
 def test_metrics_ties_and_split_can_be_chosen(data):
@@ -42,7 +42,7 @@ def test_of_pykeen_people_see_the_best_known_names_and_machines_all(place, data,
     assert len(told) > 200
     assert json.loads((place / "pykeen/metrics.json").read_text())["protocol"]["metrics"] == told
     result = invoke(*EVALUATE, "--protocol", "pykeen")
-    rows = dict(line.split() for line in result.stdout.splitlines()[2:] if line.strip())
+    rows = dict(line.split() for line in below_head(result.stdout)[2:])
     assert {"both.realistic.inverse_harmonic_mean_rank", "both.realistic.hits_at_10", "both.realistic.count"} <= set(
         rows
     )
@@ -115,13 +115,13 @@ def test_force_replaces_a_run(done, data):
 
 def test_every_problem_is_told_at_once(refused):
     wrong = {
-        "--split": ("tst", "evaluation.split: unknown value 'tst'. Did you mean 'test'?"),
-        "--unseen": ("drp", "evaluation.unseen: unknown value 'drp'. Did you mean 'drop'?"),
-        "--nan": ("wurst", "evaluation.nan: unknown value 'wurst'. Did you mean 'worst'?"),
-        "--protocol": ("pykeeen", "protocol: unknown protocol 'pykeeen'. Did you mean 'pykeen'?"),
-        "--metric": ("hit@1", "metrics.0: unknown metric 'hit@1'. Did you mean 'hits@10'"),
-        "--batch-size": (0, "evaluation.batch_size: expected at least 1, found 0"),
-        "--threads": (-1, "evaluation.threads: expected at least 1, found -1"),
+        "--split": ("tst", "--split: unknown value 'tst'. Did you mean 'test'?"),
+        "--unseen": ("drp", "--unseen: unknown value 'drp'. Did you mean 'drop'?"),
+        "--nan": ("wurst", "--nan: unknown value 'wurst'. Did you mean 'worst'?"),
+        "--protocol": ("pykeeen", "--protocol: unknown protocol 'pykeeen'. Did you mean 'pykeen'?"),
+        "--metric": ("hit@1", "--metric: unknown metric 'hit@1'. Did you mean 'hits@10'"),
+        "--batch-size": (0, "--batch-size: expected at least 1, found 0"),
+        "--threads": (-1, "--threads: expected at least 1, found -1"),
     }
     told = refused(*EVALUATE, *(str(part) for option, (value, _) in wrong.items() for part in (option, value)))
     assert "7 problems" in told

@@ -64,7 +64,7 @@ def test_what_people_get_of_a_run_is_of_moderate_width(done, place):
     lines = done("inspect", "run").splitlines()
     assert max(map(len, lines)) <= 112
     cells = [line.strip() for line in lines]
-    start = cells.index("metrics    both:")
+    start = cells.index("metrics   both:")
     values = json.loads((place / "run/metrics.json").read_text())["metrics"]["both"]
     assert cells[start + 1 : start + 1 + len(values)] == [f"{name}: {value}" for name, value in values.items()]
     assert " ".join(cells).count("that the model does not know.") == 4

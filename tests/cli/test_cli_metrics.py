@@ -11,7 +11,7 @@ import pytest
 
 from kgeval import RankTable, summarize
 from kgeval.metrics.metric import metrics
-from tests.cli.conftest import CONFIG, RELATIONS, invoke, write_config
+from tests.cli.conftest import CONFIG, RELATIONS, below_head, invoke, write_config
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_a_table_of_groups_shows_every_group_and_whole_numbers(done, table, argu
 
 def test_groups_of_numbers_are_in_their_order(done):
     printed = done("metrics", "run", "--by", "triple", "-m", "count")
-    rows = [line.split()[0] for line in printed.splitlines()[2:] if line.strip()]
+    rows = [line.split()[0] for line in below_head(printed)[2:]]
     assert rows == ["0", "1", "2", "3", "4", "5"]
 
 
