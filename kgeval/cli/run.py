@@ -88,21 +88,16 @@ def _show(outcomes: list[Outcome]) -> None:
 def _compare(outcomes: list[Outcome]) -> None:
     """Print a row for each model that ranked, and how many triples each ranked where they differ."""
     from kgeval.cli.display import show_table, show_undefined
-    from kgeval.metrics.summary import Summary, number
+    from kgeval.metrics.comparison import Comparison
+    from kgeval.metrics.summary import Summary
     from kgeval.runs.runner import incomparable
 
-    summaries = [outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)]
-    values = [summary.groups[0].values for summary in summaries]
-    pooled = {name.base for name in values[0] if name.side == "both"}
-    asked = [name for name in values[0] if name.side == "both" or name.base not in pooled]
-    rows = [
-        [outcome.name, *(number(mine[name]) for name in asked)] for outcome, mine in zip(outcomes, values, strict=True)
-    ]
-    columns = ["model", *(name.base if name.side == "both" else str(name) for name in asked)]
+    summaries = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)}
+    columns, rows = Comparison(summaries).table()
     if incomparable(outcomes):
         columns.insert(1, "triples")
-        for row, summary in zip(rows, summaries, strict=True):
+        for row, summary in zip(rows, summaries.values(), strict=True):
             row.insert(1, str(summary.provenance.triples))
     show_table(columns, rows, right=1)
-    for summary in summaries:
+    for summary in summaries.values():
         show_undefined(summary)
