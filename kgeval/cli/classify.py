@@ -55,8 +55,8 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
         "metrics": list(given["metrics"]),
     }
     (outcome,) = run(check(Document("classify", content)), out, force=force, watch=watching)
-    click.echo(json_text(outcome.summary.to_dict()), nl=False) if as_json else show_summary(outcome.summary)
-    show_notes([*outcome.table.notes, *outcome.summary.notes])
+    click.echo(json_text(outcome.to_dict()), nl=False) if as_json else show_summary(outcome.summary)
+    show_notes(outcome.notes)
     if out is not None:
         click.echo(f"Written to {out}", err=True)
 

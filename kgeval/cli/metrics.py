@@ -44,6 +44,6 @@ def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) ->
     from kgeval.runs.stored import ask_again
 
     said = {name: value for name, value in given.items() if value is not None and value != ()}
-    notes, summary = ask_again(run, metrics, said)
+    summary = ask_again(run, metrics, said)
     click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
-    show_notes([*notes, *summary.notes])
+    show_notes(summary.notes)
