@@ -32,6 +32,8 @@ class Columns(ABC):
     """the columns"""
 
     SCHEMA: ClassVar[pa.Schema]
+    FILE: ClassVar[str]
+    """its name in a run directory"""
     KIND: ClassVar[str]
     """what it is called in messages"""
     KEY: ClassVar[str]
@@ -104,13 +106,17 @@ class Columns(ABC):
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Self:
-        """Read a table that :meth:`to_parquet` wrote.
+        """Read a table that :meth:`to_parquet` wrote: a file, or the folder of a run that has it.
 
         Raises
         ------
         TableError
             if the file is missing, damaged, or holds no such table
         """
+        if Path(path).is_dir():
+            path = Path(path) / cls.FILE
+            if not path.is_file():
+                raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
         try:
             data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
             about = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))

@@ -24,8 +24,8 @@ from kgeval.ranking.elsewhere import load_ranks
 from kgeval.ranking.table import RankTable
 from kgeval.scoring.table import LabelTable
 
-CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", "ranks.parquet"
-LABELS, CURVES = "labels.parquet", "curves.json"
+CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", RankTable.FILE
+LABELS, CURVES = LabelTable.FILE, "curves.json"
 
 
 def ranks_of(floor: str) -> str:

@@ -61,8 +61,8 @@ class Checkpoint:
 
     @property
     def title(self) -> str:
-        """What results call it: the model, and the file that was read first, with its folder."""
-        return f"{self.name or self.family.name} ({'/'.join(self.files[0].absolute().parts[-2:])})"
+        """What results call it: the model, and the file that was read first."""
+        return f"{self.name or self.family.name} ({shortened(self.files[0])})"
 
     @property
     def num_entities(self) -> int:
@@ -131,6 +131,15 @@ class Checkpoint:
                     f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; "
                     f"{count} of its values are not finite. Fix the model, or set nan: worst."
                 )
+
+
+def shortened(path: Path) -> str:
+    """Name a file with its folder alone.
+
+    >>> shortened(Path("/home/ada/checkpoints/umls-complex/trained_model.pkl"))
+    'umls-complex/trained_model.pkl'
+    """
+    return "/".join(path.absolute().parts[-2:])
 
 
 def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:

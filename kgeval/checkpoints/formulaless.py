@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.checkpoint import Checkpoint, shortened
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import Family
 
@@ -24,6 +24,11 @@ class Formulaless(Checkpoint):
             always
         """
         raise CheckpointError(f"{self.files[0]}: it is of no model family, so that it cannot be converted.")
+
+    @property
+    def title(self) -> str:
+        """What results call it: what wrote it, and the file that was read first."""
+        return f"{self.name or self.format} ({shortened(self.files[0])})"
 
     def describe(self) -> dict[str, Any]:
         """Tell what it is: what ``kgeval inspect`` shows."""

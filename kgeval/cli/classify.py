@@ -54,10 +54,10 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     config = configured("classify", checkpoint, dataset, given, task=task, metrics=list(given["metrics"]))
     (outcome,) = run(config, out, force=force, watch=watching)
     if as_json:
-        say_json(outcome.summary.to_dict())
+        say_json(outcome.to_dict())
     else:
         show_summary(outcome.summary)
-    show_notes([*outcome.table.notes, *outcome.summary.notes])
+    show_notes(outcome.notes)
     if out is not None:
         show_place(out)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kgeval.metrics.names import MetricName
     from kgeval.metrics.summary import Summary
     from kgeval.progress import Progress
+    from kgeval.protocols.explain import Explanation
+    from kgeval.provenance import LabelProvenance, Provenance
     from kgeval.runs.runner import Outcome
 
 QUIET = "kgeval.quiet"
@@ -76,19 +78,27 @@ def show_summary(summary: Summary | LabelSummary) -> None:
 
 def show_comparison(summaries: Mapping[str, Summary]) -> None:
     """Print a row for each of several models, with every metric of every side, and what these are not all of alike."""
-    first, *others = (summary.provenance for summary in summaries.values())
-    of = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
-    apart = [name for name, value in of.items() if any(getattr(other, name) != value for other in others)]
-    if apart:
-        _show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart))
-    else:
-        _show_head(str(replace(first, model=f"{len(summaries)} models")))
+    apart = _show_common_head([summary.provenance for summary in summaries.values()])
     keys = [
         [model, *(_value(getattr(summary.provenance, name)) for name in apart)] for model, summary in summaries.items()
     ]
     _show_sides(["model", *apart], keys, [s.groups[0].values for s in summaries.values()], pooled="")
     for summary in summaries.values():
         show_undefined(summary)
+
+
+def _show_common_head(provenances: Sequence[Provenance | LabelProvenance]) -> list[str]:
+    """Print what the numbers of several models are of, as far as it is the same; name what is not."""
+    first, *others = provenances
+    of = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
+    apart = [name for name, value in of.items() if any(getattr(other, name) != value for other in others)]
+    if apart:
+        _show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart))
+    elif others:
+        _show_head(str(replace(first, model=f"{len(provenances)} models")))
+    else:
+        _show_head(str(first))
+    return apart
 
 
 def _value(value: Any) -> str:
@@ -124,6 +134,7 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
     from kgeval.metrics.label_summary import MODEL
     from kgeval.metrics.summary import number
 
+    _show_common_head([summary.provenance for summary in summaries.values()])
     whole = next(iter(summaries.values()))
     own = [(name or MODEL, line) for name, summary in summaries.items() for line in summary.of_model]
     lines = [*own, *((line.predictor, line) for line in whole.lines if line.predictor != MODEL)]
@@ -157,6 +168,13 @@ def _show_head(told: str) -> None:
     for line in wrapped(told, width()):
         say(line)
     say("")
+
+
+def show_explanation(told: Explanation) -> None:
+    """Print a row per protocol, under what the standard one gives."""
+    columns, rows = told.table()
+    _show_head(f"{told.provenance}: {told.metric} {told.standard:.6f}")
+    show_table(columns, rows)
 
 
 def show_undefined(summary: Summary) -> None:

@@ -33,7 +33,7 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
     """
     from kgeval.checkpoints import read_checkpoint
-    from kgeval.cli.display import show_notes, show_table, watching
+    from kgeval.cli.display import show_explanation, show_notes, watching
     from kgeval.cli.streams import say_json
     from kgeval.graph.layouts import load_dataset
     from kgeval.protocols.explain import explain
@@ -50,5 +50,5 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
     if as_json:
         say_json(told.to_dict())
     else:
-        show_table(*told.table())
+        show_explanation(told)
     show_notes([*told.notes, *(f"{row.protocol}: {note}" for row in told.rows for note in row.notes)])

@@ -64,7 +64,8 @@ def _run(folder: Path) -> dict[str, Any]:
         manifest, metrics = (
             json.loads((folder / name).read_text("utf-8"), parse_constant=_refuse) for name in (MANIFEST, METRICS)
         )
-        return {**manifest, "metrics": metrics.get("metrics", {})}
+        provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
+        return {**provenance, **manifest, "metrics": metrics.get("metrics", {})}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{str(folder)!r}: its {MANIFEST} or {METRICS} cannot be read ({error}).") from error
 
@@ -75,8 +76,7 @@ def _ranks(path: Path) -> dict[str, Any]:
     table = read_ranks(path)
     sides = sorted(set(table.column("side").tolist()))
     return {
-        "split": table.split,
-        "triples": table.num_triples,
+        **table.provenance.to_dict(),
         "sides": sides,
         "ranks": len(table),
         "notes": list(table.notes),
@@ -87,7 +87,12 @@ def _labels(path: Path) -> dict[str, Any]:
     from kgeval.directory import read_labels
 
     table = read_labels(path)
-    return {"labelled triples": len(table), "floors": list(table.floors), "notes": list(table.notes)}
+    return {
+        **table.provenance.to_dict(),
+        "labelled triples": len(table),
+        "floors": list(table.floors),
+        "notes": list(table.notes),
+    }
 
 
 def _refuse(constant: str) -> Any:

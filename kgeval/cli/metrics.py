@@ -48,15 +48,15 @@ def command(run: Path, metrics: tuple[str, ...], fail_under: dict[str, float], a
     from kgeval.runs.stored import ask_again
 
     said = {name: value for name, value in given.items() if value is not None and value != ()}
-    notes, summary = ask_again(run, metrics, said)
+    summary = ask_again(run, metrics, said)
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
-        _, measured = ask_again(run, tuple(fail_under), whole)
+        measured = ask_again(run, tuple(fail_under), whole)
         refuse_bounds(fail_under, measured.kind if isinstance(measured, LabelSummary) else "ranks", [*fail_under])
     if as_json:
         say_json(summary.to_dict())
     else:
         show_summary(summary)
-    show_notes([*notes, *summary.notes])
+    show_notes(summary.notes)
     if fail_under:
         refuse_shortfalls({"": measured}, fail_under)

@@ -16,6 +16,7 @@ from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ties import Ties
+from kgeval.provenance import LabelProvenance
 
 ERRORS = ("rmse", "mse", "mae")
 """the metrics that negatives, which have no rank, have too"""
@@ -31,6 +32,16 @@ class ConfidenceColumns(Protocol):
     @property
     def predictors(self) -> Sequence[str]:
         """The columns of scores: the model's ``score`` and the floors."""
+        ...
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """What the facts, and their ranks, are of."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
         ...
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
@@ -98,7 +109,14 @@ def summarize_confidences(
         "validation": len(tables.facts("valid")),
     }
     details = {"mapping": str(fitted) if isinstance(fitted, Undefined) else fitted.model_dump(exclude_none=True)}
-    return LabelSummary("confidences", counts, tuple(lines), {**details, "high": high})
+    return LabelSummary(
+        "confidences",
+        tables.provenance,
+        counts,
+        tuple(lines),
+        {**details, "high": high},
+        table_notes=tuple(tables.notes),
+    )
 
 
 def _confided(facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranked: RankedFacts | None) -> Confided:

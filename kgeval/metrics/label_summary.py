@@ -16,7 +16,9 @@ from kgeval.metrics.judgement import Judged, judge
 from kgeval.metrics.label_names import LabelMetricName, parse_label_metrics
 from kgeval.metrics.labelled import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.summary import number
 from kgeval.metrics.thresholds import Thresholds
+from kgeval.provenance import LabelProvenance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +40,16 @@ class LabelColumns(Protocol):
     @property
     def floors(self) -> Mapping[str, float | None]:
         """The floors that were scored too, each with its threshold if it has one."""
+        ...
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """What the labelled triples are of."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
         ...
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
@@ -79,6 +91,8 @@ class LabelSummary:
     """Metrics of labelled triples."""
 
     kind: str
+    provenance: LabelProvenance
+    """what the labelled triples are of"""
     counts: dict[str, int]
     """how many triples there were of which sort"""
     lines: tuple[Line, ...]
@@ -86,6 +100,8 @@ class LabelSummary:
     """what the model's metrics rest on: calibration and thresholds, or the mapping of scores to confidences"""
     curves: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     """the model's curves, by name and column"""
+    table_notes: tuple[str, ...] = ()
+    """what a reader of the scores should know"""
 
     def __getitem__(self, name: str) -> float:
         """Look a metric of the model up, on all triples.
@@ -120,8 +136,11 @@ class LabelSummary:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say why metrics are undefined, and what macro averages leave out; of single relations nothing is said."""
-        said = []
+        """What a reader should know: of the scores, why metrics are undefined, and what macro averages leave out.
+
+        Of single relations nothing is said.
+        """
+        said = list(self.table_notes)
         for line in self.lines:
             if "relation" in line.group:
                 continue
@@ -139,7 +158,14 @@ class LabelSummary:
         groups = [
             {"predictor": line.predictor, "key": line.group, **_content(line)} for line in self.lines if line.group
         ]
-        head = {"schema": 1, "kind": self.kind, "split": "test", "triples": self.counts}
+        head = {
+            "schema": 1,
+            "kind": self.kind,
+            "provenance": self.provenance.to_dict(),
+            "split": "test",
+            "triples": self.counts,
+            "notes": list(self.notes),
+        }
         metrics = {name: content.pop("metrics") for name, content in whole.items()}
         rest = {name: content for name, content in whole.items() if content}
         return {
@@ -155,6 +181,19 @@ class LabelSummary:
         import pandas as pd
 
         return pd.DataFrame([{"predictor": line.predictor, **line.group, **line.values} for line in self.lines])
+
+    def __str__(self) -> str:
+        rows = [("", *self.lines[0].values)] if self.lines else []
+        for line in self.lines:
+            cells = (number(line.values[name]) if name in line.values else "" for name in rows[0][1:])
+            rows.append((", ".join([line.predictor, *map(str, line.group.values())]), *cells))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table = [
+            row[0].ljust(widths[0])
+            + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            for row in rows
+        ]
+        return "\n".join([str(self.provenance), "", *table, *(f"Note: {note}" for note in self.notes)])
 
 
 def summarize_labels(
@@ -210,7 +249,9 @@ def summarize_labels(
     true = int(test.truths.sum())
     counts = {"judged": len(test), "true": true, "false": len(test) - true, "validation": len(valid)}
     details = {"calibration": calibration, **_details(valid)}
-    return LabelSummary("classification", counts, lines, details, _curves(judged[MODEL]))
+    return LabelSummary(
+        "classification", table.provenance, counts, lines, details, _curves(judged[MODEL]), tuple(table.notes)
+    )
 
 
 def lines_of(

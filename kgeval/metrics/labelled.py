@@ -12,6 +12,7 @@ import numpy.typing as npt
 from kgeval.arrays import BoolArray, Float64Array, untracked
 from kgeval.errors import MetricError, reason
 from kgeval.metrics.given import floats
+from kgeval.provenance import UNKNOWN, LabelProvenance
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +93,7 @@ class ScoredSplits:
 
     given: Mapping[str, ScoredLabels]
     floors: ClassVar[Mapping[str, float | None]] = {}
+    notes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse other splits, and what is not labelled."""
@@ -99,6 +101,13 @@ class ScoredSplits:
         if set(self.given) != {"valid", "test"} or not labelled:
             found = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.given.items())
             raise MetricError(f"expected the ScoredLabels of 'valid' and of 'test', found {{{found}}}.")
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """How many there are; arrays tell nothing more."""
+        test = self.given["test"]
+        false = f"{int((test.labels == 0).sum()):,} of unknown origin"
+        return LabelProvenance(UNKNOWN, UNKNOWN, "test", len(test), negatives=false)
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
         """Return the triples of a split."""

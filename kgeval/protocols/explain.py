@@ -16,6 +16,7 @@ from kgeval.metrics.names import parse
 from kgeval.metrics.summary import summarize
 from kgeval.protocols.printout import notes_on
 from kgeval.protocols.protocol import Printed, Protocol, protocol
+from kgeval.provenance import Provenance
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import Fault
 from kgeval.ranking.table import RankTable
@@ -48,6 +49,8 @@ class Explained:
     """the number if every answer were first among those that are level with it, all other rules being the protocol's"""
     pessimistic: float
     """if every answer were last"""
+    provenance: Provenance
+    """what the protocol's number is of"""
     notes: tuple[str, ...] = ()
 
 
@@ -58,6 +61,8 @@ class Explanation:
     metric: str
     standard: float
     """the number under kgeval's own protocol"""
+    provenance: Provenance
+    """what that number is of"""
     rows: tuple[Explained, ...]
     notes: tuple[str, ...]
     """what ties alone do to the standard number, where that is much"""
@@ -91,12 +96,14 @@ class Explanation:
         return {
             "metric": self.metric,
             "standard": _plain(self.standard),
+            "provenance": self.provenance.to_dict(),
             "protocols": {
                 row.protocol: {
                     "value": _plain(row.value),
                     "causes": {cause: _plain(change) for cause, change in row.causes.items()},
                     "optimistic": _plain(row.optimistic),
                     "pessimistic": _plain(row.pessimistic),
+                    "provenance": row.provenance.to_dict(),
                     "notes": list(row.notes),
                 }
                 for row in self.rows
@@ -113,7 +120,7 @@ class Explanation:
             )
             for cells in (zip(line, widths, strict=True) for line in (columns, *rows))
         )
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join([str(self.provenance), "", *(line.rstrip() for line in lines)])
 
 
 def explain(
@@ -180,7 +187,9 @@ def explain(
     rows = [_explained(rules, standard, value, rules.rules.biting(scorer), ranked) for rules in named]
     ties = summarize(ranked(standard), ["count"]).groups[0].ties
     notes = (*ranked(standard).notes, *([str(ties)] if ties.serious else []))
-    return Explanation(str(parse(metric)), value(standard), tuple(rows), notes)
+    return Explanation(
+        str(parse(metric)), value(standard), ranked(standard).provenance, rows=tuple(rows), notes=tuple(notes)
+    )
 
 
 def _asked(metric: str) -> Printed:
@@ -206,7 +215,15 @@ def _explained(
     alone = replace(switched, itself="never")
     best, worst = value(replace(alone, ties="optimistic")), value(replace(alone, ties="pessimistic"))
     told = [note for note in ranked(switched).notes if note not in ranked(standard).notes]
-    return Explained(rules.name, before, causes, best, worst, (*told, *notes_on(rules, ranked(switched))))
+    return Explained(
+        rules.name,
+        before,
+        causes,
+        best,
+        worst,
+        replace(ranked(switched).provenance, protocol=rules.name),
+        (*told, *notes_on(rules, ranked(switched))),
+    )
 
 
 def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protocol]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pykeen.metrics.ranking import rank_based_metric_resolver
 from kgeval.corruption import AllEntities
 from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.names import parse
+from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
@@ -33,6 +35,9 @@ OURS = ("corruption", "nan", "memory_limit", "threads", "kernel")
 
 OWN = ("expected.mrr", "macro.mrr", "map", "auc")
 """kgeval's metrics that are reported besides PyKEEN's"""
+
+EVALUATED = "evaluated"
+"""the triples that PyKEEN hands over to be ranked, of whichever split; those to filter by are ``additional``"""
 
 
 class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is untyped here
@@ -170,7 +175,10 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
         ) as bar:
-            table = evaluation(scorer, dataset, progress=bar.update, among=request.entities)
+            table = evaluation(scorer, dataset, progress=bar.update, among=request.entities, title=type(model).__name__)
+        # The evaluator is handed triples, and is not told which split of which dataset they are.
+        known = ("additional", EVALUATED) if request.known else (EVALUATED,)
+        table = replace(table, dataset=UNKNOWN, split=EVALUATED, filter=known if self.filtered else ())
         return self._results(table, evaluation)
 
     def process_scores_(
@@ -210,7 +218,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         InputError
             if there were none
         """
-        return self._results(self._batches.table(), self.evaluation)
+        known = None if self.filtered else ()
+        table = replace(self._batches.table(), protocol="standard", split=EVALUATED, filter=known)
+        return self._results(table, self.evaluation)
 
     def _results(self, table: RankTable, evaluation: Evaluation) -> KGEvalMetricResults:
         self.table = table

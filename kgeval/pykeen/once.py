@@ -36,8 +36,9 @@ def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
     """
     settings = Evaluation(**options)
     if hasattr(dataset, "inductive_inference"):
-        return settings(scorer_of(model, mode="testing"), _inductive(dataset))
-    return settings(scorer_of(model, sides=settings.sides), _transductive(dataset))
+        return settings(scorer_of(model, mode="testing"), _inductive(dataset), title=type(model).__name__)
+    scorer = scorer_of(model, sides=settings.sides)
+    return settings(scorer, _transductive(dataset), title=type(model).__name__)
 
 
 def _transductive(dataset: Any) -> Dataset:

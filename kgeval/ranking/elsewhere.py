@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import SharedCandidates
 from kgeval.errors import TableError, did_you_mean
 from kgeval.graph.dataset import SPLITS, Dataset, Split
@@ -101,7 +102,8 @@ def load_ranks(
     table = RankTable.concat(parts)
     missing = len(dataset.split(split)) - table.num_triples
     notes += [f"{missing} {split} triples are not in {path}."] if missing else []
-    return RankTable(table.data, split, tuple(notes), filter=known)
+    candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
+    return RankTable(table.data, split, tuple(notes), filter=known, dataset=dataset.name, candidates=candidates)
 
 
 _ABOUT = "the ranks were read from {}, which does not tell how many candidates tied: no tie policy but theirs is known."

@@ -93,8 +93,12 @@ class Evaluation(Settings):
         progress: Progress | None = None,
         among: IntArray | None = None,
         rules: Rules = STANDARD,
+        title: str | None = None,
     ) -> RankTable:
-        """Rank every triple of the split, if need be among some entities (ids) only; see :func:`kgeval.evaluate`."""
+        """Rank every triple of the split, if need be among some entities (ids) only; see :func:`kgeval.evaluate`.
+
+        ``title`` is what the result calls the model; by default what the model calls itself.
+        """
         dataset = as_dataset(dataset)
         scorer = align(model, dataset)
         triples = dataset.split(self.split)
@@ -135,7 +139,7 @@ class Evaluation(Settings):
             engine.kernel.work(),
             filter=self.filter,
             protocol=rules.protocol,
-            model=scorer.title,
+            model=title or scorer.title,
             dataset=dataset.name,
             candidates=self._described(dataset, sizes, allowed & rules.competing(dataset)),
         )

@@ -47,6 +47,7 @@ class RankTable(Columns):
     """
 
     SCHEMA = SCHEMA
+    FILE = "ranks.parquet"
     KIND = "rank table"
     KEY = "kgeval"
 
@@ -107,7 +108,7 @@ class RankTable(Columns):
         return table
 
     def refuse_nonsense(self) -> None:
-        """Refuse empty cells, counts that cannot be, and sides that there are not.
+        """Refuse empty cells, counts that cannot be, sides that there are not, and rows that are there twice.
 
         Raises
         ------
@@ -127,6 +128,17 @@ class RankTable(Columns):
         for side in np.unique(self.column("side").astype(str)):
             if side not in SIDES:
                 raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, SIDES)}")
+        self._refuse_repetitions()
+
+    def _refuse_repetitions(self) -> None:
+        """Refuse a triple that is ranked twice on a side: it would count twice."""
+        keys = self.data.select(["side", "triple", "head", "relation", "tail"])
+        if keys.group_by(keys.column_names).aggregate([]).num_rows == len(self):
+            return
+        row = int(np.argmax(keys.to_pandas().duplicated()))
+        triple = ", ".join(str(self.column(f"{name}_label")[row]) for name in ("head", "relation", "tail"))
+        side = self.column("side")[row]
+        raise TableError(f"row {row}: the {side} of ({triple}) was ranked in an earlier row. Keep one of them.")
 
     def _holes(self, name: str) -> bool:
         """Whether cells are empty; the raw counts may all be unknown, where ranks were made elsewhere."""
@@ -147,8 +159,8 @@ class RankTable(Columns):
         Raises
         ------
         TableError
-            if there are none, if they rank different splits or filter by different ones, if their further columns
-            differ, or if a triple and side is ranked twice
+            if there are none, if they are of different models, datasets or splits, if they filter by different
+            splits, if their further columns differ, or if a triple and side is ranked twice
         """
         splits = {table.split for table in tables}
         if len(splits) != 1:
@@ -157,8 +169,9 @@ class RankTable(Columns):
             )
         if len({table.filter for table in tables}) > 1:
             raise TableError("cannot concatenate ranks that were filtered by different splits.")
-        if len({table.protocol for table in tables}) > 1:
-            raise TableError("cannot concatenate ranks of different protocols.")
+        for name in ("protocol", "model", "dataset"):
+            if len({getattr(table, name) for table in tables}) > 1:
+                raise TableError(f"cannot concatenate ranks of different {name}s.")
         if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
             raise TableError("cannot concatenate ranks with different further columns. Add them to all tables or none.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
@@ -169,4 +182,5 @@ class RankTable(Columns):
                 "there, and would count twice. Give each shard once."
             )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
-        return replace(tables[0], data=data, notes=tuple(notes), work={})
+        candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
+        return replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates)

@@ -55,12 +55,13 @@ def judge_labelled(
     ties: Ties = "realistic",
     seed: int = 0,
     progress: Progress | None = None,
+    title: str | None = None,
 ) -> Judgement:
     """Carry a task out and summarise it."""
     if isinstance(task, Classification):
-        labels = task(model, dataset)
+        labels = task(model, dataset, title=title)
         return Judgement(labels, summarize_labels(labels, metrics, calibration=task.calibration), labels.notes)
-    found = task(model, dataset, progress=progress)
+    found = task(model, dataset, progress=progress, title=title)
     summary = summarize_confidences(found, metrics, mapping=task.mapping, high=task.high, ties=ties, seed=seed)
     return Judgement(found.labels, summary, found.notes, found.ranks)
 

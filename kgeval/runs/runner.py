@@ -55,13 +55,14 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
-        return self.summary.to_dict() | ({} if self.printed is None else {"protocol": self.printed.to_dict()})
+        printed = {} if self.printed is None else {"protocol": self.printed.to_dict()}
+        return self.summary.to_dict() | {"notes": list(self.notes)} | printed
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know."""
         told = () if self.printed is None else self.printed.notes
-        return (*self.table.notes, *self.summary.notes, *told)
+        return (*self.summary.notes, *told)
 
 
 @dataclass
@@ -185,17 +186,20 @@ def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any
 def _results(
     config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
 ) -> tuple[RankTable | Judgement, Summary | LabelSummary, Printout | None]:
-    metrics = config.metrics
+    metrics, job = config.metrics, config.jobs[name]
+    title = name or (job.model if isinstance(job, TrainingConfig) else None)
     if (task := config.task) is not None:
         ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
         with clock.time("judge"), watch(name or "judging", ranks) as progress:
             ties, seed = config.ties or "realistic", config.seed
-            judgement = judge_labelled(task, scorer, dataset, metrics=metrics, ties=ties, seed=seed, progress=progress)
+            judgement = judge_labelled(
+                task, scorer, dataset, metrics=metrics, ties=ties, seed=seed, progress=progress, title=title
+            )
         return judgement, judgement.summary, None
     tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
     rules = protocol(config.protocol)
     with clock.time("rank"), watch(name or "ranking", tasks) as progress:
-        table = config.evaluation(scorer, dataset, progress=progress, rules=rules.rules)
+        table = config.evaluation(scorer, dataset, progress=progress, rules=rules.rules, title=title)
     with clock.time("summarize"):
         summary = summarize(table, metrics, **config.policies)
         return table, summary, printout(table) if rules.printed else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,6 @@ from kgeval.protocols.protocol import protocol_of
 from kgeval.runs.asked import UNFIT, Asked
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences, ConfidenceTables
-
-Answer = tuple[tuple[str, ...], Summary | LabelSummary]
-"""the notes of a run, and its metrics"""
 
 
 def read_asked(run: Path) -> Asked:
@@ -62,8 +59,8 @@ def read_confidences(run: Path, asked: Asked) -> tuple[ConfidenceTables, Confide
     return ConfidenceTables(labels, ranks), asked.task
 
 
-def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Answer:
-    """Compute metrics of a stored run, or of ranks alone, and tell its notes.
+def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Summary | LabelSummary:
+    """Compute metrics of a stored run, or of ranks alone.
 
     Parameters
     ----------
@@ -82,8 +79,12 @@ def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> A
     """
     kind = _kind(run, metrics)
     _refuse_unfit(said, kind)
-    answer = {"classification": _of_labels, "confidences": _of_confidences, "ranks": _of_ranks}[kind]
-    return answer(run, metrics, read_asked(run).but(said), said)
+    answers: dict[str, Callable[..., Summary | LabelSummary]] = {
+        "classification": _of_labels,
+        "confidences": _of_confidences,
+        "ranks": _of_ranks,
+    }
+    return answers[kind](run, metrics, read_asked(run).but(said), said)
 
 
 def _kind(run: Path, metrics: tuple[str, ...]) -> str:
@@ -109,11 +110,11 @@ def _refuse_unfit(said: Mapping[str, Any], kind: str) -> None:
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _of_confidences(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Answer:
+def _of_confidences(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> LabelSummary:
     if not 0 < said.get("high", 1) <= 1:
         raise ConfigError(f"--high {said['high']:g}: confidences go up to 1, and high ones begin above 0.")
     tables, task = read_confidences(run, asked)
-    summary = summarize_confidences(
+    return summarize_confidences(
         tables,
         metrics or asked.metrics or CONFIDENCES,
         mapping=ConfidenceMapping(kind=said["mapping"]) if "mapping" in said else task.mapping,
@@ -122,20 +123,19 @@ def _of_confidences(run: Path, metrics: tuple[str, ...], asked: Asked, said: Map
         seed=asked.seed,
         by_relation="by" in said,
     )
-    return tables.notes, summary
 
 
-def _of_ranks(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Answer:
+def _of_ranks(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Summary:
     if "split" in said and "dataset" not in said:
         raise ConfigError("--split: stored ranks tell theirs; it goes with --dataset.")
     table = read_ranks(run, said.get("dataset"), said.get("split", "test"))
     usual = DEFAULT if asked.task else asked.metrics or DEFAULT
     policies = {"ties": protocol_of(table).ties} | asked.policies
-    return table.notes, summarize(table, metrics or usual, by=said.get("by", ()), **policies)
+    return summarize(table, metrics or usual, by=said.get("by", ()), **policies)
 
 
-def _of_labels(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Answer:
+def _of_labels(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> LabelSummary:
     table = read_labels(run)
     own = asked.task.calibration if isinstance(asked.task, Classification) else "platt"
     names, calibration = metrics or asked.metrics or CLASSIFICATION, said.get("calibration", own)
-    return table.notes, summarize_labels(table, names, calibration=calibration, by_relation="by" in said)
+    return summarize_labels(table, names, calibration=calibration, by_relation="by" in said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,11 +62,15 @@ class Classification(Settings):
                 raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
         return parts
 
-    def __call__(self, model: Any, dataset: Dataset | str | Path) -> LabelTable:
-        """Score the true and false triples of validation and test; see :func:`classify`."""
+    def __call__(self, model: Any, dataset: Dataset | str | Path, *, title: str | None = None) -> LabelTable:
+        """Score the true and false triples of validation and test; see :func:`classify`.
+
+        ``title`` is what the result calls the model; by default what the model calls itself.
+        """
         dataset = as_dataset(dataset)
         parts, scorer = self.parts(dataset), align(model, dataset)
-        return scored_table(scorer, dataset, parts, CLASSIFICATION_FLOORS, side=self.side, unseen=self.unseen)
+        table = scored_table(scorer, dataset, parts, CLASSIFICATION_FLOORS, side=self.side, unseen=self.unseen)
+        return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))
 
 
 def classify(
@@ -130,7 +135,7 @@ def scored_table(
     scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
     scores |= {floor.name: floor.learn(dataset, parts)(triples) for floor in floors}
     thresholds = {floor.name: floor.threshold for floor in floors if floor.threshold is not None}
-    return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds)
+    return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds, model=scorer.title)
 
 
 def _unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:

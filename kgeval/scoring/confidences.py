@@ -26,6 +26,7 @@ from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.sample import Source
 from kgeval.metrics.ties import Ties
 from kgeval.progress import Progress
+from kgeval.provenance import UNKNOWN, LabelProvenance
 from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
@@ -55,6 +56,12 @@ class ConfidenceTables:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know."""
         return tuple(dict.fromkeys([*self.labels.notes, *self.ranks["score"].notes]))
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """What the facts, and their ranks, are of."""
+        ranks = self.ranks["score"].provenance
+        return replace(self.labels.provenance, filter=ranks.filter, candidates=ranks.candidates)
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
         """Return the facts of a split with the scores of the model or of a floor, and its negatives on request."""
@@ -116,9 +123,16 @@ class Confidences(Settings):
         return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
 
     def __call__(
-        self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None
+        self,
+        model: Any,
+        dataset: Dataset | str | Path,
+        *,
+        progress: Progress | None = None,
+        title: str | None = None,
     ) -> ConfidenceTables:
         """Score the facts of validation and test, and rank those of test among all entities.
+
+        ``title`` is what the result calls the model; by default what the model calls itself.
 
         Raises
         ------
@@ -130,13 +144,18 @@ class Confidences(Settings):
         dataset = as_dataset(dataset)
         parts, scorer = self.parts(dataset), align(model, dataset)
         labels = scored_table(scorer, dataset, parts, CONFIDENCE_FLOORS, side=self.side, unseen=self.unseen)
-        labels = replace(labels, notes=(*labels.notes, *note_on_leakage(dataset)))
+        labels = replace(
+            labels,
+            notes=(*labels.notes, *note_on_leakage(dataset)),
+            model=title or labels.model,
+            negatives=UNKNOWN if self.negatives is None else self.negatives.describe(dataset),
+        )
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
-        ranks = {"score": ranking(model, dataset, progress=progress)}
+        ranks = {"score": ranking(model, dataset, progress=progress, title=title)}
         if self.rank_floors:
             for floor in CONFIDENCE_FLOORS:
                 rule = floor.learn(dataset, parts)
-                ranks[floor.name] = ranking(KnowingAlike.of(rule, scorer, dataset), dataset)
+                ranks[floor.name] = ranking(KnowingAlike.of(rule, scorer, dataset), dataset, title=floor.name)
         return ConfidenceTables(labels, ranks)
 
 

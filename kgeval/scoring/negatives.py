@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import pyarrow as pa
 from pydantic import Discriminator, Field, Tag
 
@@ -45,6 +46,10 @@ class NegativeFiles(Settings):
         path = {"valid": self.valid, "test": self.test}.get(split)
         return Triples.of([]) if path is None else read_negatives(Path(path), dataset.entities, dataset.relations)
 
+    def describe(self, dataset: Dataset) -> str:
+        """Say which file those of test are from."""
+        return "of no file" if self.test is None else f"of file {Path(self.test).name}"
+
 
 class MadeNegatives(Settings):
     """Triples that a corruption generator makes of those of the split, such as one in place of every tail.
@@ -72,6 +77,11 @@ class MadeNegatives(Settings):
         if table.num_rows == 0:
             raise InputError(f"{self.corruption.kind} corruption makes no negatives of the {split} triples.")
         return read_triple_ids(Path(split), table, dataset.entities, dataset.relations)
+
+    def describe(self, dataset: Dataset) -> str:
+        """Say what takes the place of which side."""
+        candidates = self.corruption.describe(dataset, np.array([len(dataset.entities)]))
+        return f"made: {candidates} in place of each {' and '.join(self.sides)}"
 
 
 def _kind(value: object) -> str:

@@ -14,6 +14,7 @@ from kgeval.columns import LABELS, Columns
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.labelled import ScoredLabels
+from kgeval.provenance import UNKNOWN, LabelProvenance
 from kgeval.scoring.labelled import Labelled
 
 SCHEMA = pa.schema(
@@ -40,6 +41,7 @@ class LabelTable(Columns):
     """Labelled triples with the scores of a model, and of the floors beside it, each in a further column."""
 
     SCHEMA = SCHEMA
+    FILE = "labels.parquet"
     KIND = "label table"
     KEY = "kgeval_labels"
 
@@ -47,6 +49,12 @@ class LabelTable(Columns):
     """what a reader of the results should know"""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """of floors that do not learn theirs from validation"""
+    model: str = UNKNOWN
+    """what scored them"""
+    dataset: str = UNKNOWN
+    """the graph whose splits they are"""
+    negatives: str = UNKNOWN
+    """where the false triples of test come from, as in ``of file test_negatives.txt``"""
 
     def __repr__(self) -> str:
         return f"LabelTable({len(self)} labelled triples)"
@@ -57,18 +65,34 @@ class LabelTable(Columns):
         scores = [field.name for field in self.further if field.type == pa.float64()]
         return {name: self.thresholds.get(name) for name in scores}
 
+    @property
+    def provenance(self) -> LabelProvenance:
+        """What the labelled test triples are of."""
+        test = self.column("split") == "test"
+        false = int((test & ~self.column("given")).sum())
+        where = "of unknown origin" if self.negatives == UNKNOWN else self.negatives
+        return LabelProvenance(
+            model=self.model,
+            dataset=self.dataset,
+            split="test",
+            triples=int(test.sum()),
+            negatives=f"{false:,} {where}" if false else "none",
+        )
+
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
         """Return what the metrics read of one split, with the scores of the model or of a floor."""
         everything = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
         return everything[self.column("split") == split]
 
     def _about(self) -> dict[str, Any]:
-        return {"notes": self.notes, "thresholds": dict(self.thresholds)}
+        names = {"model": self.model, "dataset": self.dataset, "negatives": self.negatives}
+        return {**names, "notes": self.notes, "thresholds": dict(self.thresholds)}
 
     @classmethod
     def _of(cls, data: pa.Table, about: Any) -> LabelTable:
         thresholds = {str(name): float(value) for name, value in about.get("thresholds", {}).items()}
-        return cls(data, tuple(map(str, about.get("notes", []))), thresholds)
+        names = {name: str(about.get(name, UNKNOWN)) for name in ("model", "dataset", "negatives")}
+        return cls(data, tuple(map(str, about.get("notes", []))), thresholds, **names)
 
     @classmethod
     def build(
@@ -88,4 +112,4 @@ class LabelTable(Columns):
             "relation_label": dataset.relations.column(ids[:, 1]),
             "tail_label": dataset.entities.column(ids[:, 2]),
         }
-        return cls(pa.table(columns), **about)
+        return cls(pa.table(columns), dataset=dataset.name, **about)

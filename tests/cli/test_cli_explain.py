@@ -6,6 +6,7 @@ import pytest
 
 from kgeval import explain, load_checkpoint
 from kgeval.protocols.explain import Explained, Explanation
+from kgeval.provenance import Provenance
 
 EXPLAIN = ["explain", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1", "--protocols"]
 
@@ -27,8 +28,9 @@ def test_people_get_one_table(done, told):
 
 
 def explained(**causes):
-    values = {"value": 0.5 + sum(causes.values()), "optimistic": 0.6, "pessimistic": 0.4}
-    return Explanation("mrr", 0.5, (Explained("libkge", causes=causes, **values),), ())
+    provenance = Provenance("TransE", "graph", "test", 6, "standard", (), "all 8 entities")
+    values = {"value": 0.5 + sum(causes.values()), "optimistic": 0.6, "pessimistic": 0.4, "provenance": provenance}
+    return Explanation("mrr", 0.5, provenance, (Explained("libkge", causes=causes, **values),), ())
 
 
 def test_what_no_digit_shows_is_a_dot_or_no_column():

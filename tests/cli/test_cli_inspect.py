@@ -64,7 +64,7 @@ def test_what_people_get_of_a_run_is_of_moderate_width(done, place):
     lines = done("inspect", "run").splitlines()
     assert max(map(len, lines)) <= 112
     cells = [line.strip() for line in lines]
-    start = cells.index("metrics   both:")
+    start = next(index for index, cell in enumerate(cells) if cell.split() == ["metrics", "both:"])
     values = json.loads((place / "run/metrics.json").read_text())["metrics"]["both"]
     assert cells[start + 1 : start + 1 + len(values)] == [f"{name}: {value}" for name, value in values.items()]
     assert " ".join(cells).count("that the model does not know.") == 4
@@ -136,8 +136,10 @@ def test_a_folder_that_only_looks_like_a_run_is_none(refused, place):
 
 
 def test_the_ranks_of_a_run_are_described(data, done):
-    expected = {"split": "test", "triples": 6, "sides": ["head", "tail"], "ranks": 12, "notes": []}
-    assert data("inspect", "run/ranks.parquet") == {"table": "run/ranks.parquet", **expected}
+    found = data("inspect", "run/ranks.parquet")
+    expected = {"table": "run/ranks.parquet", "sides": ["head", "tail"], "ranks": 12, "notes": []}
+    assert found == expected | data("metrics", "run")["provenance"]
+    assert data("inspect", "run")["provenance"] == data("metrics", "run")["provenance"]
     assert "head" in done("inspect", "run/ranks.parquet")
 
 

@@ -1,0 +1,131 @@
+"""Comparisons: which ranks compare, which are refused and why, and what is shown of each model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kgeval import CallableScorer, Degree, RankTable, Uniform, compare, evaluate, summarize
+from kgeval.errors import MetricError
+from kgeval.metrics.comparison import Comparison
+from tests.conftest import random_dataset
+
+DATA = random_dataset(13)
+
+
+def hashed(h, r, t):
+    return (h * 5 + r * 3 + t * 11) % 7
+
+
+def ranked(score=hashed, data=DATA, **options):
+    return evaluate(CallableScorer(score, 30, 4), data, **options)
+
+
+FULL = ranked()
+FEW = Uniform(count=5)
+
+
+@pytest.mark.parametrize(
+    ("others", "fields"),
+    [
+        (ranked(corruption=FEW), ["candidates"]),
+        (ranked(filter=[]), ["filter"]),
+        (ranked(filter=["train", "test"]), ["filter"]),
+        (ranked(protocol="libkge"), ["protocol"]),
+        (ranked(protocol="bordes-raw"), ["protocol", "filter"]),
+        (ranked(split="valid"), ["split"]),
+        (ranked(data=replace(DATA, name="another")), ["dataset"]),
+        (FULL.where(FULL.column("triple") < 5), ["triples"]),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else "",
+)
+def test_what_does_not_compare_is_refused_unless_it_is_allowed(others, fields):
+    with pytest.raises(MetricError) as refusal:
+        compare({"full": FULL, "other": others}, ["mrr"])
+    message = str(refusal.value)
+    assert [field for field in fields if f"\n{field}: " in message] == fields
+    assert "other" in message
+    assert f"allow={fields}" in message
+    for part in range(len(fields)):
+        with pytest.raises(MetricError):
+            compare({"full": FULL, "other": others}, ["mrr"], allow=fields[:part])
+    allowed = compare({"full": FULL, "other": others}, ["mrr"], allow=fields)
+    assert allowed.summaries["other"].groups == summarize(others, ["mrr"]).groups
+    assert [note.split(": ")[:2] for note in allowed.notes] == [
+        ["these metrics do not compare", name] for name in fields
+    ]
+    assert allowed.to_dict()["notes"] == list(allowed.notes)
+    assert all(note in str(allowed) for note in allowed.notes)
+
+
+@pytest.mark.parametrize(
+    "other", [Uniform(count=6), Uniform(count=5, seed=1), Uniform(count=5, allow_known=True), Degree(count=5)]
+)
+def test_samples_compare_at_one_kind_count_and_seed(other):
+    few = ranked(corruption=FEW)
+    same = ranked(lambda h, r, t: h + t, corruption=FEW)
+    assert compare({"few": few, "same": same}, ["mrr"]).notes == ()
+    with pytest.raises(MetricError, match=r"candidates: 5 uniform \(seed 0\) in few"):
+        compare({"few": few, "same": same, "other": ranked(corruption=other)}, ["mrr"])
+
+
+def test_case_and_punctuation_of_a_name_make_no_other_dataset():
+    """PyKEEN's class is FB15k237, and its name fb15k-237."""
+    live, named = replace(FULL, dataset="FB15k237"), replace(FULL, dataset="fb15k-237")
+    assert compare({"live": live, "named": named}, ["mrr"]).notes == ()
+    with pytest.raises(MetricError, match="dataset: FB15k237 in live; FB15k in other"):
+        compare({"live": live, "other": replace(FULL, dataset="FB15k")})
+
+
+def test_what_is_not_known_is_said_and_its_counts_are_looked_at():
+    """Ranks that an earlier version kept, or nobody's, tell nothing of themselves."""
+    old = RankTable(FULL.data)
+    (note,) = compare({"full": FULL, "old": old}, ["mrr"]).notes
+    assert note.startswith("the ranks of old do not tell their dataset, protocol, filter, candidates")
+    with pytest.raises(MetricError, match="candidates: old and few have other numbers of them"):
+        compare({"few": ranked(corruption=FEW), "old": old})
+
+
+def test_nothing_else_can_be_allowed():
+    with pytest.raises(MetricError, match=r"allow: ranks do not differ in 'candidate'. Did you mean 'candidates'\?"):
+        compare({"full": FULL, "few": ranked(corruption=FEW)}, allow="candidate")
+    with pytest.raises(MetricError, match="nothing to compare"):
+        compare({})
+
+
+def test_a_column_for_each_metric_as_it_was_requested():
+    constant = ranked(lambda h, r, t: h * 0)
+    columns, rows = compare({"hash": FULL, "constant": constant}, ["mrr", "head.mrr", "tail.mrr", "both.mrr"]).table()
+    assert columns == ["model", "mrr", "head.mrr", "tail.mrr"]
+    for (model, *cells), table in zip(rows, (FULL, constant), strict=True):
+        frame = table.to_pandas()
+        reciprocal = 1 / (1 + frame["greater"] + frame["tied"] / 2)
+        sides = [reciprocal, reciprocal[frame["side"] == "head"], reciprocal[frame["side"] == "tail"]]
+        assert [float(cell) for cell in cells] == [round(side.mean(), 6) for side in sides], model
+
+
+def shifted(places):
+    """The table with every answer so many places further down."""
+    greater = np.minimum(FULL.column("greater") + places, FULL.column("candidates") - FULL.column("tied") - 1)
+    place = FULL.data.schema.get_field_index("greater")
+    return replace(FULL, data=FULL.data.set_column(place, "greater", [greater]))
+
+
+@pytest.mark.parametrize("metric", ["mrr", "hits@10", "mr", "amr", "amri", "gmr", "igmr"])
+def test_the_best_model_is_that_with_the_better_ranks(metric):
+    """Mean ranks are better where they are lower, all else where it is higher."""
+    tables = {"worst": shifted(9), "best": FULL, "middle": shifted(3)}
+    comparison = compare(tables, [metric])
+    values = {model: summary[metric] for model, summary in comparison.summaries.items()}
+    assert len(set(values.values())) == 3
+    assert comparison.best(metric) == "best"
+    del tables["best"]
+    assert compare(tables, [metric]).best(metric) == "middle"
+
+
+def test_a_frame_has_all_sides():
+    frame = Comparison({"hash": summarize(FULL, ["mrr"])}).to_pandas()
+    assert frame.columns.tolist() == ["both.mrr", "head.mrr", "tail.mrr"]
+    assert frame.loc["hash", "both.mrr"] == summarize(FULL, ["mrr"])["mrr"]
