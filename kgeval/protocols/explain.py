@@ -167,9 +167,10 @@ def explain(
     tables: dict[Any, RankTable] = {}
 
     def ranked(rules: Protocol) -> RankTable:
-        key = (rules.corruption, rules.filter, rules.rules.level, rules.competes, rules.batch, rules.faults)
+        known = rules.filter[settings.split]
+        key = (rules.corruption, known, rules.rules.level, rules.competes, rules.batch, rules.faults)
         if key not in tables:
-            switched = {"filter": rules.filter, "corruption": rules.corruption(said, dataset, settings.split)}
+            switched = {"filter": known, "corruption": rules.corruption(said, dataset, settings.split)}
             tables[key] = settings.model_copy(update=switched)(scorer, dataset, rules=rules.rules)
         return tables[key]
 

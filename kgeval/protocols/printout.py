@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary, summarize
-from kgeval.protocols.protocol import Printed, Protocol, protocol
+from kgeval.protocols.protocol import COUNTS, Printed, Protocol, protocol
 from kgeval.ranking.table import RankTable
 
 
@@ -77,7 +77,8 @@ def printout(table: RankTable) -> Printout:
     rules = protocol(table.protocol)
     own = {printed.name: rules.value(table, printed) for printed in _shown(rules, table) if not _is_general(printed)}
     values = _general(rules, table) | own
-    texts = {name: rules.text(value) for name, value in values.items()}
+    how = {printed.name: printed.text for printed in rules.printed if printed.text}
+    texts = {name: how.get(name, rules.text)(value) for name, value in values.items()}
     return Printout(rules.name, values, texts, tuple(notes_on(rules, table)))
 
 
@@ -87,10 +88,11 @@ def _is_general(printed: Printed) -> bool:
 
 
 def _shown(rules: Protocol, table: RankTable) -> Iterator[Printed]:
-    """Leave out sides that were not evaluated, and cut-offs beyond the candidates where the framework does."""
+    """Leave out sides and settings that were not evaluated, and cut-offs beyond the candidates where it does."""
     sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
     for printed in rules.printed:
-        if printed.side in sides and not (printed.capped and parse(printed.metric).k > most):
+        there = printed.side in sides and f"{COUNTS[printed.setting]}greater" in table.columns
+        if there and not (printed.capped and parse(printed.metric).k > most):
             yield printed
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
@@ -21,12 +21,17 @@ from kgeval.metrics.sample import Source
 from kgeval.metrics.summary import DEFAULT
 from kgeval.metrics.ties import Ties
 from kgeval.protocols.candidates import all_entities
+from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
 from kgeval.protocols.means import Mean, Values, float64
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.rules import Fault, Rules
 from kgeval.ranking.table import RankTable
+from kgeval.ranking.tabulate import WITH_TEST
 
-Setting = Literal["filtered", "raw"]
+Setting = Literal["filtered", "raw", "with_test"]
+
+COUNTS: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": WITH_TEST}
+"""what the names of a rank table's counts begin with"""
 
 Itself = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; where nothing is filtered; or always, and all known answers that reach
@@ -45,6 +50,8 @@ class Printed:
     setting: Setting = "filtered"
     capped: bool = False
     """whether it is left out where its cut-off is more than there are candidates"""
+    text: Callable[[float], str] | None = None
+    """how it is printed, where the protocol's other numbers are printed in another way"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,10 @@ class Protocol:
     summary: str
     ties: Ties = "realistic"
     """where among the candidates that are level with it an answer stands"""
-    filter: tuple[Split, ...] = ("train", "valid", "test")
+    filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
+    """the splits whose triples are known answers, by the split that is evaluated"""
+    with_test: bool = False
+    """whether its metrics are computed a second time with test among those splits, where it is not"""
     level: Level = exact
     """which scores are level with an answer's"""
     corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
@@ -88,21 +98,19 @@ class Protocol:
     @property
     def rules(self) -> Rules:
         """The rules that are followed while ranking."""
-        return Rules(self.name, self.level, self.competes, self.batch, self.faults)
+        return Rules(self.name, self.level, self.competes, self.batch, self.faults, self.with_test)
 
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
         """Return the rank that the framework gives each row; float64[row].
 
         A framework that subtracts known answers as ties, and has not counted all ties, gives ranks below 1.
         """
-        greater, tied = (table.column(f"raw_{name}") for name in ("greater", "tied"))
-        filtered = [table.column(name) for name in ("greater", "tied")]
         if self.itself == "subtracted":
-            known = greater + tied - sum(filtered) + (table.split in (table.filter or ()))
+            greater, tied = _counts(table, "raw")
+            known = greater + tied - sum(_counts(table, "filtered")) + (table.split in (table.filter or ()))
             whole = self._broken(table, greater, tied + 1)
             return whole - known if setting == "filtered" else whole
-        if setting == "filtered":
-            greater, tied = filtered
+        greater, tied = _counts(table, setting)
         unfiltered = setting == "raw" or not table.filter
         return self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
 
@@ -128,6 +136,10 @@ class Protocol:
         with np.errstate(divide="ignore"):
             means = [self.mean(ranks[group], _values(printed.metric)) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
+
+
+def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
+    return table.column(f"{COUNTS[setting]}greater"), table.column(f"{COUNTS[setting]}tied")
 
 
 def _values(metric: str) -> Values:

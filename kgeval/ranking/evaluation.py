@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,7 +27,7 @@ from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import tabulated
+from kgeval.ranking.tabulate import WITH_TEST, tabulated, with_counts_of
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.base import VectorScorer
 from kgeval.settings import Settings, listed
@@ -124,6 +125,14 @@ class Evaluation(Settings):
             notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
+            if rules.with_test and self.filter and "test" not in self.filter and "test" in dataset.splits:
+                wider = self.model_copy(update={"filter": (*self.filter, "test")})
+                silent = replace(engine, progress=lambda _: None)
+                again = [wider._rank_side(silent, scorer, dataset, side, known, allowed, rules) for side in sides]
+                parts = [
+                    replace(part, data=with_counts_of(part.data, WITH_TEST, other.data))
+                    for part, other in zip(parts, again, strict=True)
+                ]
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
         told = tuple(dict.fromkeys(notes))

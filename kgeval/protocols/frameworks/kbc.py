@@ -17,7 +17,9 @@ KBC = Protocol(
     sides="apart",
     mean=float32,
     printed=tuple(
-        Printed(name + part, metric, side) for part, side in _SIDES.items() for name, metric in _METRICS.items()
+        Printed(name + part, metric, side, text=None if metric == "mrr" else "{:.4f}".format)  # hits are a tensor
+        for part, side in _SIDES.items()
+        for name, metric in _METRICS.items()
     ),
     on_ties="kbc counts every tie against the answer",
 )

@@ -14,5 +14,6 @@ PBG = Protocol(
         Printed("mrr", "mrr"),
         *(Printed(f"r{k}", f"hits@{k}") for k in (1, 10, 50)),
     ),
+    text="{:.6g}".format,
     on_ties="PyTorch-BigGraph counts every tie against the answer",
 )

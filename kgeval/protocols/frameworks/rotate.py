@@ -10,5 +10,6 @@ ROTATE = Protocol(
         Printed("MR", "mr"),
         *(Printed(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
     ),
+    text="{:f}".format,
     on_ties="The RotatE code leaves their order to an unstable sort; here they take the mean of their ranks",
 )
