@@ -27,6 +27,7 @@ RULES = {
     "tolerance": ("level",),
     "ties": ("ties",),
     "self-counting": ("itself",),
+    "repeated triples": ("repeats",),
     "averaging": ("sides", "mean", "order"),
 }
 """the causes that a difference may have, in the order in which they are switched: the fields of a protocol behind each.
@@ -127,9 +128,9 @@ def explain(
     """Evaluate a model by several protocols, and break what sets each apart from the standard one into causes.
 
     From the standard protocol on, one rule after the other becomes that of the framework: the candidates, the filter,
-    the tolerance, the framework's faults, the policy of ties, whether an answer competes with itself, and how ranks are
-    averaged. What a rule moves is its part of the difference. The parts add up to the whole; a part may depend on the
-    rules that were switched before it.
+    the tolerance, the framework's faults, the policy of ties, whether an answer competes with itself, how often
+    repeated triples count, and how ranks are averaged. What a rule moves is its part of the difference. The parts add
+    up to the whole; a part may depend on the rules that were switched before it.
 
     Parameters
     ----------

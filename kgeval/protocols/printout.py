@@ -13,6 +13,7 @@ from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary, summarize
 from kgeval.protocols.protocol import COUNTS, Printed, Protocol, protocol
 from kgeval.ranking.table import RankTable
+from kgeval.ranking.tabulate import MULTIPLICITY
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     if rules.on_ties and tied.any():
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"
         yield f"{most}. {rules.on_ties}."
+    if rules.repeats == "each" and MULTIPLICITY in table.columns:
+        yield f"repeated triples count as often as they stand, as {rules.name} counts them."
     if nothing := int((rules.ranks(table) < 1).sum()):
         yield (
             f"{nothing} ranks are below 1: {rules.name} subtracts known answers that tie, the answer itself among "

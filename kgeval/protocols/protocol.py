@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption import Corruption
 from kgeval.discovery import instances
-from kgeval.errors import ConfigError, did_you_mean
+from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import Part, parse
@@ -26,7 +27,7 @@ from kgeval.protocols.means import Mean, Values, float64
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.rules import Fault, Rules
 from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import WITH_TEST
+from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST
 
 Setting = Literal["filtered", "raw", "with_test"]
 
@@ -78,6 +79,8 @@ class Protocol:
     """whether an answer competes with itself"""
     faults: tuple[Fault, ...] = ()
     """what its evaluator does with some models only"""
+    repeats: Literal["once", "each"] = "once"
+    """how often a triple counts that stands in its split several times: once, or each time"""
     sides: Literal["pooled", "apart"] = "pooled"
     """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
     mean: Mean = float64
@@ -114,6 +117,21 @@ class Protocol:
         unfiltered = setting == "raw" or not table.filter
         return self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
 
+    def counted(self, table: RankTable) -> RankTable:
+        """Give each rank as often as the framework counts it.
+
+        Raises
+        ------
+        TableError
+            if the table's multiplicities are none
+        """
+        if self.repeats == "once" or MULTIPLICITY not in table.columns:
+            return table
+        times = table.column(MULTIPLICITY)
+        if times.dtype.kind not in "iu" or (times < 1).any():
+            raise TableError(f"the column {MULTIPLICITY} says how often triples stand: whole numbers from 1.")
+        return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
+
     def _broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
         draws = Source(table).draws if self.ties == "random" else None
         return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).broken
@@ -126,6 +144,7 @@ class Protocol:
         Undefined
             if there are no ranks
         """
+        table = self.counted(table)
         sides, ranks = table.column("side").astype(str), self.ranks(table, printed.setting)
         order = np.lexsort([table.column(name) for name in reversed(self.order)])
         parts = ("head", "tail") if printed.side == "both" else (printed.side,)

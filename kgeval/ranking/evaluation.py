@@ -27,7 +27,7 @@ from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import WITH_TEST, tabulated, with_counts_of
+from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST, tabulated, with_counts_of
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.base import VectorScorer
 from kgeval.settings import Settings, listed
@@ -135,6 +135,8 @@ class Evaluation(Settings):
                 ]
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
+        if (times := dataset.multiplicity.get(self.split)) is not None:
+            data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         told = tuple(dict.fromkeys(notes))
         return RankTable(data, self.split, told, engine.kernel.work(), filter=self.filter, protocol=rules.protocol)
 

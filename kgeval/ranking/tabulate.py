@@ -11,6 +11,9 @@ from kgeval.graph.triples import Side
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.table import SCHEMA
 
+MULTIPLICITY = "multiplicity"
+"""the column that says how often a triple stands in its split, where one is repeated"""
+
 WITH_TEST = "with_test_"
 """what the names of counts begin with for which the triples of test were known answers too"""
 

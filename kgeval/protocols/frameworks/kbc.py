@@ -14,6 +14,7 @@ KBC = Protocol(
     summary="pessimistic ranks; ids up to the largest of train compete; the mean of the sides' float32 means",
     ties="pessimistic",
     competes=up_to_the_last_of_train,
+    repeats="each",
     sides="apart",
     mean=float32,
     printed=tuple(

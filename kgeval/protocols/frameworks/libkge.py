@@ -25,6 +25,7 @@ LIBKGE = Protocol(
     filter={"train": ("train", "valid"), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
     with_test=True,
     level=within(relative=1e-4, absolute=1e-5),
+    repeats="each",
     mean=histogram32,
     printed=tuple(
         Printed(name + filtered + part, metric, side, setting, capped=True)

@@ -10,6 +10,7 @@ OGB = Protocol(
     summary="realistic ranks in float32 among the benchmark's own negatives as they are listed; nothing is filtered",
     filter=NOTHING,
     corruption=fixed_negatives,
+    repeats="each",
     mean=float32,
     printed=(Printed("mrr_list", "mrr"), *(Printed(f"hits@{k}_list", f"hits@{k}") for k in (1, 3, 10))),
     text="{:f}".format,  # as its examples log them

@@ -7,6 +7,7 @@ PBG = Protocol(
     name="pbg",
     summary="pessimistic ranks; the mean of the sides' means, of float32 sums; no hits at 3, a random AUC",
     ties="pessimistic",
+    repeats="each",
     sides="apart",
     mean=sum32,
     printed=(

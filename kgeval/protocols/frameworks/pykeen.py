@@ -1,7 +1,8 @@
 """PyKEEN's protocol: what its pipeline and its early stopper report.
 
 Train is known wherever they evaluate; valid only where it is evaluated itself, or test is (api.py,
-``filter_validation_when_testing``); test only where test is.
+``filter_validation_when_testing``); test only where test is. Its
+factories keep each triple once.
 """
 
 from kgeval.metrics.names import PARTS

@@ -5,6 +5,7 @@ from kgeval.protocols.protocol import Printed, Protocol
 ROTATE = Protocol(
     name="rotate",
     summary="the place in an unstable sort (ties: their mean); both sides pooled",
+    repeats="each",
     printed=(
         Printed("MRR", "mrr"),
         Printed("MR", "mr"),

@@ -22,6 +22,7 @@ TORCHKGE = Protocol(
     name="torchkge",
     summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
     ties="pessimistic",
+    repeats="each",
     sides="apart",
     mean=float32_then_64,
     printed=tuple(
