@@ -24,10 +24,12 @@ from kgeval.scorers.alignment import align
 RULES = {
     "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),
+    "listed order": ("listed",),
     "tolerance": ("level",),
     "ties": ("ties",),
     "self-counting": ("itself",),
     "repeated triples": ("repeats",),
+    "cut-off": ("cutoff",),
     "averaging": ("sides", "mean", "order"),
 }
 """the causes that a difference may have, in the order in which they are switched: the fields of a protocol behind each.
@@ -169,7 +171,7 @@ def explain(
 
     def ranked(rules: Protocol) -> RankTable:
         known = rules.filter[settings.split]
-        key = (rules.corruption, known, rules.rules.level, rules.competes, rules.batch, rules.faults)
+        key = (rules.corruption, known, rules.rules.level, rules.competes, rules.batch, rules.faults, rules.listed)
         if key not in tables:
             switched = {"filter": known, "corruption": rules.corruption(said, dataset, settings.split)}
             tables[key] = settings.model_copy(update=switched)(scorer, dataset, rules=rules.rules)

@@ -122,7 +122,11 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
         yield f"{most}. {rules.on_ties}."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
         yield f"repeated triples count as often as they stand, as {rules.name} counts them."
-    if nothing := int((rules.ranks(table) < 1).sum()):
+    ranks = rules.ranks(table)
+    if missed := int(np.isposinf(ranks).sum()):
+        where = f"listed, or not among the first {rules.cutoff} of their lists"
+        yield f"{missed} of {len(table)} answers were not {where}: {rules.name} counts 0 for their reciprocal ranks."
+    if nothing := int((ranks < 1).sum()):
         yield (
             f"{nothing} ranks are below 1: {rules.name} subtracts known answers that tie, the answer itself among "
             "them, without having counted them. A mean reciprocal rank is then infinite."

@@ -71,6 +71,10 @@ class Protocol:
     """which scores are level with an answer's"""
     corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
     """what chooses the candidates of a split's triples, given the corruption that was said, if one was"""
+    listed: bool = False
+    """whether candidates that a model lists are ranked by their places in the list, whatever their scores"""
+    cutoff: int | None = None
+    """an answer that is not listed, or not among the first so many, unfiltered, has an infinite rank"""
     competes: Callable[[Dataset], BoolArray] | None = None
     """the entities that compete, bool[entity]; by default all"""
     batch: int | None = None
@@ -101,7 +105,7 @@ class Protocol:
     @property
     def rules(self) -> Rules:
         """The rules that are followed while ranking."""
-        return Rules(self.name, self.level, self.competes, self.batch, self.faults, self.with_test)
+        return Rules(self.name, self.level, self.competes, self.batch, self.faults, self.listed, self.with_test)
 
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
         """Return the rank that the framework gives each row; float64[row].
@@ -115,7 +119,13 @@ class Protocol:
             return whole - known if setting == "filtered" else whole
         greater, tied = _counts(table, setting)
         unfiltered = setting == "raw" or not table.filter
-        return self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
+        ranks = self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
+        return ranks if self.cutoff is None else np.where(self._found(table), ranks, np.inf)
+
+    def _found(self, table: RankTable) -> BoolArray:
+        """Whether each answer is among the first of its list; bool[row]."""
+        listed = table.column("score") > -np.inf
+        return np.asarray(listed & (table.column("raw_greater") < (self.cutoff or np.inf)))
 
     def counted(self, table: RankTable) -> RankTable:
         """Give each rank as often as the framework counts it.

@@ -97,6 +97,7 @@ class Evaluation(Settings):
         """Rank every triple of the split, if need be among some entities (ids) only; see :func:`kgeval.evaluate`."""
         dataset = as_dataset(dataset)
         scorer = align(model, dataset)
+        scorer = scorer.by_place() if rules.listed else scorer
         triples = dataset.split(self.split)
         self._refuse_to_learn_from_nothing(dataset)
         known = scorer.knows(triples)
@@ -177,7 +178,8 @@ class Evaluation(Settings):
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
         def contest(rows: IntArray, competing: BoolArray) -> Contest:
-            queries = self.corruption.queries(Triples(dataset.split(self.split).ids[rows]), side)
+            collect = Queries.each if scorer.each_triple else self.corruption.queries
+            queries = collect(Triples(dataset.split(self.split).ids[rows]), side)
             candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
             return Contest.of(queries, candidates.among(competing), facts.rows(queries))
 
