@@ -18,7 +18,6 @@ import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
-from kgeval.graph.dataset import Split
 from kgeval.paths import is_there, nearby
 from kgeval.ranking.elsewhere import load_ranks
 from kgeval.ranking.table import RankTable
@@ -123,10 +122,10 @@ def write_run(
     write_text(folder / MANIFEST, as_json(manifest))
 
 
-def read_ranks(path: Path, dataset: str | None = None, split: Split = "test") -> RankTable:
+def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTable:
     """Read the ranks of a run directory or of a ``.parquet`` file, or those of a text file that was made elsewhere.
 
-    The latter takes the dataset and the split that were ranked.
+    The latter takes the dataset that was ranked, and the options of :func:`kgeval.load_ranks`.
 
     Raises
     ------
@@ -140,7 +139,7 @@ def read_ranks(path: Path, dataset: str | None = None, split: Split = "test") ->
     if dataset is not None and (path.is_dir() or path.suffix.lower() == ".parquet"):
         raise InputError(f"{str(path)!r} holds ranks that tell their dataset: leave --dataset out.")
     if dataset is not None:
-        return load_ranks(path, dataset, split=split)
+        return load_ranks(path, dataset, **options)
     if path.is_file() and path.name.lower().endswith(TEXT):
         raise InputError(f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked: --dataset.")
     if path.is_file() and LabelTable.is_in(path):

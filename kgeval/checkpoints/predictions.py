@@ -1,4 +1,4 @@
-"""Predictions: the lists that a model without parameters (rules) gave for the queries of a split."""
+"""Predictions: the lists that a model without parameters (rules) gave for the triples of a split."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Predictions(Formulaless):
         """Tell what it is: what ``kgeval inspect`` shows."""
         return {
             **super().describe(),
-            "queries": {side: len(lists.places) for side, lists in self.model.sides.items()},
+            "origins": dict(self.origins),
+            "queries": {side: len({key[:2] for key in lists.places}) for side, lists in self.model.sides.items()},
             "listed": {side: len(lists.scores) for side, lists in self.model.sides.items()},
         }
 

@@ -18,6 +18,24 @@ from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, QUIET, policies
     type=click.Choice(["train", "valid", "test"]),
     help="The split that was ranked, for such a file.  [default: test]",
 )
+@click.option(
+    "--filter",
+    multiple=True,
+    type=click.Choice(["train", "valid", "test"]),
+    help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three]",
+)
+@click.option(
+    "--setting",
+    type=click.Choice(["filtered", "raw"]),
+    help="Which of its ranks are meant, and what those are whose names do not say so.  [default: filtered]",
+)
+@click.option(
+    "--unmatched",
+    type=click.Choice(["error", "drop"]),
+    help="Its rows that are no ranks of the split: refuse the file, or leave them out.  [default: error]",
+)
+@click.option("--columns", metavar="C,C,…", help="Its columns in their order, where it has no header.")
+@click.option("--separator", help="What separates its columns, where the file does not tell.")
 @METRIC
 @policies(stored=True)
 @click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
@@ -38,8 +56,8 @@ def command(run: Path, metrics: tuple[str, ...], fail_under: dict[str, float], a
     classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
     its ranks too: name them.
 
-    Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header names head,
-    relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
+    Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header, or --columns,
+    names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.cli.streams import say_json

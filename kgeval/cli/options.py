@@ -82,8 +82,8 @@ def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., An
         click.option("--seed", type=int, help=f"The seed of random ties.  [default: {run}0]"),
         click.option(
             "--chance",
-            type=click.Choice(["exact", "pykeen"]),
-            help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 as PyKEEN counts."
+            type=click.Choice(["exact", "without-answer"]),
+            help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 without the answer."
             f"  [default: {run}exact]",
         ),
         click.option(

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import DatasetError, did_you_mean
 from kgeval.graph.labelled import LabelledTriples
 from kgeval.graph.triples import Triples
@@ -32,8 +32,8 @@ class Dataset:
     train: Triples
     valid: Triples
     test: Triples
-    repeated: Mapping[str, int] = field(default_factory=dict)
-    """how often a triple of a split was said again in it, and left out; only splits where that happened"""
+    multiplicity: Mapping[str, IntArray] = field(default_factory=dict)
+    """how often each triple stands in a split, int64[triple]; only splits in which one is repeated"""
     files: tuple[Path, ...] = ()
     """the files it was read from, if any"""
     confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Dataset:
         ...     entities=Vocabulary(["a", "b"]),
         ...     relations=Vocabulary(["likes"], "relation"),
         ... )
-        >>> len(data.train), len(data.valid), dict(data.repeated)
+        >>> len(data.train), len(data.valid), data.repeated
         (1, 0, {'train': 1})
         """
         for kind, labels in (("entity", entities), ("relation", relations)):
@@ -88,7 +88,7 @@ class Dataset:
             name=name,
             entities=entities,
             relations=relations,
-            repeated={split: repeated for split, (_, repeated) in kept.items() if repeated},
+            multiplicity={split: times for split, (_, times) in kept.items() if times is not None},
             files=files,
             confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
             numbered_by=numbered_by,
@@ -114,6 +114,11 @@ class Dataset:
         from kgeval.graph.readers.pykeen import from_factories
 
         return from_factories(name, training, testing, validation)
+
+    @property
+    def repeated(self) -> dict[str, int]:
+        """How many triples of a split repeat an earlier one, and were left out; only splits where that happened."""
+        return {split: int((times - 1).sum()) for split, times in self.multiplicity.items()}
 
     @property
     def splits(self) -> dict[Split, Triples]:
@@ -146,6 +151,8 @@ class Dataset:
             digest.update(json.dumps(list(labels)).encode())
         for split, triples in self.splits.items():
             digest.update(split.encode() + triples.ids.tobytes())
+        for name, times in self.multiplicity.items():
+            digest.update(name.encode() + times.tobytes())
         for said in self.confidences.values():
             digest.update(said.triples.ids.tobytes() + said.labels.tobytes())
         return digest.hexdigest()

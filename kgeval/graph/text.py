@@ -135,9 +135,9 @@ def _cells(lines: Iterator[str], delimiter: str, *, quoted: bool) -> Iterator[tu
             yield number, text.split(delimiter) if text else []
 
 
-def line_of(path: Path, row: int, skip: int = 0) -> int:
+def line_of(path: Path, row: int, skip: int = 0, *, delimiter: str | None = None) -> int:
     """Find the line in which a row begins, counted from 0 and without blank lines."""
-    return next(islice(rows(path, skip), row, None)).line
+    return next(islice(rows(path, skip, delimiter=delimiter), row, None)).line
 
 
 def first_line(path: Path) -> str:

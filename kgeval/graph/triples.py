@@ -27,8 +27,8 @@ class Triples:
     >>> triples = Triples.of([(0, 0, 1), (1, 0, 2), (0, 0, 1)])
     >>> triples.tails
     array([1, 2, 1])
-    >>> triples.distinct().triples.ids.tolist()
-    [[0, 0, 1], [1, 0, 2]]
+    >>> triples.distinct().triples.ids.tolist(), triples.distinct().multiplicity
+    ([[0, 0, 1], [1, 0, 2]], array([2, 1]))
     """
 
     ids: IntArray
@@ -89,12 +89,16 @@ class Triples:
     def distinct(self) -> Distinct:
         """Keep the first of equal triples, in their order."""
         if len(self) == 0:
-            return Distinct(self, 0)
+            return Distinct(self, None)
         order = np.lexsort((self.tails, self.relations, self.heads))
         ordered = self.ids[order]
         first = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
-        keep = np.sort(order[first])
-        return Distinct(Triples(self.ids[keep]), len(self) - len(keep))
+        if first.all():
+            return Distinct(self, None)
+        starts = np.flatnonzero(first)
+        places, multiplicity = order[starts], np.diff(np.append(starts, len(order)))
+        in_order = np.argsort(places)
+        return Distinct(Triples(self.ids[places[in_order]]), multiplicity[in_order])
 
 
 def _as_array(rows: Any) -> np.ndarray[Any, Any]:
@@ -119,7 +123,8 @@ class Asked(NamedTuple):
 
 
 class Distinct(NamedTuple):
-    """Triples without repetitions, and how many repetitions were left out."""
+    """Triples without repetitions, and how often each stood among them."""
 
     triples: Triples
-    repeated: int
+    multiplicity: IntArray | None
+    """int64[triple]; nothing where each stood there once"""

@@ -1,8 +1,8 @@
 """Metrics adjusted for chance: comparable between graphs, whose candidate sets differ in size.
 
 An index is (M − E[M]) / (1 − E[M]): 1 is perfect, which every base metric calls 1, and 0 is random ranking. Its range
-as declared is that of exact chance: counted among N − 1 as PyKEEN does, an answer may rank below all that chance could,
-and the index falls below −1.
+as declared is that of exact chance: counted among the N − 1 without the answer, an answer may rank below all that
+chance could, and the index falls below −1.
 
 >>> five = Ranks(np.array([0, 1, 4, 2, 9]), np.zeros(5, int), np.array([10, 10, 20, 4, 100]))
 >>> round(AMR(five), 12)  # 4.2 / 14.9
@@ -73,7 +73,7 @@ AMR = Metric(
     increasing=False,
     compute=OfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.chances), _refuse_emptiness),
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
-    undefined="no ranks; an answer without any candidate (chance as PyKEEN counts it)",
+    undefined="no ranks; an answer without any candidate (chance counted without it)",
 )
 
 AMRI = Metric(

@@ -13,9 +13,9 @@ from kgeval.metrics.ties import TIES, Ties
 _LARGEST = 10
 """an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
 
-Chance = Literal["exact", "pykeen"]
-"""how many candidates random ranking has: N, the answer included; or N − 1, as ``get_candidate_set_size`` of PyKEEN
-counts them, on which the published z-scores of its metrics paper rest"""
+Chance = Literal["exact", "without-answer"]
+"""how many candidates random ranking has: N, the answer included, as PyKEEN's evaluator counts them too; or N − 1, the
+answer left out, on which the z-scores published by Hoyt et al. (2022) rest"""
 
 
 @dataclass(frozen=True)

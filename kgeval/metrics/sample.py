@@ -142,7 +142,7 @@ class Sample:
         draws = self.source.draws[self.rows] if ties == "random" else None
         weights = WEIGHINGS[average or "micro"].answers(self)
         # Of ranks alone: lists are as long as they are.
-        candidates = self._counts.candidates - (policies.chance == "pykeen")
+        candidates = self._counts.candidates - (policies.chance == "without-answer")
         return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
 
     def lists(self, average: Average | None) -> RankedLists:

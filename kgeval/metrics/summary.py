@@ -146,8 +146,8 @@ def summarize(
         of random ties
     chance
         what random ranking, which adjusted metrics and z-scores compare with, ranks among: ``"exact"``, all N
-        candidates with the answer; ``"pykeen"``, N − 1, which takes AMRI and AMRR below −1 where the last of few
-        candidates is the answer
+        candidates with the answer; ``"without-answer"``, N − 1, which takes AMRI and AMRR below −1 where the last of
+        few candidates is the answer
     popularity
         the exponents (βe, βr) of the frequencies, in the table, of answer and relation that ``strat`` metrics weigh
         against, from −10 to 10

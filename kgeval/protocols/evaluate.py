@@ -51,7 +51,8 @@ def evaluate(  # noqa: PLR0913
         such as ``"libkge"``. :func:`kgeval.printout` then tells what that framework prints
     filter
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
-        An empty filter is the raw setting; the raw counts are kept in any case. By default as the protocol says: all
+        An empty filter is the raw setting; the raw counts are kept in any case. By default as the protocol says
+        of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they validate
     corruption
         which candidates compete; by default as the protocol says: all entities, or the fixed negatives of OGB
     unseen
@@ -102,7 +103,7 @@ def evaluate(  # noqa: PLR0913
     settings = Evaluation(
         split=split,
         sides=sides,  # type: ignore[arg-type]
-        filter=rules.filter if filter is None else filter,  # type: ignore[arg-type]
+        filter=rules.filter.get(split, ()) if filter is None else filter,  # type: ignore[arg-type]
         corruption=corruption or AllEntities(),
         unseen=unseen,
         nan=nan,

@@ -25,9 +25,12 @@ from kgeval.scorers.alignment import align
 RULES = {
     "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),
+    "listed order": ("listed",),
     "tolerance": ("level",),
     "ties": ("ties",),
     "self-counting": ("itself",),
+    "repeated triples": ("repeats",),
+    "cut-off": ("cutoff",),
     "averaging": ("sides", "mean", "order"),
 }
 """the causes that a difference may have, in the order in which they are switched: the fields of a protocol behind each.
@@ -134,9 +137,9 @@ def explain(
     """Evaluate a model by several protocols, and break what sets each apart from the standard one into causes.
 
     From the standard protocol on, one rule after the other becomes that of the framework: the candidates, the filter,
-    the tolerance, the framework's faults, the policy of ties, whether an answer competes with itself, and how ranks are
-    averaged. What a rule moves is its part of the difference. The parts add up to the whole; a part may depend on the
-    rules that were switched before it.
+    the tolerance, the framework's faults, the policy of ties, whether an answer competes with itself, how often
+    repeated triples count, and how ranks are averaged. What a rule moves is its part of the difference. The parts add
+    up to the whole; a part may depend on the rules that were switched before it.
 
     Parameters
     ----------
@@ -174,9 +177,10 @@ def explain(
     tables: dict[Any, RankTable] = {}
 
     def ranked(rules: Protocol) -> RankTable:
-        key = (rules.corruption, rules.filter, rules.rules.level, rules.competes, rules.batch, rules.faults)
+        known = rules.filter[settings.split]
+        key = (rules.corruption, known, rules.rules.level, rules.competes, rules.batch, rules.faults, rules.listed)
         if key not in tables:
-            switched = {"filter": rules.filter, "corruption": rules.corruption(said, dataset, settings.split)}
+            switched = {"filter": known, "corruption": rules.corruption(said, dataset, settings.split)}
             tables[key] = settings.model_copy(update=switched)(scorer, dataset, rules=rules.rules)
         return tables[key]
 

@@ -11,8 +11,9 @@ import numpy as np
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary, summarize
-from kgeval.protocols.protocol import Printed, Protocol, protocol, protocol_of
+from kgeval.protocols.protocol import COUNTS, Printed, Protocol, protocol, protocol_of
 from kgeval.ranking.table import RankTable
+from kgeval.ranking.tabulate import MULTIPLICITY
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def printout(table: RankTable) -> Printout:
     rules = protocol_of(table)
     own = {printed.name: rules.value(table, printed) for printed in _shown(rules, table) if not _is_general(printed)}
     values = _general(rules, table) | own
-    texts = {name: rules.text(value) for name, value in values.items()}
+    how = {printed.name: printed.text for printed in rules.printed if printed.text}
+    texts = {name: how.get(name, rules.text)(value) for name, value in values.items()}
     return Printout(rules.name, values, texts, tuple(notes_on(rules, table)))
 
 
@@ -87,10 +89,11 @@ def _is_general(printed: Printed) -> bool:
 
 
 def _shown(rules: Protocol, table: RankTable) -> Iterator[Printed]:
-    """Leave out sides that were not evaluated, and cut-offs beyond the candidates where the framework does."""
+    """Leave out sides and settings that were not evaluated, and cut-offs beyond the candidates where it does."""
     sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
     for printed in rules.printed:
-        if printed.side in sides and not (printed.capped and parse(printed.metric).k > most):
+        there = printed.side in sides and f"{COUNTS[printed.setting]}greater" in table.columns
+        if there and not (printed.capped and parse(printed.metric).k > most):
             yield printed
 
 
@@ -117,7 +120,13 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     if rules.on_ties and tied.any():
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"
         yield f"{most}. {rules.on_ties}."
-    if nothing := int((rules.ranks(table) < 1).sum()):
+    if rules.repeats == "each" and MULTIPLICITY in table.columns:
+        yield f"repeated triples count as often as they stand, as {rules.name} counts them."
+    ranks = rules.ranks(table)
+    if missed := int(np.isposinf(ranks).sum()):
+        where = f"listed, or not among the first {rules.cutoff} of their lists"
+        yield f"{missed} of {len(table)} answers were not {where}: {rules.name} counts 0 for their reciprocal ranks."
+    if nothing := int((ranks < 1).sum()):
         yield (
             f"{nothing} ranks are below 1: {rules.name} subtracts known answers that tie, the answer itself among "
             "them, without having counted them. A mean reciprocal rank is then infinite."

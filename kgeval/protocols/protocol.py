@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption import Corruption
 from kgeval.discovery import instances
-from kgeval.errors import ConfigError, did_you_mean
+from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import Part, parse
@@ -21,13 +22,18 @@ from kgeval.metrics.sample import Source
 from kgeval.metrics.summary import DEFAULT
 from kgeval.metrics.ties import Ties
 from kgeval.protocols.candidates import all_entities
+from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
 from kgeval.protocols.means import Mean, Values, float64
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.rules import Fault, Rules
 from kgeval.ranking.table import RankTable
+from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST
 
-Setting = Literal["filtered", "raw"]
+Setting = Literal["filtered", "raw", "with_test"]
+
+COUNTS: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": WITH_TEST}
+"""what the names of a rank table's counts begin with"""
 
 Itself = Literal["never", "raw", "subtracted"]
 """whether an answer competes with itself: never; where nothing is filtered; or always, and all known answers that reach
@@ -46,6 +52,8 @@ class Printed:
     setting: Setting = "filtered"
     capped: bool = False
     """whether it is left out where its cut-off is more than there are candidates"""
+    text: Callable[[float], str] | None = None
+    """how it is printed, where the protocol's other numbers are printed in another way"""
 
 
 @dataclass(frozen=True)
@@ -56,11 +64,18 @@ class Protocol:
     summary: str
     ties: Ties = "realistic"
     """where among the candidates that are level with it an answer stands"""
-    filter: tuple[Split, ...] = ("train", "valid", "test")
+    filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
+    """the splits whose triples are known answers, by the split that is evaluated"""
+    with_test: bool = False
+    """whether its metrics are computed a second time with test among those splits, where it is not"""
     level: Level = exact
     """which scores are level with an answer's"""
     corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
     """what chooses the candidates of a split's triples, given the corruption that was said, if one was"""
+    listed: bool = False
+    """whether candidates that a model lists are ranked by their places in the list, whatever their scores"""
+    cutoff: int | None = None
+    """an answer that is not listed, or not among the first so many, unfiltered, has an infinite rank"""
     competes: Callable[[Dataset], BoolArray] | None = None
     """the entities that compete, bool[entity]; by default all"""
     batch: int | None = None
@@ -69,6 +84,8 @@ class Protocol:
     """whether an answer competes with itself"""
     faults: tuple[Fault, ...] = ()
     """what its evaluator does with some models only"""
+    repeats: Literal["once", "each"] = "once"
+    """how often a triple counts that stands in its split several times: once, or each time"""
     sides: Literal["pooled", "apart"] = "pooled"
     """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
     mean: Mean = float64
@@ -89,23 +106,42 @@ class Protocol:
     @property
     def rules(self) -> Rules:
         """The rules that are followed while ranking."""
-        return Rules(self.name, self.level, self.competes, self.batch, self.faults)
+        return Rules(self.name, self.level, self.competes, self.batch, self.faults, self.listed, self.with_test)
 
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
         """Return the rank that the framework gives each row; float64[row].
 
         A framework that subtracts known answers as ties, and has not counted all ties, gives ranks below 1.
         """
-        greater, tied = (table.column(f"raw_{name}") for name in ("greater", "tied"))
-        filtered = [table.column(name) for name in ("greater", "tied")]
         if self.itself == "subtracted":
-            known = greater + tied - sum(filtered) + (table.split in (table.filter or ()))
+            greater, tied = _counts(table, "raw")
+            known = greater + tied - sum(_counts(table, "filtered")) + (table.split in (table.filter or ()))
             whole = self._broken(table, greater, tied + 1)
             return whole - known if setting == "filtered" else whole
-        if setting == "filtered":
-            greater, tied = filtered
+        greater, tied = _counts(table, setting)
         unfiltered = setting == "raw" or not table.filter
-        return self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
+        ranks = self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
+        return ranks if self.cutoff is None else np.where(self._found(table), ranks, np.inf)
+
+    def _found(self, table: RankTable) -> BoolArray:
+        """Whether each answer is among the first of its list; bool[row]."""
+        listed = table.column("score") > -np.inf
+        return np.asarray(listed & (table.column("raw_greater") < (self.cutoff or np.inf)))
+
+    def counted(self, table: RankTable) -> RankTable:
+        """Give each rank as often as the framework counts it.
+
+        Raises
+        ------
+        TableError
+            if the table's multiplicities are none
+        """
+        if self.repeats == "once" or MULTIPLICITY not in table.columns:
+            return table
+        times = table.column(MULTIPLICITY)
+        if times.dtype.kind not in "iu" or (times < 1).any():
+            raise TableError(f"the column {MULTIPLICITY} says how often triples stand: whole numbers from 1.")
+        return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
     def _broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
         draws = Source(table).draws if self.ties == "random" else None
@@ -119,6 +155,7 @@ class Protocol:
         Undefined
             if there are no ranks
         """
+        table = self.counted(table)
         sides, ranks = table.column("side").astype(str), self.ranks(table, printed.setting)
         order = np.lexsort([table.column(name) for name in reversed(self.order)])
         parts = ("head", "tail") if printed.side == "both" else (printed.side,)
@@ -129,6 +166,10 @@ class Protocol:
         with np.errstate(divide="ignore"):
             means = [self.mean(ranks[group], _values(printed.metric)) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
+
+
+def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
+    return table.column(f"{COUNTS[setting]}greater"), table.column(f"{COUNTS[setting]}tied")
 
 
 def _values(metric: str) -> Values:

@@ -2,51 +2,35 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import SharedCandidates
 from kgeval.errors import TableError, did_you_mean
 from kgeval.graph.dataset import SPLITS, Dataset, Split
-from kgeval.graph.headers import TRIPLE, columns
+from kgeval.graph.headers import TRIPLE
 from kgeval.graph.known import known_answers
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
-from kgeval.graph.text import line_of, open_text, read_columns, rows
+from kgeval.graph.readers import labels
 from kgeval.graph.triples import SIDES, Side
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
+from kgeval.ranking.rankfile import RankColumn, RankFile, RankSetting
 from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import tabulated
+from kgeval.settings import listed
 
-SETTINGS = {"": "", "raw": "raw", "f": "filtered", "filt": "filtered", "filtered": "filtered"}
-"""what a name says about the filter; one that says nothing is raw where another column is filtered, else filtered"""
-
-PLACES: dict[str, Side] = {
-    "left": "head",
-    "head": "head",
-    "lhs": "head",
-    "right": "tail",
-    "tail": "tail",
-    "rhs": "tail",
-}
-"""what a name says about the side that was predicted"""
-
-_SIDE = "|".join(PLACES)
-
-NAME = re.compile(rf"(?:(raw|filtered|filt|f)_?)?(?:({_SIDE})_)?ranks?(?:_({_SIDE}))?")
-"""the name of a column of ranks: what it says about the filter, and about the side, before or after"""
+Unmatched = Literal["error", "drop"]
+"""what becomes of rows that are no ranks of the split: they refuse the file, or are left out and counted"""
 
 
 def load_ranks(
@@ -54,7 +38,11 @@ def load_ranks(
     dataset: Dataset | str | Path,
     *,
     split: Split = "test",
-    filter: Sequence[Split] = SPLITS,
+    filter: Split | Sequence[Split] = SPLITS,
+    setting: RankSetting | None = None,
+    unmatched: Unmatched = "error",
+    columns: str | Sequence[str] | None = None,
+    separator: str | None = None,
 ) -> RankTable:
     """Read ranks that another evaluator wrote, one row per triple, or per triple and side.
 
@@ -65,19 +53,30 @@ def load_ranks(
     known answers.
 
     A rank r says that r − 1 candidates are above the answer, a half one (2.5) that one ties. How many tied otherwise is
-    not in the file. Where it has no filtered ranks, the table is one of the raw setting; where it has no raw ones, the
-    raw columns are empty.
+    not in the file. Where it has both kinds of ranks, the table is one of the filtered setting with the raw counts
+    beside; where it has no raw ones, the raw columns are empty.
 
     Parameters
     ----------
     path
-        a text file: tabs, spaces, or commas in a ``.csv``; each also ``.gz``
+        a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``
     dataset
-        the graph that was ranked, or the folder or PyKEEN name of one
+        the graph that was ranked, or the folder or PyKEEN name of one; a folder of labels needs no train file
     split
         the split whose triples were ranked
     filter
         the splits whose triples were known answers
+    setting
+        ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ones. It also says what ranks are
+        whose names do not; those are taken as filtered otherwise, with a note
+    unmatched
+        what becomes of rows whose triple is not in the split or was there before, and of ranks that are none or beyond
+        their candidates: ``"error"`` refuses the file, ``"drop"`` leaves those rows out, and the notes count them
+    columns
+        the names of the columns in their order, for a file without a header; ``"head,relation,tail,tail_rank"`` or a
+        list
+    separator
+        what separates columns, if the file does not tell
 
     Raises
     ------
@@ -87,21 +86,25 @@ def load_ranks(
     DatasetError
         if the file is missing or malformed
     """
-    path, dataset = Path(path), as_dataset(dataset)
-    file = _File.read(path)
-    triples = _rows_of_split(file, dataset, split)
-    is_filtered = any(column.setting == "filtered" for column in file.ranks)
-    known = tuple(filter) if is_filtered else ()
-    parts, notes = [], [_ABOUT.format(path)]
-    for side in SIDES:
-        places = file.places(side)
-        ranked = {column.setting: file.numbers(column, places) for column in file.ranks if column.side in (side, None)}
-        if not ranked or not len(places):
-            continue
-        parts.append(_side(file, dataset, _Ranked(split, side, triples[places], places, ranked), known))
+    path, known = Path(path), _splits(filter)
+    if unmatched not in get_args(Unmatched):
+        raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
+    if path.suffix.lower() == ".parquet":
+        raise TableError(f"{path}: a Parquet file. If it is kgeval's own, RankTable.from_parquet reads it.")
+    dataset = _graph(dataset, split)
+    file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
+    sieve = _Sieve(file, unmatched)
+    known = known if any(column.setting == "filtered" for column in file.ranks) else ()
+    triples = _rows_of_split(sieve, dataset, split)
+    parts = [part for side in SIDES if (part := _side(sieve, dataset, split, side, triples, known)) is not None]
+    if not parts:
+        raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
-    missing = len(dataset.split(split)) - table.num_triples
-    notes += [f"{missing} {split} triples are not in {path}."] if missing else []
+    notes = [_ABOUT.format(path), *file.notes, *sieve.notes]
+    if absent := [name for name in known if name not in dataset.splits]:
+        notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
+    if missing := len(dataset.split(split)) - table.num_triples:
+        notes.append(f"{missing} {split} triples are not in {path}.")
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
     return RankTable(table.data, split, tuple(notes), filter=known, dataset=dataset.name, candidates=candidates)
 
@@ -109,129 +112,91 @@ def load_ranks(
 _ABOUT = "the ranks were read from {}, which does not tell how many candidates tied: no tie policy but theirs is known."
 
 
-class _Column(NamedTuple):
-    """A column of ranks."""
-
-    name: str
-    setting: str
-    """``"raw"`` or ``"filtered"``"""
-    side: Side | None
-    """nothing where a column of the file tells it"""
+def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
+    names = tuple(listed(filter))
+    for name in names:
+        if name not in SPLITS:
+            raise TableError(f"filter: unknown split {name!r}. {did_you_mean(str(name), SPLITS)}")
+    return names
 
 
-@dataclass(frozen=True)
-class _File:
-    path: Path
-    skip: int
-    """how many lines precede the first row"""
-    table: pa.Table
-    ranks: tuple[_Column, ...]
+def _graph(dataset: Dataset | str | Path, split: Split) -> Dataset:
+    """Take a graph, or read it; a folder of labels may have no train file, since nothing is trained or scored."""
+    if isinstance(dataset, str | Path) and labels.lacks_train(Path(dataset), split):
+        return labels.read(Path(dataset), needs=(split,))
+    return as_dataset(dataset)
 
-    @classmethod
-    def read(cls, path: Path) -> _File:
-        with open_text(path) as text:
-            comments = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text))
-        header = next(rows(path, comments), None)
-        if header is None:
-            raise TableError(f"{path}: no header in it. Expected columns such as head, relation, tail, side, rank.")
-        names = columns(path, header.cells)
-        ranks = _rank_columns(path, names)
-        table = read_columns(path, names, skip=header.end)
-        if table.num_rows == 0:
-            raise TableError(f"{path}: no ranks in it.")
-        return cls(path, header.end, table, ranks)
 
-    def places(self, side: Side) -> IntArray:
-        """Find the rows that speak of a side."""
-        if "side" not in self.table.column_names:
-            return np.arange(self.table.num_rows)
-        sides = np.array([PLACES.get(text.lower(), text) for text in self.table["side"].to_pylist()])
-        wrong = ~np.isin(sides, SIDES)
+@dataclass
+class _Sieve:
+    """Refuses rows of a file that are no ranks of the split, or leaves them out and counts them."""
+
+    file: RankFile
+    unmatched: Unmatched
+    notes: list[str] = field(default_factory=list)
+
+    def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], left_out: str) -> BoolArray:
+        """Tell which of some rows stay; bool[row].
+
+        Raises
+        ------
+        TableError
+            with ``what(i)`` of the first wrong one, if such rows are not left out
+        """
+        if wrong.any() and self.unmatched == "error":
+            first = int(np.argmax(wrong))
+            self.file.refuse(int(rows[first]), f"{what(first)} To leave such rows out, set unmatched: drop.")
         if wrong.any():
-            row = int(np.argmax(wrong))
-            self.refuse(row, f"side {str(sides[row])!r}. {did_you_mean(str(sides[row]), PLACES)}")
-        return np.flatnonzero(sides == side)
-
-    def numbers(self, column: _Column, places: IntArray) -> Float64Array:
-        """Take ranks, which are whole numbers or halves from 1."""
-        text = self.table[column.name].take(pa.array(places))
-        spelled = np.asarray(pc.match_substring_regex(text, r"^\s*[0-9]{1,15}(\.[05]0*)?\s*$"))
-        values = np.asarray(pc.if_else(pa.array(spelled), text.combine_chunks(), "0").cast(pa.float64()))
-        if (values < 1).any():
-            row = int(np.argmax(values < 1))
-            what = f"the {column.name} {text[row].as_py()[:40]!r} is no rank: a whole number or a half, from 1."
-            self.refuse(int(places[row]), what)
-        return values
-
-    def refuse(self, row: int, what: str) -> NoReturn:
-        """Refuse a row, by its line."""
-        raise TableError(f"{self.path}, line {line_of(self.path, row, self.skip)}: {what}")
+            self.notes.append(f"{left_out.format(int(wrong.sum()))} (unmatched: drop).")
+        return ~wrong
 
 
-class _Ranked(NamedTuple):
-    """The ranks of one side."""
-
-    split: Split
-    side: Side
-    triples: IntArray
-    """int64[rank], rows of the split"""
-    places: IntArray
-    """int64[rank], rows of the file"""
-    ranks: dict[str, Float64Array]
-    """by setting, float64[rank]"""
-
-
-def _rank_columns(path: Path, names: Sequence[str]) -> tuple[_Column, ...]:
-    found = [(name, match) for name in names if (match := NAME.fullmatch(name))]
-    settings = {SETTINGS[match[1] or ""] for _, match in found}
-    silent = "raw" if "filtered" in settings else "filtered"
-    ranks = tuple(
-        _Column(name, SETTINGS[match[1] or ""] or silent, PLACES.get(match[2] or match[3])) for name, match in found
-    )
-    shown = f"found the columns {', '.join(map(repr, names))}"
-    if not ranks:
-        raise TableError(f"{path}: no column of ranks; {shown}. Expected rank, filtered_rank, frank_left, tail_rank, …")
-    if len({column[1:] for column in ranks}) < len(ranks):
-        raise TableError(f"{path}: two columns are the same ranks; {shown}. Keep one of them.")
-    if any((column.side is None) != ("side" in names) for column in ranks):
-        raise TableError(
-            f"{path}: the side of each rank must be said once, by a column 'side' (head, tail) or by the names of the "
-            f"ranks (head_rank, tail_rank); {shown}."
-        )
-    return ranks
-
-
-def _rows_of_split(file: _File, dataset: Dataset, split: Split) -> IntArray:
-    """Find the row in the split of each row of the file."""
+def _rows_of_split(sieve: _Sieve, dataset: Dataset, split: Split) -> IntArray:
+    """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
+    file = sieve.file
     names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
-    ids = np.stack([labels.ids(file.table[name]) for name, labels in names.items()], axis=1)
+    ids = np.stack([vocabulary.ids(file.table[name]) for name, vocabulary in names.items()], axis=1)
     triples = dataset.split(split).ids
     _, first, codes = np.unique(np.concatenate([triples, ids]), axis=0, return_index=True, return_inverse=True)
     found: IntArray = first[codes.ravel()[len(triples) :]]
-    if (found >= len(triples)).any():
-        row = int(np.argmax(found >= len(triples)))
+
+    def what(row: int) -> str:
         named = ", ".join(file.table[name][row].as_py() for name in TRIPLE)
-        file.refuse(row, f"the triple ({named}) is not in the {split} split of dataset {dataset.name}.")
-    return found
+        return f"the triple ({named}) is not in the {split} split of dataset {dataset.name}."
+
+    left_out = f"{{}} rows of {file.path} name no {split} triple of dataset {dataset.name}, and were left out"
+    return np.where(sieve.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
 
 
-def _side(file: _File, dataset: Dataset, ranked: _Ranked, known: tuple[Split, ...]) -> RankTable:
-    order = np.argsort(ranked.triples, kind="stable")
-    again = np.flatnonzero(np.diff(ranked.triples[order]) == 0)
-    if len(again):
-        file.refuse(int(ranked.places[order[again + 1]].min()), f"its {ranked.side} was ranked in an earlier line.")
-    counted = _candidates(dataset, ranked.split, ranked.side, known)
+def _side(
+    sieve: _Sieve, dataset: Dataset, split: Split, side: Side, triples: IntArray, known: tuple[Split, ...]
+) -> RankTable | None:
+    """Make a table of the ranks of one side; nothing where the file has none."""
+    columns = [column for column in sieve.file.ranks if column.side in (side, None)]
+    rows = sieve.file.rows_of(side)
+    rows = rows[triples[rows] >= 0]
+    if not columns or not len(rows):
+        return None
+    order = np.argsort(triples[rows], kind="stable")
+    again = np.zeros(len(rows), np.bool_)
+    again[order[1:]] = np.diff(triples[rows][order]) == 0
+    left_out = f"{{}} {side} ranks of triples that were in an earlier line were left out"
+    rows = rows[sieve.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
+    counted = _candidates(dataset, split, side, known)
     counts = {}
-    for setting in ("filtered", "raw"):
-        if setting in ranked.ranks:
-            counts[setting] = _counts(file, ranked, setting, counted[setting][ranked.triples])
+    for column in columns:
+        rows = rows[_ranked(sieve, column, side, rows, counted[column.setting][triples[rows]])]
+    for column in columns:
+        counts[column.setting] = _counts(sieve.file.numbers(column, rows), counted[column.setting][triples[rows]])
+    if not len(rows):
+        return None
     raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
-    unknown = np.full(len(order), np.nan)
-    table = tabulated(dataset, ranked.split, ranked.triples, ranked.side, Ranked(unknown, filtered, raw or filtered))
+    unknown = np.full(len(rows), np.nan)
+    table = tabulated(dataset, split, triples[rows], side, Ranked(unknown, filtered, raw or filtered))
     if raw is None:
         for name in ("raw_greater", "raw_tied", "raw_candidates"):
-            table = table.set_column(table.column_names.index(name), name, pa.nulls(len(order), pa.int64()))
-    return RankTable(table.take(pa.array(order)), ranked.split, filter=known)
+            table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
+    return RankTable(table.sort_by("triple"), split, filter=known)
 
 
 def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, ...]) -> dict[str, IntArray]:
@@ -244,16 +209,24 @@ def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, 
     return {setting: numbers[order] for setting, numbers in counted.items()}
 
 
-def _counts(file: _File, ranked: _Ranked, setting: str, candidates: IntArray) -> RankCounts:
-    ranks = ranked.ranks[setting]
-    tied = (ranks % 1 > 0).astype(np.int64)
-    greater = np.floor(ranks).astype(np.int64) - 1
-    beyond = greater + tied >= candidates
-    if beyond.any():
-        row = int(np.argmax(beyond))
-        file.refuse(
-            int(ranked.places[row]),
-            f"the {setting} {ranked.side} rank {ranks[row]:g} is beyond its {candidates[row]} candidates. Was another "
-            "dataset, or another filter, used?",
+def _ranked(sieve: _Sieve, column: RankColumn, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
+    """Tell which rows have a rank that is one, and within its candidates; bool[row]."""
+    ranks, setting = sieve.file.numbers(column, rows), f"{column.setting} {side}"
+
+    def no_rank(index: int) -> str:
+        text = sieve.file.table[column.name][int(rows[index])].as_py()
+        return f"the {column.name} {text[:40]!r} is no rank: a whole number or a half, from 1."
+
+    def beyond(index: int) -> str:
+        return (
+            f"the {setting} rank {ranks[index]:g} is beyond its {candidates[index]} candidates. Was another dataset, "
+            "or another filter, used?"
         )
-    return RankCounts(greater, tied, candidates)
+
+    is_rank = sieve.passing(ranks < 1, rows, no_rank, f"{{}} {setting} ranks are none, and were left out")
+    left_out = f"{{}} {setting} ranks are beyond their candidates, and were left out"
+    return is_rank & sieve.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)
+
+
+def _counts(ranks: Float64Array, candidates: IntArray) -> RankCounts:
+    return RankCounts(np.floor(ranks).astype(np.int64) - 1, (ranks % 1 > 0).astype(np.int64), candidates)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -27,7 +28,7 @@ from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import tabulated
+from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST, tabulated, with_counts_of
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.base import VectorScorer
 from kgeval.settings import Settings, listed
@@ -101,6 +102,7 @@ class Evaluation(Settings):
         """
         dataset = as_dataset(dataset)
         scorer = align(model, dataset)
+        scorer = scorer.by_place() if rules.listed else scorer
         triples = dataset.split(self.split)
         self._refuse_to_learn_from_nothing(dataset)
         known = scorer.knows(triples)
@@ -129,8 +131,18 @@ class Evaluation(Settings):
             notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
             parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
+            if rules.with_test and self.filter and "test" not in self.filter and "test" in dataset.splits:
+                wider = self.model_copy(update={"filter": (*self.filter, "test")})
+                silent = replace(engine, progress=lambda _: None)
+                again = [wider._rank_side(silent, scorer, dataset, side, known, allowed, rules) for side in sides]
+                parts = [
+                    part._replace(data=with_counts_of(part.data, WITH_TEST, other.data))
+                    for part, other in zip(parts, again, strict=True)
+                ]
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
+        if (times := dataset.multiplicity.get(self.split)) is not None:
+            data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         sizes = np.concatenate([part.sizes for part in parts])
         return RankTable(
             data,
@@ -188,7 +200,8 @@ class Evaluation(Settings):
         sizes = []
 
         def contest(rows: IntArray, competing: BoolArray) -> Contest:
-            queries = self.corruption.queries(Triples(dataset.split(self.split).ids[rows]), side)
+            collect = Queries.each if scorer.each_triple else self.corruption.queries
+            queries = collect(Triples(dataset.split(self.split).ids[rows]), side)
             candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
             sizes.append(candidates.sizes)
             return Contest.of(queries, candidates.among(competing), facts.rows(queries))

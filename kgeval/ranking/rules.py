@@ -55,6 +55,10 @@ class Rules:
     batch: int | None = None
     """triples are ranked in whole batches of so many, and what is left over is not ranked; by default all are"""
     faults: tuple[Fault, ...] = ()
+    listed: bool = False
+    """whether candidates that a model lists are ranked by their places in the list, whatever their scores"""
+    with_test: bool = False
+    """whether answers are counted a second time with the triples of test known, where the filter leaves them out"""
 
     def kept(self, count: int) -> int:
         """How many of so many triples are ranked.

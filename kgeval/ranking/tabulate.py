@@ -11,6 +11,12 @@ from kgeval.graph.triples import Side
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.table import SCHEMA
 
+MULTIPLICITY = "multiplicity"
+"""the column that says how often a triple stands in its split, where one is repeated"""
+
+WITH_TEST = "with_test_"
+"""what the names of counts begin with for which the triples of test were known answers too"""
+
 
 def tabulated(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
     """Lay out the counts of some rows of a split, predicted on one side, in the columns of a rank table."""
@@ -27,3 +33,10 @@ def tabulated(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome:
         dataset.entities.column(tails),
     ]
     return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
+
+
+def with_counts_of(table: pa.Table, prefix: str, other: pa.Table) -> pa.Table:
+    """Add the filtered counts of another table of the same rows, under names that begin with ``prefix``."""
+    for name in ("greater", "tied", "candidates"):
+        table = table.append_column(prefix + name, other[name])
+    return table

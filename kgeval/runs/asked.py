@@ -50,7 +50,7 @@ class Asked(Settings):
     seed: int = 0
     """of random ties"""
     chance: Chance = "exact"
-    """what adjusted metrics compare with: random ranking among N candidates, or N − 1 (``pykeen``)"""
+    """what adjusted metrics compare with: random ranking among N candidates, or the N − 1 without the answer"""
     popularity: Exponents = (1.0, 1.0)
     """the exponents of the frequencies of answer and relation, which ``strat`` metrics weigh against"""
 

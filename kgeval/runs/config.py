@@ -202,7 +202,8 @@ class RunConfig(Asked, Evaluated):
         if self.task is not None:
             usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
             return self.model_copy(update={"metrics": self.metrics or usual, "ties": self.ties or rules.ties})
-        filtered = self.evaluation.filter if "filter" in self.evaluation.model_fields_set else rules.filter
+        said = self.evaluation
+        filtered = said.filter if "filter" in said.model_fields_set else rules.filter[said.split]
         present = tuple(split for split in filtered if split in dataset.splits)
         chosen = {"filter": present, "corruption": self.corruption(dataset)}
         return self.model_copy(

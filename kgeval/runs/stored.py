@@ -21,6 +21,9 @@ from kgeval.runs.asked import UNFIT, Asked
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences, ConfidenceTables
 
+ELSEWHERE = ("split", "filter", "setting", "unmatched", "columns", "separator")
+"""what is said of ranks that were made elsewhere, beside their dataset: the options of ``kgeval.load_ranks``"""
+
 
 def read_asked(run: Path) -> Asked:
     """Read what a run was asked; the usual, where it does not tell: of a table alone, or of PyKEEN's evaluator.
@@ -70,7 +73,7 @@ def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> S
         their names; without any, those of the run
     said
         what is said in place of the run's own: policies; ``by``, columns; ``calibration``, ``mapping``, ``high``; of
-        ranks that were made elsewhere ``dataset`` and ``split``
+        ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`
 
     Raises
     ------
@@ -104,7 +107,7 @@ def _refuse_unfit(said: Mapping[str, Any], kind: str) -> None:
     for option in said:
         if option in UNFIT[kind]:
             raise ConfigError(f"--{option}: {UNFIT[kind][option]}.")
-        if kind != "ranks" and option in ("dataset", "split"):
+        if kind != "ranks" and option in ("dataset", *ELSEWHERE):
             raise ConfigError(f"--{option}: the run tells its own. Leave it out.")
     if kind != "ranks" and (other := set(said.get("by", ())) - {"relation"}):
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
@@ -126,9 +129,10 @@ def _of_confidences(run: Path, metrics: tuple[str, ...], asked: Asked, said: Map
 
 
 def _of_ranks(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Summary:
-    if "split" in said and "dataset" not in said:
-        raise ConfigError("--split: stored ranks tell theirs; it goes with --dataset.")
-    table = read_ranks(run, said.get("dataset"), said.get("split", "test"))
+    options = {name: said[name] for name in ELSEWHERE if name in said}
+    if options and "dataset" not in said:
+        raise ConfigError(f"--{next(iter(options))}: stored ranks tell theirs; it goes with --dataset.")
+    table = read_ranks(run, said.get("dataset"), **options)
     usual = DEFAULT if asked.task else asked.metrics or DEFAULT
     policies = {"ties": protocol_of(table).ties} | asked.policies
     return summarize(table, metrics or usual, by=said.get("by", ()), **policies)

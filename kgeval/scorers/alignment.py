@@ -21,6 +21,7 @@ from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.adapters import CallableScorer, ScoreTable
 from kgeval.scorers.base import Labelled, Scorer, VectorScorer, View, ViewedScorer, views_of
+from kgeval.scorers.listed import ListedScores
 from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.translated import TranslatedVectors
 
@@ -55,6 +56,15 @@ class Aligned(ViewedScorer):
     def title(self) -> str:
         """What results call the model: its own title, or its class."""
         return str(getattr(self.source, "title", type(self.source).__name__))
+
+    @property
+    def each_triple(self) -> bool:
+        """Whether scores depend on the triple that asks, not on its query alone, as those of a list for each do."""
+        return isinstance(self.scorer, ListedScores)
+
+    def by_place(self) -> Aligned:
+        """Follow the order of a scorer's lists, where it has lists."""
+        return replace(self, scorer=self.scorer.by_place()) if isinstance(self.scorer, ListedScores) else self
 
     def knows(self, triples: Triples) -> BoolArray:
         """Whether the scorer knows head, relation and tail of each triple; bool[triple]."""

@@ -1,9 +1,10 @@
-"""Listed scores: for each query the few candidates that a model lists, and nothing for all others."""
+"""Listed scores: for each triple the few candidates that a model lists for its query, and nothing for all others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,30 +18,82 @@ from kgeval.graph.vocabulary import Vocabulary
 Query = tuple[int, int]
 """anchor and relation"""
 
+Key = tuple[int, int, int]
+"""anchor, relation and the answer that the list was made for; the answer is -1 for all lists of a query together"""
+
+TOGETHER = -1
+
 
 @dataclass(frozen=True, eq=False)
 class SideLists:
-    """The lists of the queries of one side."""
+    """The lists of one side."""
 
-    places: Mapping[Query, int]
-    """the row of each query"""
+    places: Mapping[Key, int]
+    """the row of each triple's own list"""
     rows: Rows
-    """the listed entities"""
+    """the listed entities, in the order of the list"""
     scores: Float64Array
     """float64[listed entity]"""
+
+    @classmethod
+    def of(cls, lists: Mapping[Key, Mapping[int, float]]) -> SideLists:
+        """Lay lists of entities and their scores end to end."""
+        listed = [pair for scores in lists.values() for pair in scores.items()]
+        ids, scores = np.array([pair[0] for pair in listed], np.int64), np.array([pair[1] for pair in listed])
+        lengths = np.array([len(scores) for scores in lists.values()], np.int64)
+        return cls({key: row for row, key in enumerate(lists)}, Rows.sized(lengths, ids), scores.astype(np.float64))
+
+    @cached_property
+    def with_queries(self) -> SideLists:
+        """The same lists, followed by one of each query, of all its lists together.
+
+        An entity has the score there that it has in its own list, where it is an answer, or else in the first list.
+        """
+        together: dict[Key, dict[int, float]] = {}
+        for (anchor, relation, answer), row in self.places.items():
+            part = slice(*self.rows.offsets[row : row + 2])
+            own = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
+            query = together.setdefault((anchor, relation, TOGETHER), {})
+            for entity, score in own.items():
+                query.setdefault(entity, score)
+            if answer in own:
+                query[answer] = own[answer]
+        further = SideLists.of(together)
+        offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + further.rows.offsets[1:]])
+        rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
+        places = {key: len(self.places) + row for key, row in further.places.items()}
+        return SideLists({**self.places, **places}, rows, np.concatenate([self.scores, further.scores]))
+
+    def by_place(self) -> SideLists:
+        """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
+        within = np.arange(len(self.scores)) - self.rows.offsets[self.rows.owners]
+        return replace(self, scores=(-1 - within).astype(np.float64))
+
+    def rows_of(self, queries: Queries) -> IntArray:
+        """Find the list of each query, -1 where there is none; int64[query]."""
+        alone = np.diff(queries.offsets) == 1
+        answers = np.full(len(queries), TOGETHER)
+        answers[alone] = queries.answers[queries.offsets[:-1][alone]]
+        pairs = list(zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True))
+        keys = zip(pairs, answers.tolist(), strict=True)
+        return np.array([self.places.get((*p, a), self.places.get((*p, TOGETHER), -1)) for p, a in keys], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class ListedScores:
-    """A scorer of the candidates that were listed for each query; those that were not share the lowest place.
+    """A scorer of the candidates that were listed; those that were not share the lowest place.
+
+    A model lists candidates for every triple anew: two lists for the same query need not agree. The query of one triple
+    is scored by the list of that triple; a query of several by all of their lists.
 
     Examples
     --------
     >>> from kgeval.graph.triples import Triples
-    >>> lists = SideLists({(0, 0): 0}, Rows.of([[2, 1]]), np.array([0.9, 0.5]))
+    >>> lists = SideLists.of({(0, 0, 2): {2: 0.9, 1: 0.5}})
     >>> labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
-    >>> ListedScores({"tail": lists}, *labels).scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.arange(4))
-    array([[-inf,  0.5,  0.9, -inf]])
+    >>> scorer, queries = ListedScores({"tail": lists}, *labels), Queries.of(Triples.of([(0, 0, 2)]), "tail")
+    >>> scorer.scores(queries, np.arange(4)), scorer.by_place().scores(queries, np.arange(4))
+    (array([[-inf,  0.5,  0.9, -inf]]), array([[-inf,  -2.,  -1., -inf]]))
     """
 
     sides: Mapping[Side, SideLists]
@@ -57,6 +110,10 @@ class ListedScores:
         """How many relations there are."""
         return len(self.relations)
 
+    def by_place(self) -> ListedScores:
+        """Follow the order of the lists, whatever the scores in them."""
+        return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
+
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Look the scores up, −∞ for what was not listed.
 
@@ -65,24 +122,24 @@ class ListedScores:
         InputError
             if a query has no list, not even an empty one
         """
-        lists = self.sides.get(queries.side)
-        asked = zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)
-        places = np.array([lists.places.get(query, -1) if lists else -1 for query in asked], np.int64)
-        if lists is None or (places < 0).any():
-            query = int(np.argmax(places < 0))
-            raise InputError(
-                f"there are no predictions for {self._asked(queries, query)}. Are they those of this split?"
-            )
+        lists = self.sides.get(queries.side, SideLists.of({}))
+        found = lists.rows_of(queries)
+        if (found < 0).any():
+            lists = lists.with_queries
+            found = lists.rows_of(queries)
+        if (found < 0).any():
+            query = self._spelled(queries, int(np.argmax(found < 0)))
+            raise InputError(f"there are no predictions for {query}. Are they those of this split?")
         offsets = lists.rows.offsets
-        listed = Rows.spans(offsets[places], offsets[places + 1], np.arange(len(lists.scores)))
+        listed = Rows.spans(offsets[found], offsets[found + 1], np.arange(len(lists.scores)))
         keys = listed.owners * self.num_entities + lists.rows.ids[listed.ids]
         wanted = np.arange(len(queries))[:, None] * self.num_entities + candidates
         order = np.argsort(keys)
-        found = np.searchsorted(keys, wanted, sorter=order)
-        there = np.append(keys[order], -1)[found] == wanted
-        return np.where(there, np.append(lists.scores[listed.ids][order], -np.inf)[found], -np.inf)
+        place = np.searchsorted(keys, wanted, sorter=order)
+        there = np.append(keys[order], -1)[place] == wanted
+        return np.where(there, np.append(lists.scores[listed.ids][order], -np.inf)[place], -np.inf)
 
-    def _asked(self, queries: Queries, index: int) -> str:
+    def _spelled(self, queries: Queries, index: int) -> str:
         """Spell a query: ``(?, eats, cat)``."""
         known, relation = self.entities[int(queries.anchors[index])], self.relations[int(queries.relations[index])]
         return f"({known}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {known})"

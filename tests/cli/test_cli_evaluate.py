@@ -52,9 +52,9 @@ def test_of_pykeen_people_see_the_best_known_names_and_machines_all(place, data,
 
 
 def test_policies_of_ranks_can_be_chosen(place, data):
-    options = ("--ties", "random", "--seed", "2", "--chance", "pykeen", "--popularity", "0.5", "2")
+    options = ("--ties", "random", "--seed", "2", "--chance", "without-answer", "--popularity", "0.5", "2")
     told = data(*EVALUATE, *options, "-m", "strat.mrr", "-m", "z-mr", "--out", "chosen")
-    policies = {"ties": "random", "seed": 2, "chance": "pykeen", "popularity": (0.5, 2)}
+    policies = {"ties": "random", "seed": 2, "chance": "without-answer", "popularity": (0.5, 2)}
     table = RankTable.from_parquet(place / "chosen/ranks.parquet")
     assert told == summarize(table, ["strat.mrr", "z-mr"], **policies).to_dict() == data("metrics", "chosen")
 

@@ -34,7 +34,7 @@ def test_every_metric_of_ranks_and_lists_comes_from_the_stored_ranks(data, table
 
 
 ASKED = {
-    "metrics": ["mrr", "strat.mrr", "z-mrr", "ndcg@3"], "ties": "random", "seed": 3, "chance": "pykeen",
+    "metrics": ["mrr", "strat.mrr", "z-mrr", "ndcg@3"], "ties": "random", "seed": 3, "chance": "without-answer",
     "popularity": [0.5, 0],
 }  # fmt: skip
 
@@ -42,7 +42,7 @@ ASKED = {
 def test_what_is_not_said_is_as_the_run_was_asked(data, place):
     write_config(place / "asked.yaml", {**CONFIG, **ASKED})
     told = data("run", "asked.yaml", "--out", "asked")
-    assert (told["seed"], told["chance"], told["popularity"]) == (3, "pykeen", [0.5, 0.0])
+    assert (told["seed"], told["chance"], told["popularity"]) == (3, "without-answer", [0.5, 0.0])
     assert data("metrics", "asked") == told
     assert data("run", "asked/config.yaml", "--out", "again") == told
     table = RankTable.from_parquet(place / "asked/ranks.parquet")
@@ -112,9 +112,9 @@ def test_random_ties_have_a_seed(data, table):
     assert found["seed"] == 5
 
 
-def test_chance_can_be_that_of_pykeen(data, table):
-    found = data("metrics", "run", "-m", "z-mrr", "--chance", "pykeen")
-    assert found == summarize(table, ["z-mrr"], chance="pykeen").to_dict()
+def test_chance_can_be_counted_without_the_answer(data, table):
+    found = data("metrics", "run", "-m", "z-mrr", "--chance", "without-answer")
+    assert found == summarize(table, ["z-mrr"], chance="without-answer").to_dict()
     assert found["metrics"] != data("metrics", "run", "-m", "z-mrr")["metrics"]
 
 

@@ -49,3 +49,22 @@ def test_predictions_of_rules_are_evaluated(done, place):
         done("evaluate", "predictions.txt", "--dataset", "graph", "-m", "tail.pessimistic.hits@1", "--json")
     )
     assert told["metrics"]["tail"]["pessimistic.hits@1"] == 5 / 6
+
+
+def test_the_options_of_ranks_are_those_of_python(done, refused, place):
+    """Without a header, between semicolons, and with a triple that is not in test."""
+    rows = [f"{ENTITIES[h]};{RELATIONS[r]};{ENTITIES[t]};{n % 3 + 1};1" for n, (h, r, t) in enumerate(SPLITS["test"])]
+    (place / "ranks.csv").write_text("\n".join(["ant;eats;ant;1;1", *rows]))
+    options = ("--dataset", "graph", "--columns", "h,r,t,head_rank,tail_rank", "-m", "mrr", "--json")
+    assert "line 1: the triple (ant, eats, ant) is not in the test split" in refused("metrics", "ranks.csv", *options)
+    dropped = (*options, "--unmatched", "drop")
+    told = json.loads(done("metrics", "ranks.csv", *dropped))
+    assert told["metrics"]["both"]["mrr"] == (3 + 1 + 1 / 2 + 1 / 3) / 6
+    for further in (("--setting", "raw"), ("--filter", "train"), ("--separator", "semicolon")):
+        again = json.loads(done("metrics", "ranks.csv", *dropped, *further))
+        assert again["metrics"] == told["metrics"]
+
+
+def test_the_options_of_ranks_need_a_file_of_them(refused, place):
+    for option, value in (("--setting", "raw"), ("--filter", "train"), ("--unmatched", "drop"), ("--columns", "h")):
+        assert f"{option}: stored ranks tell theirs; it goes with --dataset" in refused("metrics", "run", option, value)

@@ -255,22 +255,22 @@ def test_without_ties_there_is_nothing_to_warn_of():
     assert summary.notes == ()
 
 
-def test_chance_can_be_counted_as_pykeen_counts_it():
+def test_chance_can_be_counted_without_the_answer():
     given = {name: TABLE.column(name) for name in ("greater", "tied", "candidates")}
     exact, fewer = (Ranks(given["greater"], given["tied"], given["candidates"] - less) for less in (0, 1))
-    for chance, ranks in (("exact", exact), ("pykeen", fewer)):
+    for chance, ranks in (("exact", exact), ("without-answer", fewer)):
         summary = summarize(TABLE, ["z-mrr", "amri", "mrr"], chance=chance)
         assert summary["z-mrr"] == metrics()["z-mrr"](ranks)
         assert summary["amri"] == metrics()["amri"](ranks)
         assert summary["mrr"] == metrics()["mrr"](exact)
-    assert summary.to_dict()["chance"] == "pykeen"
+    assert summary.to_dict()["chance"] == "without-answer"
     with pytest.raises(MetricError, match=r"unknown chance 'exakt'. Did you mean 'exact'\?"):
         summarize(TABLE, chance="exakt")
 
 
 def test_a_list_is_as_long_as_it_is_however_chance_is_counted():
     names = ["auc", "map", "ndcg", "p@3", "first-rr"]
-    exact, fewer = (summarize(TABLE, names, chance=chance) for chance in ("exact", "pykeen"))
+    exact, fewer = (summarize(TABLE, names, chance=chance) for chance in ("exact", "without-answer"))
     assert exact.groups[0].values == fewer.groups[0].values
 
 
@@ -282,7 +282,7 @@ def test_the_ranges_of_the_indices_are_those_of_exact_chance():
     for name, counts in {"greater": [1, 3], "tied": [0, 0], "candidates": [2, 4]}.items():
         place = worst.data.schema.get_field_index(name)
         worst = RankTable(worst.data.set_column(place, name, pa.array(counts)))
-    exact, fewer = (summarize(worst, ["amri", "amrr"], chance=chance) for chance in ("exact", "pykeen"))
+    exact, fewer = (summarize(worst, ["amri", "amrr"], chance=chance) for chance in ("exact", "without-answer"))
     assert exact["amri"] == -1
     assert fewer["amri"] == -3
     assert exact["amrr"] >= -1 > fewer["amrr"]
@@ -309,7 +309,7 @@ def test_arguments_of_another_kind_are_refused():
 
 
 def test_a_comparison_takes_the_policies_of_a_summary():
-    policies = {"ties": "random", "seed": 3, "chance": "pykeen", "popularity": (0.5, 2)}
+    policies = {"ties": "random", "seed": 3, "chance": "without-answer", "popularity": (0.5, 2)}
     names = ["mrr", "amri", "strat.mrr"]
     found = compare({"hash": TABLE}, names, **policies).to_dict()["models"]["hash"]
     assert found == summarize(TABLE, names, **policies).to_dict()

@@ -143,7 +143,7 @@ def test_half_ranks_tie_with_one(tmp_path):
     table = load_ranks(tmp_path / "ranks.txt", DATA)
     assert (table.column("greater").tolist(), table.column("tied").tolist()) == ([1], [1])
     assert summarize(table, ["mr"])["mr"] == 2.5
-    assert table.notes[1] == f"{len(DATA.test) - 1} test triples are not in {tmp_path / 'ranks.txt'}."
+    assert table.notes[-1] == f"{len(DATA.test) - 1} test triples are not in {tmp_path / 'ranks.txt'}."
 
 
 ROW = "{h}\t{r}\t{t}\t"
@@ -190,3 +190,137 @@ def test_an_empty_file_is_told(tmp_path):
     (tmp_path / "ranks.txt").write_text("# nothing\n")
     with pytest.raises(TableError, match="no header in it"):
         load_ranks(tmp_path / "ranks.txt", DATA)
+
+
+# Files as others wrote them
+
+
+def labels_of(row):
+    h, r, t = row
+    return DATA.entities[h], DATA.relations[r], DATA.entities[t]
+
+
+def lines_of(table, separator, *, ending=""):
+    """head, relation, tail, head rank, tail rank, without a header."""
+    frame = table.to_pandas()
+    sides = {side: frame[frame["side"] == side].set_index("triple")["greater"] for side in ("head", "tail")}
+    for row, triple in enumerate(DATA.test.ids.tolist()):
+        ranks = (str(1 + sides[side][row]) for side in ("head", "tail"))
+        yield separator.join([*labels_of(triple), *ranks]) + ending
+
+
+NAMES = "head,relation,tail,filtered_head_rank,filtered_tail_rank"
+
+
+@pytest.mark.parametrize(("separator", "name"), [(";", "filtered_ranks.csv"), ("\t", "ranks.txt"), (",", "r.csv")])
+def test_columns_are_named_where_there_is_no_header(tmp_path, ranked, separator, name):
+    (tmp_path / name).write_text("\n".join(lines_of(ranked, separator)))
+    table = load_ranks(tmp_path / name, DATA, columns=NAMES)
+    expected = ranked.to_pandas().sort_values(["triple", "side"])
+    again = table.to_pandas().sort_values(["triple", "side"])
+    assert again["greater"].tolist() == expected["greater"].tolist()
+    assert again["candidates"].tolist() == expected["candidates"].tolist()
+    with pytest.raises(TableError, match=r"its first row is no header but holds a number.*columns="):
+        load_ranks(tmp_path / name, DATA)
+
+
+def test_another_separator_is_said(tmp_path, ranked):
+    (tmp_path / "r.txt").write_text("\n".join(lines_of(ranked, "|")))
+    table = load_ranks(tmp_path / "r.txt", DATA, columns=NAMES.split(","), separator="|")
+    assert summarize(table, ["mrr"])["mrr"] == summarize(ranked, ["mrr"])["mrr"]
+    with pytest.raises(TableError, match="separator '::': expected one character, or tab, space, comma, semicolon"):
+        load_ranks(tmp_path / "r.txt", DATA, columns=NAMES, separator="::")
+
+
+def test_both_settings_of_a_file_are_reachable(tmp_path, ranked):
+    wide(ranked).to_csv(tmp_path / "ranks.txt", sep="\t", index=False)
+    raw, filtered = (load_ranks(tmp_path / "ranks.txt", DATA, setting=setting) for setting in ("raw", "filtered"))
+    assert (raw.filter, filtered.filter) == ((), ("train", "valid", "test"))
+    expected = summarize(evaluate(SCORER, DATA, filter=[]), ["mrr", "mr", "hits@3"])
+    for name in ("mrr", "mr", "hits@3"):
+        assert summarize(raw, [name])[name] == pytest.approx(expected[name], rel=1e-12)
+    assert summarize(filtered, ["mrr"])["mrr"] == summarize(ranked, ["mrr"])["mrr"]
+    assert not any("does not say whether" in note for note in (*raw.notes, *filtered.notes))
+
+
+def test_ranks_that_do_not_tell_their_setting_are_noted_or_said(tmp_path, ranked):
+    frame = wide(ranked).drop(columns=["frank_left", "frank_right"])
+    frame.to_csv(tmp_path / "ranks.txt", sep="\t", index=False)
+    raw = load_ranks(tmp_path / "ranks.txt", DATA, setting="raw")
+    assert raw.filter == ()
+    assert summarize(raw, ["mrr"])["mrr"] == summarize(evaluate(SCORER, DATA, filter=[]), ["mrr"])["mrr"]
+    assert not any("does not say" in note for note in raw.notes)
+    (tmp_path / "one.txt").write_text("h r t rank_left\n" + " ".join(labels_of(DATA.test.ids[0])) + " 1\n")
+    silent = load_ranks(tmp_path / "one.txt", DATA)
+    assert silent.filter == ("train", "valid", "test")
+    assert any(
+        "does not say whether its ranks are filtered, and they were taken as filtered" in n for n in silent.notes
+    )
+    (tmp_path / "two.txt").write_text("h r t raw_head_rank\n" + " ".join(labels_of(DATA.test.ids[0])) + " 1\n")
+    with pytest.raises(TableError, match="no filtered ranks in it"):
+        load_ranks(tmp_path / "two.txt", DATA, setting="filtered")
+
+
+def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
+    good = list(lines_of(ranked, "\t"))
+    bad = ["nobody\tr00\te0001\t1\t1", "\t".join([*labels_of(DATA.train.ids[0]), "1", "1"])]
+    beyond = good[0].rsplit("\t", 1)[0] + "\t31"
+    no_rank = good[1].rsplit("\t", 2)[0] + "\t0\t1"
+    path = tmp_path / "ranks.txt"
+    path.write_text("\n".join([beyond, no_rank, *bad, *good[2:], good[2]]))
+    with pytest.raises(TableError, match=r"line 3: the triple \(nobody, r00, e0001\).*set unmatched: drop"):
+        load_ranks(path, DATA, columns=NAMES)
+    table = load_ranks(path, DATA, columns=NAMES, unmatched="drop")
+    notes = "\n".join(table.notes)
+    assert f"2 rows of {path} name no test triple of dataset random, and were left out" in notes
+    assert "1 filtered tail ranks are beyond their candidates, and were left out" in notes
+    assert "1 filtered head ranks are none, and were left out" in notes
+    assert "1 head ranks of triples that were in an earlier line were left out" in notes
+    assert len(table) == len(ranked) - 2  # the head of the first, the tail of the second remain
+    kept = ranked.to_pandas().merge(table.to_pandas(), on=["triple", "side"])
+    assert len(kept) == len(table)
+    assert (kept.loc[kept["triple"] > 1, "greater_x"] == kept.loc[kept["triple"] > 1, "greater_y"]).all()
+
+
+def test_nothing_left_is_refused(tmp_path):
+    (tmp_path / "ranks.txt").write_text("h\tr\tt\thead_rank\na\tlikes\tb\t1\n")
+    with pytest.raises(TableError, match="none of its rows is a rank of the test split of dataset random"):
+        load_ranks(tmp_path / "ranks.txt", DATA, unmatched="drop")
+
+
+def test_spaces_around_a_rank_are_no_matter(tmp_path):
+    row = "\t".join(labels_of(DATA.test.ids[0]))
+    (tmp_path / "ranks.txt").write_text(f"h\tr\tt\thead_rank\n{row}\t 2 \n")
+    assert load_ranks(tmp_path / "ranks.txt", DATA).column("greater").tolist() == [1]
+
+
+def test_a_filter_may_be_one_word_and_must_be_a_split(tmp_path, ranked):
+    path = tmp_path / "ranks.txt"
+    path.write_text("\n".join(list(lines_of(ranked, "\t"))[:1]))
+    assert load_ranks(path, DATA, columns=NAMES, filter="test").filter == ("test",)
+    with pytest.raises(TableError, match=r"filter: unknown split 'tset'. Did you mean 'test'"):
+        load_ranks(path, DATA, columns=NAMES, filter=["tset"])
+    with pytest.raises(TableError, match=r"unmatched: unknown value 'dorp'. Did you mean 'drop'"):
+        load_ranks(path, DATA, columns=NAMES, unmatched="dorp")
+    with pytest.raises(TableError, match=r"unknown setting 'rwa' of ranks. Did you mean 'raw'"):
+        load_ranks(path, DATA, columns=NAMES, setting="rwa")
+
+
+def test_a_graph_needs_no_train_split(tmp_path, ranked):
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    rows = ("\t".join(labels_of(row)) for row in DATA.test.ids.tolist())
+    (folder / "test.txt").write_text("\n".join(rows))
+    entities = len(set(DATA.test.heads) | set(DATA.test.tails))
+    triple = "\t".join(labels_of(DATA.test.ids[0]))
+    (tmp_path / "ranks.txt").write_text(f"h\tr\tt\traw_head_rank\n{triple}\t1\n")
+    table = load_ranks(tmp_path / "ranks.txt", folder)
+    assert table.column("candidates").tolist() == [entities]
+    (tmp_path / "ranks.txt").write_text(f"h\tr\tt\tfiltered_head_rank\n{triple}\t1\n")
+    assert any("has no train or valid triples" in note for note in load_ranks(tmp_path / "ranks.txt", folder).notes)
+
+
+def test_a_parquet_file_is_told_its_reader(tmp_path, ranked):
+    ranked.to_parquet(tmp_path / "ranks.parquet")
+    with pytest.raises(TableError, match=r"RankTable\.from_parquet reads it"):
+        load_ranks(tmp_path / "ranks.parquet", DATA)

@@ -50,7 +50,7 @@ def test_several_models_meet_the_same_negatives(config, place):
         ({"task": {"kind": "confidences"}, "chance": "exact"}, "no metric of confidences compares with chance"),
         ({"task": {"kind": "confidences"}, "popularity": [1, 1]}, "no metric of confidences weighs against it"),
         ({"popularity": [1, 2, 3]}, "popularity: the exponents of popularity are two numbers"),
-        ({"chance": "pyken"}, "Did you mean 'pykeen'"),
+        ({"chance": "without-answr"}, "Did you mean 'without-answer'"),
         ({"seed": 1.5}, "seed: expected a whole number"),
         ({"task": CLASSIFY, "evaluation": {"split": "valid"}}, "give either evaluation"),
     ],

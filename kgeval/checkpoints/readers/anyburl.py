@@ -1,7 +1,7 @@
 """AnyBURL's predictions: for every triple of a split the heads and the tails that its rules propose, with confidences.
 
-What is not listed has no confidence, so it shares the lowest place. The lists of triples that ask the same question are
-one list: each leaves out the others' answers, which filtered ranks leave out too.
+What is not listed has no confidence, so it shares the lowest place. Each list is that of its triple alone: it leaves
+out the other answers of the query, and the lists of one query may differ in the last digits of their confidences.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.predictions import Predictions
 from kgeval.checkpoints.reader import Reader
-from kgeval.errors import CheckpointError, DatasetError
+from kgeval.errors import CheckpointError, DatasetError, did_you_mean
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.rows import Rows
 from kgeval.graph.text import open_text
 from kgeval.graph.triples import SIDES, Side
-from kgeval.scorers.listed import ListedScores, Query, SideLists
+from kgeval.scorers.listed import Key, ListedScores, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
+
+ORDERS = ("confidence", "listed")
+"""what ranks the candidates of a list: their confidences, which may tie, or their places in it"""
 
 BRACED = re.compile(r"(.+)_\{([0-9]*[.,][0-9]*)\}")
 """an entity and its confidence, as kbc_evaluation takes them (J. Portisch)"""
@@ -37,45 +37,47 @@ LONGEST = 2**16
 def read(path: Path, options: Options) -> Checkpoint:
     """Read predictions of three lines a triple: ``head relation tail``, ``Heads: entity confidence …``, ``Tails: …``.
 
-    Entities and confidences stand between tabs; or as ``entity_{confidence}`` between spaces.
+    Entities and confidences stand between tabs; or as ``entity_{confidence}`` between spaces. With the option
+    ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
+    triple that is there again, the last lists stand, as in AnyBURL's own evaluation.
 
     Raises
     ------
     CheckpointError
         if the dataset is not given, which tells the entities that are not listed; or with the line that is malformed,
-        names what the dataset does not have, or contradicts an earlier one
+        or names what the dataset does not have
     """
     dataset = options.dataset
     if dataset is None:
         raise CheckpointError(f"{path}: predictions do not name every entity. Give the dataset that they are about.")
-    found: dict[Side, dict[Query, dict[int, float]]] = {side: {} for side in SIDES}
+    order = options.resolve("order", None, "") or "confidence"
+    if order not in ORDERS:
+        raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
+    found: dict[Side, dict[Key, dict[int, float]]] = {side: {} for side in SIDES}
     try:
-        for said in _lists(path, dataset):
-            known = found[said.side].setdefault(said.query, {})
-            for entity, score in said.scores.items():
-                if known.setdefault(entity, score) != score:
-                    what = f"{dataset.entities[entity]!r} had the confidence {known[entity]} for the same question"
-                    raise CheckpointError(f"{path}, line {said.line}: {what}, and here {score}.")
+        for side, key, scores in _lists(path, dataset):
+            found[side][key] = scores
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
-    sides = {side: _lists_of(lists) for side, lists in found.items() if lists}
+    sides = {side: SideLists.of(lists) for side, lists in found.items() if lists}
     model = ListedScores(sides, dataset.entities, dataset.relations)
-    return Predictions(model, "anyburl", (path,), dataset.entities, dataset.relations)
+    model = model.by_place() if order == "listed" else model
+    return Predictions(model, "anyburl", (path,), dataset.entities, dataset.relations, options.origins)
 
 
-class _Said(NamedTuple):
+class _Listed(NamedTuple):
     """One list."""
 
-    line: int
     side: Side
-    query: Query
+    key: Key
     scores: dict[int, float]
 
 
-def _lists(path: Path, dataset: Dataset) -> Iterator[_Said]:
+def _lists(path: Path, dataset: Dataset) -> Iterator[_Listed]:
     entities = {label: index for index, label in enumerate(dataset.entities)}
     relations = {label: index for index, label in enumerate(dataset.relations)}
     triple: tuple[int, int, int] | None = None
+    seen: set[Side] = set()
     with open_text(path) as text:
         for number, line in enumerate(text, 1):
             mark, *cells = _cells(line)
@@ -83,14 +85,17 @@ def _lists(path: Path, dataset: Dataset) -> Iterator[_Said]:
                 continue
             where = f"{path}, line {number}"
             if mark not in MARKS:
-                triple = _triple(where, [mark, *cells], entities, relations)
+                triple, seen = _triple(where, [mark, *cells], entities, relations), set()
                 continue
             if triple is None:
                 raise CheckpointError(f"{where}: {mark} before the first triple (head relation tail).")
             side, (head, relation, tail) = MARKS[mark], triple
-            yield _Said(
-                number, side, (tail if side == "head" else head, relation), _confidences(where, cells, entities)
-            )
+            key = (tail, relation, head) if side == "head" else (head, relation, tail)
+            listed = _Listed(side, key, _confidences(where, cells, entities))
+            if side in seen:
+                raise CheckpointError(f"{where}: {mark} a second time for the same triple.")
+            seen.add(side)
+            yield listed
 
 
 def _cells(line: str) -> list[str]:
@@ -141,13 +146,6 @@ def _confidences(where: str, cells: list[str], entities: dict[str, int]) -> dict
                 f"{where}: {label!r} is listed twice, with the confidences {scores[entities[label]]}, {score}."
             )
     return scores
-
-
-def _lists_of(lists: dict[Query, dict[int, float]]) -> SideLists:
-    lengths = np.array([len(scores) for scores in lists.values()], np.int64)
-    listed = [pair for scores in lists.values() for pair in scores.items()]
-    ids, scores = np.array([pair[0] for pair in listed], np.int64), np.array([pair[1] for pair in listed], np.float64)
-    return SideLists({query: place for place, query in enumerate(lists)}, Rows.sized(lengths, ids), scores)
 
 
 def _recognises(path: Path) -> bool:

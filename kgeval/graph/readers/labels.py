@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -47,13 +48,18 @@ def _candidates(folder: Path) -> dict[str, list[Path]]:
     return {split: files for split, files in there.items() if files}
 
 
-def read(folder: Path) -> Dataset:
-    """Read a folder of labelled triples; the valid split may be missing.
+def lacks_train(folder: Path, split: str) -> bool:
+    """Whether a folder has a file of that split, and none of train."""
+    return split in (files := _candidates(folder)) and "train" not in files
+
+
+def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
+    """Read a folder of labelled triples; the splits that are not needed may be missing.
 
     Ids follow the sorted labels of train, then those that occur only in valid and test: the ids that PyKEEN gives.
     """
     files = find(folder)
-    for split in ("train", "test"):
+    for split in needs:
         if split not in files:
             raise DatasetError(
                 f"folder {str(folder)!r} has no {split} file. Expected {split}.txt, .tsv, .csv or .parquet."

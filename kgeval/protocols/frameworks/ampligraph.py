@@ -2,7 +2,7 @@
 
 The default strategy counts all ties, so subtraction is filtering. ``best`` counts none and ``middle`` half of them, and
 both subtract the known answers that tie all the same, the answer itself among them: ranks of 0 come out, whose mean
-reciprocal rank is infinite.
+reciprocal rank is infinite. Its readers drop repeated triples.
 """
 
 from dataclasses import replace

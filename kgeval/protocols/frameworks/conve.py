@@ -76,6 +76,7 @@ CONVE = Protocol(
     summary="the place in a sort of float32 sigmoids (ties: their mean); left is the tail, right the head",
     level=under(sigmoid32),
     faults=(Tokens(), Zeroed()),
+    repeats="each",
     printed=tuple(
         Printed(name.format(part), metric, side) for name, metric in _METRICS.items() for part, side in _SIDES.items()
     ),
@@ -90,4 +91,5 @@ BATCHED = replace(
     name="conve-128",
     summary="as conve, with its default --test-batch-size 128: triples that fill no batch are left out",
     batch=128,
+    repeats="once",  # where a repeated triple stands a second time is not known, so batches hold each once
 )

@@ -84,6 +84,7 @@ DGLKE = Protocol(
     name="dglke",
     summary="pessimistic ranks; both sides pooled; unfiltered, an answer is its own competitor",
     ties="pessimistic",
+    repeats="each",
     itself="raw",
     faults=(TailsAsHeads(), Clamped()),
     printed=(

@@ -5,6 +5,7 @@ from kgeval.protocols.protocol import Printed, Protocol
 DICEE = Protocol(
     name="dicee",
     summary="the place in a sort (ties: their mean); a head is the tail of the inverse relation; pooled",
+    repeats="each",
     printed=(*(Printed(f"H@{k}", f"hits@{k}") for k in (1, 3, 10)), Printed("MRR", "mrr")),
     on_ties="dice-embeddings leaves their order to a sort; here they take the mean of their ranks",
 )

@@ -14,10 +14,13 @@ KBC = Protocol(
     summary="pessimistic ranks; ids up to the largest of train compete; the mean of the sides' float32 means",
     ties="pessimistic",
     competes=up_to_the_last_of_train,
+    repeats="each",
     sides="apart",
     mean=float32,
     printed=tuple(
-        Printed(name + part, metric, side) for part, side in _SIDES.items() for name, metric in _METRICS.items()
+        Printed(name + part, metric, side, text=None if metric == "mrr" else "{:.4f}".format)  # hits are a tensor
+        for part, side in _SIDES.items()
+        for name, metric in _METRICS.items()
     ),
     on_ties="kbc counts every tie against the answer",
 )

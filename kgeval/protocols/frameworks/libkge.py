@@ -1,4 +1,8 @@
-"""LibKGE: ties are what torch.isclose takes for one, and half of them, rounded up, are above the answer."""
+"""LibKGE: ties are what torch.isclose takes for one, and half of them, rounded up, are above the answer.
+
+Train, valid and the evaluated split are known (``filter_splits``). Where test is none of them, every filtered metric is
+printed a second time with it (``filter_with_test``).
+"""
 
 from kgeval.metrics.names import Part
 from kgeval.protocols.means import histogram32
@@ -12,13 +16,16 @@ _METRICS = {
 }
 
 _SIDES: dict[str, Part] = {"": "both", "_head": "head", "_tail": "tail"}
-_SETTINGS: dict[str, Setting] = {"": "raw", "_filtered": "filtered"}
+_SETTINGS: dict[str, Setting] = {"": "raw", "_filtered": "filtered", "_filtered_with_test": "with_test"}
 
 LIBKGE = Protocol(
     name="libkge",
     summary="scores within 1e-5 + 1e-4 |s| tie; the mean of tied ranks is rounded up; float32 histogram",
     ties="rounded",
+    filter={"train": ("train", "valid"), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
+    with_test=True,
     level=within(relative=1e-4, absolute=1e-5),
+    repeats="each",
     mean=histogram32,
     printed=tuple(
         Printed(name + filtered + part, metric, side, setting, capped=True)

@@ -30,6 +30,7 @@ MARIUS = Protocol(
     name="marius",
     summary="pessimistic ranks; filtered: true, by all edges; models without inverse relations rank tails only",
     ties="pessimistic",
+    repeats="each",
     itself="raw",
     faults=(TailsOnly(),),
     printed=(

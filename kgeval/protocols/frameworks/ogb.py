@@ -1,14 +1,17 @@
 """Open Graph Benchmark, ogbl-wikikg2 and ogbl-biokg: realistic ranks among given negatives, in float32."""
 
 from kgeval.protocols.candidates import fixed_negatives
+from kgeval.protocols.filters import NOTHING
 from kgeval.protocols.means import float32
 from kgeval.protocols.protocol import Printed, Protocol
 
 OGB = Protocol(
     name="ogb",
     summary="realistic ranks in float32 among the benchmark's own negatives as they are listed; nothing is filtered",
-    filter=(),
+    filter=NOTHING,
     corruption=fixed_negatives,
+    repeats="each",
     mean=float32,
     printed=(Printed("mrr_list", "mrr"), *(Printed(f"hits@{k}_list", f"hits@{k}") for k in (1, 3, 10))),
+    text="{:f}".format,  # as its examples log them
 )

@@ -46,6 +46,7 @@ OPENKE = Protocol(
     summary="optimistic ranks; the mean of the sides' means, in float32 sums; raw and filtered",
     ties="optimistic",
     faults=(UpsideDown(),),
+    repeats="each",
     sides="apart",
     mean=running32,
     order=("relation", "head", "tail"),

@@ -7,6 +7,7 @@ PBG = Protocol(
     name="pbg",
     summary="pessimistic ranks; the mean of the sides' means, of float32 sums; no hits at 3, a random AUC",
     ties="pessimistic",
+    repeats="each",
     sides="apart",
     mean=sum32,
     printed=(
@@ -14,5 +15,6 @@ PBG = Protocol(
         Printed("mrr", "mrr"),
         *(Printed(f"r{k}", f"hits@{k}") for k in (1, 10, 50)),
     ),
+    text="{:.6g}".format,
     on_ties="PyTorch-BigGraph counts every tie against the answer",
 )

@@ -1,4 +1,9 @@
-"""PyKEEN's protocol: what its pipeline reports."""
+"""PyKEEN's protocol: what its pipeline and its early stopper report.
+
+Train is known wherever they evaluate; valid only where it is evaluated itself, or test is (api.py,
+``filter_validation_when_testing``); test only where test is. Its
+factories keep each triple once.
+"""
 
 from kgeval.metrics.names import PARTS
 from kgeval.protocols.protocol import Printed, Protocol
@@ -17,7 +22,8 @@ _TIES = ("optimistic", "realistic", "pessimistic")
 
 PYKEEN = Protocol(
     name="pykeen",
-    summary="filtered by train, valid and test, as the pipeline does; realistic ranks, and both others beside them",
+    summary="filtered by train and, on test, valid, and by what is evaluated; realistic ranks, both others beside them",
+    filter={"train": ("train",), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
     metrics=_HEADLINE,
     printed=tuple(
         Printed(f"{side}.{ties}.{name}", f"{side}.{ties}.{name}", side)

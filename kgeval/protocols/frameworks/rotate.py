@@ -5,10 +5,12 @@ from kgeval.protocols.protocol import Printed, Protocol
 ROTATE = Protocol(
     name="rotate",
     summary="the place in an unstable sort (ties: their mean); both sides pooled",
+    repeats="each",
     printed=(
         Printed("MRR", "mrr"),
         Printed("MR", "mr"),
         *(Printed(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
     ),
+    text="{:f}".format,
     on_ties="The RotatE code leaves their order to an unstable sort; here they take the mean of their ranks",
 )

@@ -1,6 +1,4 @@
-"""TorchKGE: all ties count; a mean for each side in float32, and the mean of both."""
-
-from typing import get_args
+"""TorchKGE: all ties count; a mean for each side in float32, and the mean of both; three decimals are printed."""
 
 from kgeval.graph.triples import SIDES
 from kgeval.protocols.means import float32_then_64
@@ -8,16 +6,27 @@ from kgeval.protocols.protocol import Printed, Protocol, Setting
 
 _METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
 
-_SETTINGS: tuple[Setting, ...] = get_args(Setting)
+_SETTINGS: tuple[Setting, ...] = ("raw", "filtered")
+
+
+def _whole(value: float) -> str:
+    """Print a mean rank without its fraction."""
+    return str(int(value))
+
+
+def _rounded(value: float) -> str:
+    return str(round(value, 3))
+
 
 TORCHKGE = Protocol(
     name="torchkge",
     summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
     ties="pessimistic",
+    repeats="each",
     sides="apart",
     mean=float32_then_64,
     printed=tuple(
-        Printed(f"{name}, {setting}", metric, setting=setting)
+        Printed(f"{name}, {setting}", metric, setting=setting, text=_whole if metric == "mr" else None)
         for name, metric in _METRICS.items()
         for setting in _SETTINGS
     )
@@ -27,5 +36,6 @@ TORCHKGE = Protocol(
         for k in (1, 3, 10)
         for setting in _SETTINGS
     ),
+    text=_rounded,
     on_ties="TorchKGE counts every tie against the answer",
 )

@@ -9,6 +9,7 @@ TUCKER = Protocol(
     summary="the place in a sort of float32 sigmoids (ties: their mean); both directions pooled",
     level=under(sigmoid32),
     faults=(Zeroed(),),
+    repeats="each",
     printed=(
         *(Printed(f"Hits @{k}", f"hits@{k}") for k in (10, 3, 1)),
         Printed("Mean rank", "mr"),
