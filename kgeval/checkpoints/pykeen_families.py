@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.convolution import UNCHANGED, Affine, Network
+from kgeval.checkpoints.convolution import Network
+from kgeval.checkpoints.normalisation import Affine, folded
 from kgeval.checkpoints.pykeen_distances import DISTANCES, both, norm_of
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
+from kgeval.checkpoints.shapes import shaped
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.boxe import BoxE
 from kgeval.scorers.families.clampeddistmult import ClampedDistMult
@@ -55,9 +56,16 @@ def _boxe(parts: Parts) -> Family:
     norm = norm_of(parts, 2)
     if norm == 2 and parts.interaction.state.get("power_norm"):
         raise NoFormula("its two distances are squared before they are added (power_norm).")
-    bounds = [bound for first in (0, 3) for bound in _box(*(parts.relation(first + part) for part in range(3)))]
+    tables = [_finite(parts, index) for index in range(6)]
+    bounds = [bound for first in (0, 3) for bound in _box(*tables[first : first + 3])]
     relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
     return BoxE(both(parts.entity), relation, norm=norm, tanh=mapped)
+
+
+def _finite(parts: Parts, index: int) -> FloatArray:
+    """Take a relation representation whose infinite numbers would vanish in a tanh."""
+    table = parts.relation(index)
+    return shaped(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
 
 
 def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -73,58 +81,40 @@ def _conve(parts: Parts) -> Family:
     shape = getattr(parts.interaction.state.get("shape_info"), "state", {})
     if shape.get("input_channels") != 1:
         raise NoFormula(f"its image has {shape.get('input_channels')} channels; kgeval's ConvE has one.")
-    layers = {_kind(layer): layer for layer in _layers(parts.interaction, "hr2d")}
-    after = {_kind(layer): layer for layer in _layers(parts.interaction, "hr1d")}
-    norms = [layer for layer in _layers(parts.interaction, "hr2d") if _kind(layer) == "BatchNorm2d"]
+    layers, after = (
+        {layer.class_name: layer for layer in _layers(parts.interaction, name)} for name in ("hr2d", "hr1d")
+    )
+    norms = [layer for layer in _layers(parts.interaction, "hr2d") if layer.class_name == "BatchNorm2d"]
     convolution, linear = layers.get("Conv2d"), after.get("Linear")
     if convolution is None or linear is None or len(norms) not in (0, 2):
         raise CheckpointError("its convolution or its linear layer is missing.")
-    before, within = (_affine(norms[0]), _affine(norms[1])) if norms else (UNCHANGED, UNCHANGED)
+    entity = parts.entity()
+    kernel = convolution.take("weight", None, 1, None, None)
+    channels, width = len(kernel), entity.shape[1]
     network = Network(
-        _needed(convolution, "weight"),
-        _needed(linear, "weight"),
-        convolution.array("bias"),
-        linear.array("bias"),
-        before,
-        within,
-        _affine(after["BatchNorm1d"]) if "BatchNorm1d" in after else UNCHANGED,
+        kernel,
+        linear.take("weight", width, None),
+        convolution.find("bias", channels),
+        linear.find("bias", width),
+        _affine(norms[0], 1) if norms else None,
+        _affine(norms[1], channels) if norms else None,
+        _affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
     )
-    bias = parts.entity(1)[:, 0]
-    return ConvE(
-        parts.entity(), parts.relation(), **network.arrays(), tail_bias=bias, height=int(shape["image_height"])
-    )
+    height = int(shape["image_height"])
+    return ConvE(entity, parts.relation(), **network.arrays(), tail_bias=parts.bias(1), height=height)
 
 
 def _layers(module: Module, name: str) -> list[Module]:
     sequence = module.child(name)
-    return [] if sequence is None else [Module.of(layer, name) for layer in sequence.state["_modules"].values()]
+    names = [] if sequence is None else list(sequence.state["_modules"])
+    return [layer for index in names if (layer := module.child(f"{name}.{index}"))]
 
 
-def _kind(layer: Module) -> str:
-    return layer.class_name
-
-
-def _needed(module: Module, name: str) -> FloatArray:
-    array = module.array(name)
-    if array is None:
-        raise CheckpointError(f"the {name} of its {module.class_name} is missing.")
-    return array
-
-
-def _affine(module: Module) -> Affine:
+def _affine(module: Module, width: int) -> Affine:
     """Fold a trained batch normalisation into a scale and a shift, in float64."""
-    mean, variance = module.array("running_mean"), module.array("running_var")
-    if mean is None or variance is None:
+    if module.is_without("running_mean"):
         raise NoFormula("its batch normalisation keeps no running statistics, so its scores depend on the batch.")
-    weight, bias = module.array("weight"), module.array("bias")
-    scale = (1.0 if weight is None else weight.astype(np.float64)) / np.sqrt(
-        variance.astype(np.float64) + module.state["eps"]
-    )
-    return scale, (0.0 if bias is None else bias.astype(np.float64)) - mean * scale
-
-
-def _batch_norm(module: Module | None) -> tuple[Any, Any]:
-    return (None, None) if module is None else _affine(module)
+    return folded(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
 
 
 def _complex(parts: Parts) -> Family:
@@ -140,13 +130,12 @@ def _cp(parts: Parts) -> Family:
 def _mure(parts: Parts) -> Family:
     if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
         raise NoFormula("its distance is not the squared Euclidean one.")
-    biases = [parts.entity(index)[:, 0] for index in (1, 2)]
     return MuRE(
         parts.entity(),
         parts.relation(),
         diagonal=parts.relation(1),
-        head_bias=biases[0],
-        tail_bias=biases[1],
+        head_bias=parts.bias(1),
+        tail_bias=parts.bias(2),
     )
 
 
@@ -180,12 +169,16 @@ def _clamped(parts: Parts) -> Family:
 
 
 def _tucker(parts: Parts) -> Family:
-    core = parts.interaction.array("core_tensor")
-    if core is None:
-        raise CheckpointError("its core tensor is missing.")
-    head_scale, head_shift = _batch_norm(parts.interaction.child("head_batch_norm", "bn_0"))
-    product_scale, product_shift = _batch_norm(parts.interaction.child("head_relation_batch_norm", "bn_1"))
-    return TuckER(parts.entity(), parts.relation(), core, head_scale, head_shift, product_scale, product_shift)
+    entity, relation = parts.entity(), parts.relation()
+    width = entity.shape[1]
+    core = parts.interaction.take("core_tensor", width, relation.shape[1], width)
+    before = parts.interaction.child("head_batch_norm", "bn_0")
+    after = parts.interaction.child("head_relation_batch_norm", "bn_1")
+    if before is None and after is None:
+        return TuckER(entity, relation, core)
+    if before is None or after is None:
+        raise CheckpointError("one of its two batch normalisations is missing.")
+    return TuckER(entity, relation, core, *_affine(before, width), *_affine(after, width))
 
 
 FAMILIES: dict[str, Callable[[Parts], Family]] = {

@@ -73,7 +73,7 @@ def _frozen(module: Any) -> Module:
     """Take a live module as the tree that its pickle would be."""
     children = {name: _frozen(child) for name, child in module._modules.items() if child is not None}
     arrays = {
-        part: {name: _array(tensor) for name, tensor in vars(module)[part].items() if tensor is not None}
+        part: {name: None if tensor is None else _array(tensor) for name, tensor in vars(module)[part].items()}
         for part in ("_parameters", "_buffers")
     }
     state = {name: _Inert(vars(value)) if is_dataclass(value) else value for name, value in vars(module).items()}

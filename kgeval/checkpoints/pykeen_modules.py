@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.shapes import shaped
 from kgeval.checkpoints.tensors import Tensors
 from kgeval.errors import CheckpointError
 from kgeval.pickles.unpickle import Inert
@@ -24,10 +25,12 @@ class Module:
 
     class_name: str
     state: dict[str, Any]
+    place: str = ""
+    """what the names of its tensors begin with in a state dictionary"""
 
     @classmethod
-    def of(cls, pickled: Any, what: str) -> Module:
-        """Take a pickled module.
+    def of(cls, pickled: Any, name: str = "") -> Module:
+        """Take a pickled module; the model itself has no name.
 
         Raises
         ------
@@ -37,8 +40,8 @@ class Module:
         if isinstance(pickled, Module):
             return pickled
         if not isinstance(pickled, Inert) or "_modules" not in pickled.state:
-            raise CheckpointError(f"{what} is no PyTorch module.")
-        return cls(pickled.class_name, pickled.state)
+            raise CheckpointError(f"{name or 'the model'} is no PyTorch module.")
+        return cls(pickled.class_name, pickled.state, f"{name}." if name else "")
 
     @classmethod
     def from_state_dict(cls, tensors: Tensors) -> Module:
@@ -48,7 +51,8 @@ class Module:
             *path, last = name.split(".")
             module = root
             for step in path:
-                module = module.state["_modules"].setdefault(step, cls("", _bare(tensors)))
+                place = f"{module.place}{step}."
+                module = module.state["_modules"].setdefault(step, cls("", _bare(tensors), place))
             module.state["_parameters"].names[last] = name
         return root
 
@@ -58,15 +62,39 @@ class Module:
             first, _, rest = name.partition(".")
             pickled = self.state["_modules"].get(first)
             if pickled is not None:
-                module = Module.of(pickled, name)
+                module = Module.of(pickled, f"{self.place}{first}")
                 return module.child(rest) if rest else module
         return None
 
-    def array(self, name: str) -> FloatArray | None:
-        """Return a parameter or buffer."""
-        value = self.state["_parameters"].get(name)
-        value = self.state["_buffers"].get(name) if value is None else value
-        return value if isinstance(value, np.ndarray) else None
+    def array(self, name: str) -> Any:
+        """Return a parameter or buffer of any shape and type, ``None`` if it is missing."""
+        found = next((arrays.get(name) for arrays in self._arrays if name in arrays), None)
+        return found if isinstance(found, np.ndarray) else None
+
+    def is_without(self, name: str) -> bool:
+        """Whether it was made without a parameter or buffer: it keeps ``None`` in its place."""
+        return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
+
+    def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
+        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shapes.shaped` does.
+
+        Raises
+        ------
+        CheckpointError
+            if it is missing, or has another shape or type
+        """
+        found = self.array(name)
+        if found is None:
+            raise CheckpointError(f"the tensor {self.place + name!r} is missing.")
+        return shaped(self.place + name, found, *shape, least=least)
+
+    def find(self, name: str, *shape: int | None) -> FloatArray | None:
+        """Return a parameter that the module may be made without."""
+        return None if self.is_without(name) else self.take(name, *shape)
+
+    @property
+    def _arrays(self) -> tuple[Any, Any]:
+        return self.state["_parameters"], self.state["_buffers"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +104,9 @@ class Parameters:
     tensors: Tensors
     names: dict[str, str] = field(default_factory=dict)
     """what each is called in the state dictionary"""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
 
     def get(self, name: str) -> Any:
         """Return a tensor that may be missing."""
@@ -113,6 +144,11 @@ class Parts:
         table = self._table("relation", index, names)
         return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table
 
+    def bias(self, index: int) -> FloatArray:
+        """Return an entity representation that is one number for each."""
+        table = self.entity(index)
+        return shaped(f"entity_representations.{index}", table, len(table), 1)[:, 0]
+
     @property
     def num_relations(self) -> int:
         """How many relations the model knows, inverses counted; for models that store nothing of them."""
@@ -125,8 +161,9 @@ class Parts:
         """Return stored vectors as the model computes with them: normalised where it does that on every use."""
         module = self.model.child(f"{kind}_representations.{index}", *old[index : index + 1])
         table = module and module.child("_embeddings")
-        if module is None or table is None or (weight := table.array("weight")) is None:
+        if module is None or table is None or table.array("weight") is None:
             raise NoFormula(f"its {kind} representation is no plain embedding.")
+        weight = table.take("weight", None, None)
         if table.state.get("max_norm") is not None:
             raise NoFormula(f"its {kind} vectors pass a max_norm when they are used.")
         normalizer = module.state.get("normalizer")

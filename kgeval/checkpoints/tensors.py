@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.shapes import shaped
 from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.pickles.pickled import read_any, words
 from kgeval.scorers.ordered import unit
@@ -64,40 +65,47 @@ class Tensors:
         CheckpointError
             if it is missing, or has another number of dimensions or another type
         """
-        return self.take(name, 2)
+        return self.take(name, None, None)
 
     def get(self, name: str) -> Any:
         """Return a tensor of any shape and type, ``None`` if it is missing."""
         self._unused.discard(self._prefix + name)
         return self._arrays.get(name)
 
-    def take(self, name: str, dimensions: int) -> FloatArray:
-        """Return a tensor with that many dimensions.
+    def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
+        """Return a tensor of that shape, as :func:`kgeval.checkpoints.shapes.shaped` does.
 
         Raises
         ------
         CheckpointError
-            as :meth:`matrix` does
+            if it is missing, or has another shape or type
         """
-        array: FloatArray | None = self.get(name)
+        array = self.get(name)
         if array is None:
             told = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
-            raise CheckpointError(f"{self.path}: the tensor {name!r} is missing. {told}")
-        if array.ndim != dimensions or array.dtype.kind != "f" or array.size == 0:
-            raise CheckpointError(
-                f"{self.path}: the tensor {name!r} is {array.dtype} {list(array.shape)}; "
-                f"expected floating-point numbers in {dimensions} dimensions."
-            )
-        return array
+            raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {told}")
+        try:
+            return shaped(self._prefix + name, array, *shape, least=least)
+        except CheckpointError as error:
+            raise CheckpointError(f"{self.path}: {error}") from error
 
-    def find(self, name: str, dimensions: int) -> FloatArray | None:
+    def find(self, name: str, *shape: int | None) -> FloatArray | None:
         """Return a tensor that may be missing."""
-        return self.take(name, dimensions) if name in self else None
+        return self.take(name, *shape) if name in self else None
 
     def number(self, name: str) -> float | None:
-        """Return a single number that may be missing."""
+        """Return a single number that may be missing.
+
+        Raises
+        ------
+        CheckpointError
+            if it is no finite floating-point number
+        """
         array = self.get(name)
-        return None if array is None or array.size != 1 else float(array.reshape(()))
+        if array is None:
+            return None
+        shape = (1,) * np.ndim(array)  # frameworks keep it in no, one or two dimensions
+        return float(self.take(name, *shape, least=-np.inf).reshape(()))
 
     def without(self, prefix: str) -> Tensors:
         """Return the tensors under a prefix, by the rest of their names; what is taken of them is used here too."""
@@ -158,22 +166,6 @@ def normalised(array: FloatArray) -> Float64Array:
     return unit(np.asarray(array, np.float64))
 
 
-def folded(tensors: Tensors, prefix: str, epsilon: float = 1e-5) -> tuple[Float64Array, Float64Array]:
-    """Fold a trained batch normalisation into a scale and a shift, in float64.
-
-    Raises
-    ------
-    CheckpointError
-        if it keeps no running statistics
-    """
-    mean, variance = tensors.take(f"{prefix}.running_mean", 1), tensors.take(f"{prefix}.running_var", 1)
-    weight, bias = tensors.find(f"{prefix}.weight", 1), tensors.find(f"{prefix}.bias", 1)
-    scale = np.asarray(1.0 if weight is None else weight, np.float64) / np.sqrt(
-        np.asarray(variance, np.float64) + epsilon
-    )
-    return scale, np.asarray(0.0 if bias is None else bias, np.float64) - mean * scale
-
-
 def same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
     """Refuse tables that are put side by side and have different numbers of rows.
 
@@ -188,12 +180,13 @@ def same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
 
 
 def side_by_side(where: Path, *arrays: FloatArray) -> FloatArray:
-    """Put tables of the same rows side by side: halves.
+    """Put tables of the same shape side by side: halves.
 
     Raises
     ------
     CheckpointError
-        if they have different numbers of rows
+        if their shapes differ
     """
-    same_rows(where, arrays)
+    if len({array.shape for array in arrays}) > 1:
+        raise CheckpointError(f"{where}: halves have the shapes {', '.join(str(array.shape) for array in arrays)}.")
     return np.concatenate(arrays, axis=1)

@@ -95,6 +95,15 @@ CASES = {
 
 ALL = [(framework, variant) for framework, variants in CASES.items() for variant in variants]
 
+UNREAD = [
+    ("dual-encoder", "umls"),
+    *(("pyg", name) for name in ("complex", "complex-wrapped", "distmult", "rotate")),
+    *(("pyg", f"transe-{name}") for name in ("p1", "p2", "p2-module")),
+    ("tkbc", "icews14-TNTComplEx"),
+    *(("transx", name) for name in ("kb2e", "openke")),
+]
+"""what there is of frameworks that have no reader yet"""
+
 
 def folder_of(shared: Path, framework: str, variant: str) -> Path:
     return shared / "checkpoints" / framework / f"umls-{variant}"

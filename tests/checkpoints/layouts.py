@@ -7,6 +7,7 @@ import pickle
 import struct
 import sys
 import types
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -77,17 +78,27 @@ def torchkge_analogy(folder):
     return score, "sorted", {}
 
 
-def saved_by_libkge(file, settings, state, **further):
-    """A configuration is an object of LibKGE's own class."""
+Config = type("Config", (), {"__module__": "kge.config"})
+
+
+@contextmanager
+def libkges_own_class():
+    """Let pickles find the class of LibKGE's configurations."""
     module = types.ModuleType("kge.config")
-    module.Config = type("Config", (), {"__module__": "kge.config"})
-    config = module.Config()
-    config.options = settings
+    module.Config = Config
     sys.modules.update({"kge": types.ModuleType("kge"), "kge.config": module})
     try:
-        torch.save({"model": (state, None), "config": config, **further}, file)
+        yield
     finally:
         del sys.modules["kge"], sys.modules["kge.config"]
+
+
+def saved_by_libkge(file, settings, state, **further):
+    """A configuration is an object of LibKGE's own class."""
+    with libkges_own_class():
+        config = Config()
+        config.options = settings
+        torch.save({"model": (state, None), "config": config, **further}, file)
 
 
 def libkge_package(folder):
@@ -350,20 +361,20 @@ def message(*fields):
     )
 
 
-def ampligraph_rotate(folder):
-    """A tensor bundle of one block, and the scoring type in Keras's metadata."""
-    (folder / "model/variables").mkdir(parents=True)
-    e, r = table(7, 4), table(3, 4, 1)
-    (folder / "model/variables/variables.data-00000-of-00001").write_bytes(e.tobytes() + r.tobytes())
+VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
+
+TENSORFLOW = {"float32": 1, "int32": 3, "complex64": 8, "int64": 9, "bool": 10}
+"""the numbers of its types"""
+
+
+def save_bundle(folder, arrays):
+    """Write a tensor bundle whose table is one block; its keys are sorted."""
     entries, offset = [(b"", message((1, 1)))], 0
-    for index, array in enumerate((e, r)):
+    for name, array in sorted(arrays.items()):
         shape = b"".join(message((2, message((1, length)))) for length in array.shape)
-        value = (
-            message((1, 1), (2, shape), (4, offset), (5, array.nbytes))
-            if offset
-            else message((1, 1), (2, shape), (5, array.nbytes))
-        )
-        entries.append((f"variables/{index}/.ATTRIBUTES/VARIABLE_VALUE".encode(), value))
+        place = [(4, offset)] if offset else []
+        value = message((1, TENSORFLOW[str(array.dtype)]), (2, shape), *place, (5, array.nbytes))
+        entries.append((name.encode(), value))
         offset += array.nbytes
 
     def block(pairs):
@@ -375,8 +386,16 @@ def ampligraph_rotate(folder):
     index = block([(b"z", number(0) + number(len(data)))])
     body = data + bytes(5) + index + bytes(5)
     footer = (number(0) + number(0) + number(len(data) + 5) + number(len(index))).ljust(40, b"\0")
-    magic = struct.pack("<Q", 0xDB4775248B80FB57)
-    (folder / "model/variables/variables.index").write_bytes(body + footer + magic)
+    (folder / "variables.index").write_bytes(body + footer + struct.pack("<Q", 0xDB4775248B80FB57))
+    numbers = b"".join(array.tobytes() for _, array in sorted(arrays.items()))
+    (folder / "variables.data-00000-of-00001").write_bytes(numbers)
+
+
+def ampligraph_rotate(folder):
+    """A tensor bundle of one block, and the scoring type in Keras's metadata."""
+    e, r = table(7, 4), table(3, 4, 1)
+    (folder / "model/variables").mkdir(parents=True)
+    save_bundle(folder / "model/variables", {VARIABLE.format(row): array for row, array in enumerate((e, r))})
     settings = {"config": {"scoring_type": "RotatE", "k": 2, "max_rel_size": 3}}
     (folder / "model/keras_metadata.pb").write_bytes(message((1, message((5, json.dumps(settings).encode())))))
     content = {"entities_dict": dict(enumerate(ENTITIES)), "relations_dict": dict(enumerate(RELATIONS))}

@@ -73,16 +73,36 @@ def test_complex_vectors_are_interleaved(file):
     assert checkpoint.family.entity[0].tolist() == [0, 2, 1, 3]
 
 
+def normalisation(**parts):
+    """A batch normalisation of four features, but for the parts that are given."""
+    sound = {"running_mean": VECTOR, "running_var": VECTOR}, {"weight": VECTOR, "bias": VECTOR}
+    buffers, parameters = ({**arrays, **parts.pop(name, {})} for arrays, name in zip(sound, TABLES, strict=True))
+    return module("torch.nn.BatchNorm1d", buffers=buffers, parameters=parameters, **{"eps": value(1.0), **parts})
+
+
+TABLES = ("buffers", "parameters")
+
+
+def normalised(**parts):
+    """The two batch normalisations of a TuckER, the first with other parts."""
+    return {"head_batch_norm": normalisation(**parts), "head_relation_batch_norm": normalisation()}
+
+
 def test_a_batch_normalisation_becomes_a_scale_and_a_shift(file):
-    buffers = {"running_mean": VECTOR, "running_var": VECTOR}
-    parameters = {"weight": VECTOR, "bias": VECTOR}
-    norm = module("torch.nn.BatchNorm1d", buffers=buffers, parameters=parameters, eps=value(1.0))
-    checkpoint = load(
-        file, plain(interaction("TuckER", modules={"head_batch_norm": norm}, parameters={"core_tensor": CORE}))
-    )
+    core = {"core_tensor": CORE}
+    checkpoint = load(file, plain(interaction("TuckER", modules=normalised(), parameters=core)))
     numbers = np.arange(1.0, 5.0)
-    assert checkpoint.family.head_scale == pytest.approx(numbers / np.sqrt(numbers + 1), rel=1e-15)
-    assert checkpoint.family.head_shift == pytest.approx(numbers - numbers**2 / np.sqrt(numbers + 1), rel=1e-15)
+    for which in ("head", "product"):
+        scale, shift = (getattr(checkpoint.family, f"{which}_{part}") for part in ("scale", "shift"))
+        assert scale == pytest.approx(numbers / np.sqrt(numbers + 1), rel=1e-15)
+        assert shift == pytest.approx(numbers - numbers**2 / np.sqrt(numbers + 1), rel=1e-15)
+
+
+def test_a_batch_normalisation_may_have_no_weight_and_no_bias(file):
+    """Then they are ``None``, which is another thing than that they are missing."""
+    modules = normalised(parameters={"weight": NOTHING, "bias": NOTHING})
+    checkpoint = load(file, plain(interaction("TuckER", modules=modules, parameters={"core_tensor": CORE})))
+    assert checkpoint.family.head_scale == pytest.approx(1 / np.sqrt(np.arange(1.0, 5.0) + 1), rel=1e-15)
 
 
 @pytest.mark.parametrize("name", ["TransE", "RotatE"])
@@ -215,28 +235,18 @@ def test_inverse_relations_come_in_pairs(file):
         load(file, plain(interaction("DistMult"), relation=odd, use_inverse_triples=value(True)))
 
 
-def batch_norm(**parts):
-    buffers = {"running_mean": VECTOR, "running_var": VECTOR, **parts.pop("buffers", {})}
-    return {"head_batch_norm": module("torch.nn.BatchNorm1d", buffers=buffers, **{"eps": value(1e-5), **parts})}
-
-
 @pytest.mark.parametrize(
     "parts",
     [
-        {"modules": batch_norm(eps=value("tiny"))},
-        {"modules": batch_norm(eps=NOTHING)},
-        {"modules": batch_norm(eps=VECTOR[:0] + value([]))},
-        {"modules": batch_norm(buffers={"running_mean": NOTHING})},
-        {"modules": batch_norm(buffers={"running_var": matrix("e", 5, 4)})},
-        {"modules": batch_norm(buffers={"running_mean": tensor(storage("e", 20), (3,), (1,))})},
-        {"modules": batch_norm(parameters={"weight": matrix("e", 5, 4)})},
-        {
-            "modules": {
-                "head_batch_norm": module(
-                    "torch.nn.BatchNorm1d", buffers={"running_mean": VECTOR, "running_var": VECTOR}
-                )
-            }
-        },
+        {"modules": normalised(eps=value("tiny"))},
+        {"modules": normalised(eps=NOTHING)},
+        {"modules": normalised(eps=VECTOR[:0] + value([]))},
+        {"modules": normalised(buffers={"running_mean": NOTHING})},
+        {"modules": normalised(buffers={"running_var": matrix("e", 5, 4)})},
+        {"modules": normalised(buffers={"running_mean": tensor(storage("e", 20), (3,), (1,))})},
+        {"modules": normalised(parameters={"weight": matrix("e", 5, 4)})},
+        {"modules": {"head_batch_norm": normalisation()}},
+        {"modules": {**normalised(), "head_batch_norm": module("torch.nn.BatchNorm1d", eps=value(1.0))}},
         {"parameters": {}},
         {"parameters": {"core_tensor": NOTHING}},
         {"parameters": {"core_tensor": VECTOR}},
@@ -244,7 +254,8 @@ def batch_norm(**parts):
         {"parameters": {"core_tensor": tensor(storage("core", 64), (4, 2, 8), (16, 8, 1))}},
     ],
     ids=[
-        *("eps text", "eps none", "eps list", "no mean", "variance matrix", "short mean", "weight matrix", "no eps"),
+        *("eps text", "eps none", "eps list", "no mean", "variance matrix", "short mean", "weight matrix"),
+        *("only one", "no arrays"),
         *("no core", "core none", "core vector", "core matrix", "core of other widths"),
     ],
 )

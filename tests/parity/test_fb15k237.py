@@ -66,11 +66,6 @@ def test_ranks_are_those_of_plain_numpy(table, checkpoint, dataset):
     assert found == expected
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="expected.json was not computed from this embeddings.npz: plain numpy (above) and PyKEEN's own evaluator "
-    "give what kgeval gives, MRR .311876 and MR 302.296785, not its .312657 and 300.719681",
-)
 def test_metrics_are_the_published_ones(table, checkpoint):
     expected = json.loads((checkpoint / "expected.json").read_text())["metrics"]
     summary = summarize(table, list(expected["both"]))

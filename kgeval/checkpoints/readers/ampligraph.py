@@ -17,6 +17,7 @@ from kgeval.checkpoints.bundle import keras_settings, read_bundle
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import Labels, labels
 from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shapes import shaped
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_pickle
@@ -61,9 +62,12 @@ def read(path: Path, options: Options) -> Checkpoint:
     settings, tensors = keras_settings(folder / KERAS), read_bundle(folder / "variables")
     name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
     try:
-        entity, relation = (tensors[VARIABLE.format(number)] for number in (0, 1))
+        entity = shaped("entities", tensors[VARIABLE.format(0)], None, None)
+        relation = shaped("relations", tensors[VARIABLE.format(1)], None, entity.shape[1])
     except KeyError as error:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
+    except CheckpointError as error:
+        raise CheckpointError(f"{folder / 'variables'}: {error}") from error
     family = MODELS[name](Parts(entity, relation, settings))
     options.account(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))

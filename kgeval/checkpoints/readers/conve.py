@@ -12,9 +12,10 @@ from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
+from kgeval.checkpoints.normalisation import folded
 from kgeval.checkpoints.places import folder_of, holds, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, names_in, side_by_side
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, names_in, side_by_side
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_pickle
@@ -25,8 +26,8 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 
 REVERSE = "_reverse"
-CHANNELS = 32
-"""of the code's convolution, which has kernels of 3 × 3"""
+KERNELS = (32, 1, 3, 3)
+"""the code's convolution: channels, input channels, height and width"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -43,10 +44,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
     entities, relations = _tokens(entity_file), _tokens(relation_file)
     forward = [name for name in relations if name + REVERSE in relations]
+    sizes = len(entities), len(relations)
     rows = [relations[name] for name in forward] + [relations[name + REVERSE] for name in forward]
     stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
     name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
-    model = Reciprocal(MODELS[name](tensors, rows, options))
+    model = Reciprocal(MODELS[name](tensors, sizes, rows, options))
     options.account(model.family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
     dataset = options.dataset
@@ -88,13 +90,30 @@ def _spelt(lowered: list[str], ours: Vocabulary | None, kind: str) -> Vocabulary
     return Vocabulary([known.get(name, name) for name in lowered], kind)
 
 
-def _conve(tensors: Tensors, rows: list[int], options: Options) -> Family:
-    entity, relation = tensors.matrix("emb_e.weight"), tensors.matrix("emb_rel.weight")
-    dense, kernel = tensors.matrix("fc.weight"), tensors.take("conv1.weight", 4)
-    before, within, after = (folded(tensors, name) for name in ("bn0", "bn1", "bn2"))
-    network = Network(kernel, dense, tensors.find("conv1.bias", 1), tensors.find("fc.bias", 1), before, within, after)
-    height = _height(tensors, entity.shape[1], dense.shape[1], options)
-    return ConvE(entity, relation[rows], **network.arrays(), tail_bias=tensors.take("b", 1), height=height)
+Sizes = tuple[int, int]
+"""how many entities and relations the vocabularies have"""
+
+
+def _table(tensors: Tensors, name: str, rows: int) -> Any:
+    return tensors.take(name, rows, None)
+
+
+def _conve(tensors: Tensors, sizes: Sizes, rows: list[int], options: Options) -> Family:
+    entity, relation = _table(tensors, "emb_e.weight", sizes[0]), _table(tensors, "emb_rel.weight", sizes[1])
+    width, channels = entity.shape[1], KERNELS[0]
+    dense = tensors.take("fc.weight", width, None)
+    network = Network(
+        kernel=tensors.take("conv1.weight", *KERNELS),
+        kernel_bias=tensors.find("conv1.bias", channels),  # only where it was asked for
+        dense=dense,
+        dense_bias=tensors.take("fc.bias", width),
+        before=folded(tensors.without("bn0."), 1),
+        within=folded(tensors.without("bn1."), channels),
+        after=folded(tensors.without("bn2."), width),
+    )
+    height = _height(tensors, width, dense.shape[1], options)
+    bias = tensors.take("b", sizes[0])
+    return ConvE(entity, relation[rows], **network.arrays(), tail_bias=bias, height=height)
 
 
 def _height(tensors: Tensors, width: int, features: int, options: Options) -> int:
@@ -102,7 +121,7 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
     fitting = [
         height
         for height in range(1, width + 1)
-        if width % height == 0 and CHANNELS * (2 * height - 2) * (width // height - 2) == features
+        if width % height == 0 and KERNELS[0] * (2 * height - 2) * (width // height - 2) == features
     ]
     if not fitting:
         raise CheckpointError(f"{tensors.path}: no image of {width} numbers leaves {features} features.")
@@ -110,20 +129,22 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
     return int(options.require("embedding_shape1", only, tensors.path.name, fitting))
 
 
-def _complex(tensors: Tensors, rows: list[int], _: Options) -> Family:
+def _complex(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
     entity, relation = (
-        side_by_side(tensors.path, *(tensors.matrix(f"emb_{kind}_{part}.weight") for part in ("real", "img")))
-        for kind in ("e", "rel")
+        side_by_side(tensors.path, *(_table(tensors, f"emb_{kind}_{part}.weight", size) for part in ("real", "img")))
+        for kind, size in zip(("e", "rel"), sizes, strict=True)
     )
     return ComplEx(entity, relation[rows])
 
 
-MODELS: dict[str, Callable[[Tensors, list[int], Options], Family]] = {
+def _distmult(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
+    return DistMult(_table(tensors, "emb_e.weight", sizes[0]), _table(tensors, "emb_rel.weight", sizes[1])[rows])
+
+
+MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] = {
     "ConvE": _conve,
     "ComplEx": _complex,
-    "DistMult": lambda tensors, rows, _: DistMult(
-        tensors.matrix("emb_e.weight"), tensors.matrix("emb_rel.weight")[rows]
-    ),
+    "DistMult": _distmult,
 }
 
 TELLTALE = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}

@@ -120,11 +120,10 @@ def _tabled(file: Path, kind: str) -> dict[str, int]:
 def _keci(parts: Parts) -> Family:
     entity, relation, tensors, config = parts
     p, q = (int(config.get(name) or 0) for name in ("p", "q"))
-    found = [tensors.find(f"{name}_coefficients.weight", 2) for name in ("p", "q")]
-    stored = [array[0] for array in found if array is not None]
-    coefficients = np.concatenate([np.empty(0, np.float32), *stored])
     if p + q == 0:
         return DistMult(entity, relation)
+    found = [tensors.take(f"{name}_coefficients.weight", 1, count)[0] for name, count in (("p", p), ("q", q)) if count]
+    coefficients = np.concatenate(found)
     return Keci(_blocks(entity, p, q), _blocks(relation, p, q), coefficients=coefficients, p=p)
 
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
+from kgeval.checkpoints.normalisation import folded
 from kgeval.checkpoints.places import Labels, folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, normalised
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, normalised
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_torch, words
@@ -147,13 +148,15 @@ def _conve(parts: Parts) -> Family:
     height = round((width / float(2 if ratio is None else ratio)) ** 0.5)
     if not plain or height < 1 or width % height:
         raise CheckpointError(f"{tensors.path}: a ConvE with strides, padding or {width} columns in {height} rows.")
+    kernel = tensors.take("convolution.weight", None, 1, None, None)
+    biased = parts.settings.get("convolution_bias", "convolution.bias" in tensors)
     network = Network(
-        kernel=tensors.take("convolution.weight", 4),
-        kernel_bias=tensors.find("convolution.bias", 1),
-        dense=tensors.matrix("projection.weight"),
-        dense_bias=tensors.find("projection.bias", 1),
-        within=folded(tensors, "bn1"),
-        after=folded(tensors, "bn2"),
+        kernel=kernel,
+        kernel_bias=tensors.take("convolution.bias", len(kernel)) if biased else None,
+        dense=tensors.take("projection.weight", width, None),
+        dense_bias=tensors.take("projection.bias", width),
+        within=folded(tensors.without("bn1."), len(kernel), affine=False),
+        after=folded(tensors.without("bn2."), width, affine=False),
     )
     return ConvE(entity[:, 1:], relation[:, 1:], **network.arrays(), tail_bias=entity[:, 0], height=height)
 

@@ -79,7 +79,8 @@ def _relations(file: Path, *, inverse: bool) -> FloatArray:
         raise CheckpointError(f"{file}: holds no model of Marius.")
     tensors = Tensors(file, archive.state)
     names = ["relation_embeddings", *(["inverse_relation_embeddings"] if inverse else [])]
-    return np.concatenate([tensors.matrix(name) for name in names])
+    forward = tensors.matrix(names[0])
+    return np.concatenate([forward, *(tensors.take(name, *forward.shape) for name in names[1:])])
 
 
 def _nodes(file: Path, width: int) -> FloatArray:

@@ -90,9 +90,15 @@ def read(path: Path, options: Options) -> Checkpoint:
 def _read_json(file: Path) -> Tensors:
     try:
         content = json.loads(file.read_text("utf-8"))
-        return Tensors(file, {name: np.asarray(values, np.float32) for name, values in content.items()})
+        arrays = {name: np.asarray(values) for name, values in content.items()}
+        return Tensors(file, {name: _single(array) for name, array in arrays.items()})
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{file}: not the parameters of a model of OpenKE ({error}).") from error
+
+
+def _single(array: Any) -> Any:
+    """Take numbers as OpenKE has them; what is none stays as it is, and is refused where it is used."""
+    return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 def _tables(tensors: Tensors) -> tuple[Any, Any]:

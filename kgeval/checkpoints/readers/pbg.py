@@ -18,6 +18,8 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shapes import shaped
+from kgeval.checkpoints.tensors import same_rows
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.families.biggraph import BigGraph
@@ -30,13 +32,16 @@ from kgeval.scorers.reciprocal import Reciprocal
 
 VERSION, CONFIG = "checkpoint_version.txt", "config.json"
 
-PARAMETERS = {
-    "none": (),
-    "diagonal": ("diagonal",),
-    "translation": ("translation",),
-    "complex_diagonal": ("real", "imag"),
-    "linear": ("linear_transformation",),
-    "affine": ("linear_transformation", "translation"),
+Shape = Callable[[int], tuple[int, ...]]
+"""the shape of a parameter for entities of a width"""
+
+PARAMETERS: dict[str, dict[str, Shape]] = {
+    "none": {},
+    "diagonal": {"diagonal": lambda width: (width,)},
+    "translation": {"translation": lambda width: (width,)},
+    "complex_diagonal": dict.fromkeys(("real", "imag"), lambda width: (width // 2,)),
+    "linear": {"linear_transformation": lambda width: (width, width)},
+    "affine": {"linear_transformation": lambda width: (width, width), "translation": lambda width: (width,)},
 }
 """the tensors of each operator; those of dynamic relations are in the plural, but for real and imag"""
 
@@ -97,12 +102,13 @@ def read(path: Path, options: Options) -> Checkpoint:
     if folder is None:
         raise CheckpointError(f"{str(path)!r}: holds no checkpoint of PyTorch-BigGraph.")
     model = _model(folder)
-    relation = _relation(model)
+    entity = _entities(model)
+    relation = _relation(model, entity.shape[1])
     for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
         options.resolve(name, value, CONFIG)
     options.resolve("dynamic_relations", model.dynamic, CONFIG)
     options.resolve("bias", bool(model.config.get("bias")), CONFIG)
-    family = _family(model, _entities(model), relation)
+    family = _family(model, entity, relation)
     options.account(family, "PyTorch-BigGraph", operand="dynamic_relations")
     entities, relations, files = _labels(model, options)
     return Checkpoint(
@@ -156,40 +162,36 @@ def _family(model: Model, entity: FloatArray, relation: FloatArray) -> Family:
     return BigGraph.build({"entity": entity, "relation": relation}, options)
 
 
-def _relation(model: Model) -> FloatArray:
+def _relation(model: Model, width: int) -> FloatArray:
     """Lay the operators' parameters out, one row a relation; of dynamic relations those of heads, then of tails."""
-    names = PARAMETERS[model.operator]
-    if not names:
+    shapes = {name: shape(width) for name, shape in PARAMETERS[model.operator].items()}
+    if not shapes:
         count = len(_names(model, None)) if model.dynamic else len(model.config["relations"])
         return np.zeros((2 * count if model.dynamic else count, 1), np.float32)
     with _opened(model.file("model")) as file:
         if not model.dynamic:
-            rows = [_row(file, f"{index}/operator/rhs", names) for index in range(len(model.config["relations"]))]
-            return np.stack(rows)
-        plural = [name if name in {"real", "imag"} else f"{name}s" for name in names]
-        return np.concatenate(
-            [
-                np.concatenate([_table(file, f"0/operator/{side}/{name}") for name in plural], axis=1)
-                for side in ("lhs", "rhs")
-            ]
-        )
+            count = len(model.config["relations"])
+            return np.stack([_parameters(file, f"{index}/operator/rhs", shapes) for index in range(count)])
+        plural = {name if name in {"real", "imag"} else f"{name}s": shape for name, shape in shapes.items()}
+        heads = _parameters(file, "0/operator/lhs", plural, None)
+        return np.concatenate([heads, _parameters(file, "0/operator/rhs", plural, len(heads))])
 
 
-def _row(file: Any, place: str, names: tuple[str, ...]) -> FloatArray:
-    return np.concatenate([_array(file, f"model/relations/{place}/{name}").ravel() for name in names])
-
-
-def _table(file: Any, place: str) -> FloatArray:
-    array = _array(file, f"model/relations/{place}")
-    return array.reshape(len(array), -1)
+def _parameters(file: Any, place: str, shapes: dict[str, tuple[int, ...]], *rows: int | None) -> FloatArray:
+    """Lay an operator's parameters side by side, as one row or as a table with a row for each relation."""
+    arrays = [_array(file, f"model/relations/{place}/{name}", *rows, *shape) for name, shape in shapes.items()]
+    flat = [array.reshape(*array.shape[: len(rows)], -1) for array in arrays]
+    if rows:
+        same_rows(Path(file.filename), flat)
+    return np.concatenate(flat, axis=-1)
 
 
 def _entities(model: Model) -> FloatArray:
     """Read the entities, as they are when they meet the operator."""
-    parts = []
+    parts: list[FloatArray] = []
     for path in model.embeddings:
         with _opened(path) as file:
-            parts.append(_array(file, "embeddings"))
+            parts.append(_array(file, "embeddings", None, parts[0].shape[1] if parts else None))
     entity: FloatArray = np.concatenate(parts)
     most = model.config.get("max_norm")
     if most is not None:
@@ -197,7 +199,8 @@ def _entities(model: Model) -> FloatArray:
         entity = np.where(norms > most, entity * (most / (norms + SLACK)), entity)
     if model.config.get("global_emb") and not model.dynamic:
         with _opened(model.file("model")) as file:
-            entity = np.asarray(entity, np.float64) + _array(file, f"model/entities/{model.kind}/global_embedding")
+            place = f"model/entities/{model.kind}/global_embedding"
+            entity = np.asarray(entity, np.float64) + _array(file, place, entity.shape[1])
     return entity
 
 
@@ -214,16 +217,19 @@ def _opened(path: Path) -> Any:
         raise CheckpointError(f"{path}: missing, or not a readable HDF5 file ({error}).") from error
 
 
-def _array(file: Any, name: str) -> FloatArray:
-    """Read a dataset that is as large as its file can hold."""
+def _array(file: Any, name: str, *shape: int | None) -> FloatArray:
+    """Read a dataset of that shape that is as large as its file can hold."""
     try:
         found = file[name]
         if found.dtype.kind != "f" or found.nbytes > Path(file.filename).stat().st_size:
             raise CheckpointError(f"{file.filename}: {name!r} announces {found.dtype} {found.shape}.")
-        array: FloatArray = found[()]
+        array = found[()]
     except (KeyError, OSError, ValueError, AttributeError, RuntimeError) as error:
         raise CheckpointError(f"{file.filename}: {name!r} is missing or damaged ({error}).") from error
-    return array
+    try:
+        return shaped(name, array, *shape)
+    except CheckpointError as error:
+        raise CheckpointError(f"{file.filename}: {error}") from error
 
 
 def _labels(model: Model, options: Options) -> tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]:

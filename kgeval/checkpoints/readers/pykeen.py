@@ -76,7 +76,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     if not isinstance(pickled, Inert) or not pickled.origin.startswith("pykeen.models."):
         raise CheckpointError(f"{file}: holds no PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
     try:
-        model = Module.of(pickled, "the model")
+        model = Module.of(pickled)
         _refuse_sigmoids(model)
         found = _labels(file)
         if (name := model.class_name) in BASELINES:

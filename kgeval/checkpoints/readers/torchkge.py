@@ -15,7 +15,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import Tensors, names_in, side_by_side
+from kgeval.checkpoints.tensors import Tensors, names_in, same_rows, side_by_side
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.hole import HolE
@@ -96,7 +96,8 @@ def _complex(tensors: Tensors, _: Options) -> Family:
 
 def _widened(path: Path, halves: Any, scalars: Any) -> Any:
     real, imaginary = np.split(halves, 2, axis=1)
-    return side_by_side(path, scalars, real, np.zeros_like(scalars), imaginary)
+    same_rows(path, [halves, scalars])
+    return np.concatenate([scalars, real, np.zeros_like(scalars), imaginary], axis=1)
 
 
 def _transh(tensors: Tensors, _: Options) -> Family:
@@ -105,7 +106,7 @@ def _transh(tensors: Tensors, _: Options) -> Family:
 
 def _transr(tensors: Tensors, _: Options) -> Family:
     entity, relation = _tables(tensors)
-    stored = tensors.matrix("proj_mat.weight")
+    stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
     # Stored as relation width × entity width.
     turned = stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
     return TransR(entity, relation, projection=turned, norm=2, length="free")

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.normalisation import folded
 from kgeval.checkpoints.places import holds, one_of
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.tensors import COUNTERS, Tensors, folded, names_in
+from kgeval.checkpoints.tensors import COUNTERS, Tensors, names_in
 from kgeval.errors import CheckpointError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.vocabulary import Vocabulary
@@ -36,16 +37,18 @@ def read(path: Path, options: Options) -> Checkpoint:
     file = one_of(path, [_fits], "state_dict of a TuckER")
     tensors = Tensors.read(file)
     options.resolve("model", "TuckER", file.name)
-    relation = tensors.matrix("R.weight")
+    entity, relation = tensors.matrix("E.weight"), tensors.matrix("R.weight")
+    width = entity.shape[1]
+    core = tensors.take("W", relation.shape[1], width, width)
     names = None if options.dataset is None else _relations(options.dataset)
     if names is not None:
         relation = relation[_rows(names, len(relation), file)]
-    head_scale, head_shift = folded(tensors, "bn0")
-    product_scale, product_shift = folded(tensors, "bn1")
+    head_scale, head_shift = folded(tensors.without("bn0."), width)
+    product_scale, product_shift = folded(tensors.without("bn1."), width)
     family = TuckER(
-        tensors.matrix("E.weight"),
+        entity,
         relation,
-        core=tensors.take("W", 3).transpose(1, 0, 2),
+        core=core.transpose(1, 0, 2),
         head_scale=head_scale,
         head_shift=head_shift,
         product_scale=product_scale,

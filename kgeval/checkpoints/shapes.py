@@ -1,0 +1,58 @@
+"""What an array of a layer must be: real numbers, in the shape that the layer has."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.errors import CheckpointError
+
+
+class Layer(Protocol):
+    """What holds arrays by name: the tensors of a state dictionary, or a module of a pickled model."""
+
+    def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
+        """Return an array as :func:`shaped` does; refuse where it is missing."""
+        ...
+
+
+def shaped(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
+    """Return an array, if it is one of floating-point numbers in a shape.
+
+    Parameters
+    ----------
+    name
+        for the message
+    array
+        an array of any type
+    shape
+        the length of each axis; ``None`` is any
+    least
+        given, numbers must be finite and none of them smaller: what is folded into other numbers could vanish in them
+
+    Raises
+    ------
+    CheckpointError
+        with what it is
+
+    Examples
+    --------
+    >>> shaped("bias", np.zeros(31), 32)
+    Traceback (most recent call last):
+    kgeval.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point numbers of shape [32].
+    """
+    lengths = list(np.shape(array))
+    fits = len(lengths) == len(shape) and all(want in (None, found) for want, found in zip(shape, lengths, strict=True))
+    if not fits or array.dtype.kind != "f" or array.size == 0:
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        raise CheckpointError(
+            f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point numbers of shape [{wanted}]."
+        )
+    if least is not None and not (np.isfinite(array) & (array >= least)).all():
+        wrong = array[~(np.isfinite(array) & (array >= least))].flat[0]
+        wanted = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
+        raise CheckpointError(f"the tensor {name!r} holds {wrong}; expected {wanted}.")
+    found: FloatArray = array
+    return found

@@ -1,0 +1,149 @@
+"""Every tensor of a checkpoint in turn deleted, reshaped, retyped, spoilt: refused, or no matter to a score."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from kgeval import Dataset, Triples, Vocabulary, load_checkpoint, load_dataset
+from kgeval.errors import CheckpointError, KgevalError
+from tests.checkpoints.changes import CHANGES, tensors
+from tests.checkpoints.conftest import train
+from tests.checkpoints.frameworks import ALL, folder_of, options_of
+from tests.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS, tucker_code
+
+SMALLEST = [
+    ("ampligraph", "RotatE"),
+    ("conve", "ConvE"),
+    ("dgl-ke", "TransR"),
+    ("kbc", "CP"),
+    ("libkge", "conve"),
+    ("marius", "ComplEx"),
+    ("openke", "rotate"),
+    ("pbg", "dyn-complex_diagonal-dot"),
+    ("pykeen", "tucker"),
+    ("rotate", "pRotatE"),
+    ("torchkge", "complex"),
+    ("tucker", "TuckER"),
+]
+"""a small one of each framework, with layers where it has any"""
+
+USUAL = ("deleted", "truncated", "flattened", "int")
+
+NATIONS = ("complex", "rotate", "transe", "tucker")
+"""models in a layout from before PyKEEN 1.8"""
+
+
+@pytest.fixture(scope="module")
+def umls(shared):
+    return load_dataset(shared / "checkpoints/pykeen/_data/umls")
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rows = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
+    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
+    return Dataset.build("small", splits, entities=Vocabulary(ENTITIES), relations=Vocabulary(RELATIONS, "relation"))
+
+
+def copied(source, folder):
+    """Copy what a reader may open, so that it can be written."""
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        if not path.name.startswith(("expected", "checkpoint_0")):
+            copy = folder / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+
+
+def what_scores(folder, dataset, options):
+    """All that the scores of a checkpoint are computed from; what it is refused with, if it is."""
+    try:
+        checkpoint = load_checkpoint(folder, dataset=dataset, **options)
+    except KgevalError as error:
+        return str(error), {}
+    family = checkpoint.family
+    said = (family.name, family.options, type(checkpoint.model), checkpoint.entities, checkpoint.relations)
+    return said, {name: np.array(array) for name, array in family.arrays.items()}
+
+
+def scored_alike(one, other):
+    """Whether two checkpoints have the same formula, arrays and labels: then they give every triple the same score."""
+    same = one[0] == other[0] and one[1].keys() == other[1].keys()
+    return same and all(np.array_equal(array, other[1][name]) for name, array in one[1].items())
+
+
+def mistaken(framework, folder, dataset, options, changes):
+    """Change every tensor; return the changes that make another model, and how many were refused."""
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    sound = what_scores(folder, dataset, options)
+    assert sound[1], sound[0]
+    found, refused = [], 0
+    for tensor in tensors(framework, folder):
+        for change in ("", *changes):
+            array = CHANGES[change](tensor.array) if change else tensor.array
+            if (
+                change
+                and array is not None
+                and array.dtype == tensor.array.dtype
+                and np.array_equal(array, tensor.array)
+            ):
+                continue
+            tensor.write(array)
+            changed = what_scores(folder, dataset, options)
+            refused += not changed[1]
+            if not (scored_alike(sound, changed) if changed[1] or not change else changed[0]):
+                found.append((tensor.name, change))
+            for path, content in files.items():
+                path.write_bytes(content)
+    return found, refused
+
+
+@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=[writer.__name__ for _, writer in WRITERS])
+def test_no_change_makes_another_model(tmp_path, graph, name, writer):
+    options = writer(tmp_path)[2]
+    found, refused = mistaken(name, tmp_path, graph, options, CHANGES)
+    assert found == []
+    assert refused >= 12
+
+
+def test_no_change_makes_another_model_of_a_pickled_module(tmp_path, factories, nations):
+    train("TuckER", factories, tmp_path, {"embedding_dim": 3, "relation_dim": 2})
+    found, refused = mistaken("pykeen", tmp_path, nations, {}, CHANGES)
+    assert found == []
+    assert refused >= 12
+
+
+def test_a_negative_variance_is_named(tmp_path, graph):
+    tucker_code(tmp_path)
+    (tensor,) = (tensor for tensor in tensors("tucker", tmp_path) if tensor.name == "bn0.running_var")
+    tensor.write(tensor.array - tensor.array.max() - np.float32(1e-6))  # a square root would still take it, with eps
+    with pytest.raises(CheckpointError, match=r"'bn0\.running_var' holds -\S+; expected finite numbers from 0\.$"):
+        load_checkpoint(tmp_path, dataset=graph)
+
+
+@pytest.mark.parametrize(("framework", "variant"), SMALLEST)
+def test_no_change_makes_another_model_of_a_real_one(tmp_path, shared, umls, framework, variant):
+    copied(folder_of(shared, framework, variant), tmp_path)
+    found, refused = mistaken(framework, tmp_path, umls, options_of(shared, framework, variant), USUAL)
+    assert found == []
+    assert refused >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("framework", "variant"), ALL)
+def test_no_change_makes_another_model_of_any(tmp_path, shared, umls, framework, variant):
+    copied(folder_of(shared, framework, variant), tmp_path)
+    found, refused = mistaken(framework, tmp_path, umls, options_of(shared, framework, variant), CHANGES)
+    assert found == []
+    assert refused >= 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", NATIONS)
+def test_no_change_makes_another_model_of_an_older_one(tmp_path, shared, nations, variant):
+    copied(shared / f"checkpoints/pykeen-nations-{variant}", tmp_path)
+    found, refused = mistaken("pykeen", tmp_path, nations, {}, CHANGES)
+    assert found == []
+    assert refused >= 12
