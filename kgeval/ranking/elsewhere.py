@@ -20,6 +20,7 @@ from kgeval.graph.dataset import SPLITS, Dataset, Split
 from kgeval.graph.headers import TRIPLE, columns
 from kgeval.graph.known import known_answers
 from kgeval.graph.layouts import as_dataset
+from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.queries import Queries
 from kgeval.graph.text import line_of, open_text, read_columns, rows
 from kgeval.graph.triples import SIDES, Side
@@ -91,7 +92,7 @@ def load_ranks(
     triples = _rows_of_split(file, dataset, split)
     is_filtered = any(column.setting == "filtered" for column in file.ranks)
     known = tuple(filter) if is_filtered else ()
-    parts, notes = [], [_ABOUT.format(path)]
+    parts, notes = [], [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path)]
     for side in SIDES:
         places = file.places(side)
         ranked = {column.setting: file.numbers(column, places) for column in file.ranks if column.side in (side, None)}
