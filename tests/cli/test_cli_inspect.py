@@ -9,8 +9,8 @@ import shutil
 import pytest
 
 NOTES = {
-    split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation: "
-    f"{relations}. To read train backwards is enough for them."
+    split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
+    f": {relations}. To read train backwards is enough for them."
     for split, count, share, relations in (
         ("valid", "3 of 4 valid", "75.0%", "likes (2), eats (1)"),
         ("test", "2 of 6 test", "33.3%", "eats (1), likes (1)"),

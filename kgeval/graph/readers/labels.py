@@ -30,7 +30,7 @@ def find(folder: Path) -> dict[str, Path]:
         if two files could be the same split
     """
     found = {}
-    for split, files in _candidates(folder).items():
+    for split, files in candidates(folder).items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
             raise DatasetError(
@@ -40,7 +40,7 @@ def find(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _candidates(folder: Path) -> dict[str, list[Path]]:
+def candidates(folder: Path) -> dict[str, list[Path]]:
     """List the files that could be each split, for the splits that have one."""
     named = {split: [folder / (stem + end) for stem in stems for end in ENDINGS] for split, stems in STEMS.items()}
     there = {split: [file for file in files if file.is_file()] for split, files in named.items()}
@@ -101,7 +101,8 @@ LAYOUT = Layout(
     name="labels",
     summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
     ".gz of these, .parquet)",
-    recognises=lambda folder: {"train", "test"} <= _candidates(folder).keys(),
+    recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
+    needs=tuple(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
     general=True,
 )

@@ -80,4 +80,5 @@ LAYOUT = Layout(
     summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
     recognises=lambda folder: (folder / ENTITIES).is_file() and (folder / "train2id.txt").is_file(),
     read=read,
+    needs=((ENTITIES,), (RELATIONS,), ("train2id.txt",), ("test2id.txt",)),
 )
