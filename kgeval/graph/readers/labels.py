@@ -12,6 +12,7 @@ from kgeval.arrays import Float64Array
 from kgeval.errors import DatasetError
 from kgeval.graph.columns import read_triples
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.headers import common_header
 from kgeval.graph.labelled import read_confidences
 from kgeval.graph.layouts import Layout
 from kgeval.graph.triples import Triples
@@ -19,6 +20,8 @@ from kgeval.graph.vocabulary import Vocabulary
 
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
 ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet")
+
+HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
 
 
 def find(folder: Path) -> dict[str, Path]:
@@ -59,6 +62,8 @@ def read(folder: Path) -> Dataset:
                 f"folder {str(folder)!r} has no {split} file. Expected {split}.txt, .tsv, .csv or .parquet."
             )
     tables = {split: read_triples(path) for split, path in files.items()}
+    if header := common_header(tables.values()):
+        tables = {split: table.slice(1) for split, table in tables.items()}
     entities = _vocabulary("entity", *([table["head"], table["tail"]] for table in tables.values()))
     relations = _vocabulary("relation", *([table["relation"]] for table in tables.values()))
     columns = (("head", entities), ("relation", relations), ("tail", entities))
@@ -74,6 +79,7 @@ def read(folder: Path) -> Dataset:
         files=tuple(files.values()),
         confidences=_confidences(files, tables),
         numbered_by="kgeval",
+        notes=(HEADER.format(" ".join(header)),) if header else (),
     )
 
 
