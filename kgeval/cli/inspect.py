@@ -101,16 +101,21 @@ def _refuse(constant: str) -> Any:
 
 def _dataset(path: str) -> dict[str, Any]:
     from kgeval.graph.layouts import load_dataset
+    from kgeval.graph.leaks import notes_on_leaks
 
     dataset = load_dataset(path)
-    weighted = dataset.confidences
+    weighted, leaks = dataset.confidences, dataset.leaks
+    notes = [*dataset.notes, *(note for split in leaks for note in notes_on_leaks(dataset, split))]
     return {
         "name": dataset.name,
         "entities": len(dataset.entities),
         "relations": len(dataset.relations),
         "triples": {split: len(triples) for split, triples in dataset.splits.items()},
         "repeated triples, left out": dict(dataset.repeated),
+        "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
+        "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
         **({"confidences": {split: len(said) for split, said in weighted.items()}} if weighted else {}),
+        "notes": notes,
         "files": [str(file) for file in dataset.files],
     }
 

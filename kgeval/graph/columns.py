@@ -20,6 +20,9 @@ NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa
 NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
 """What tells a column of confidences from a fourth label."""
 
+N_TRIPLE = re.compile(r"\s*(<[^<>]*>|_:\S+)\s*<[^<>]*>\s*(<[^<>]*>|_:\S+|\".*)\s*\.\s*(#.*)?")
+"""A line of the W3C's N-Triples: subject, predicate, object and a full stop."""
+
 
 def read_triples(path: Path) -> pa.Table:
     """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, each also ``.gz``) or ``.parquet``.
@@ -46,6 +49,11 @@ def read_triples(path: Path) -> pa.Table:
 
 def _read_text(path: Path) -> pa.Table:
     first = next(rows(path), None)
+    if first is not None and N_TRIPLE.fullmatch(" ".join(first.cells)):
+        raise DatasetError(
+            f"{path}, line {first.line}: this is a line of N-Triples, '<subject> <predicate> <object> .', which kgeval "
+            "does not read. Write the labels alone, with tabs between head, relation and tail."
+        )
     if first is not None and is_header(first.cells):
         return read_columns(path, columns(path, first.cells), skip=first.end)
     weighted = first is not None and _ends_in_number(first.cells)

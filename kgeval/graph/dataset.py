@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from kgeval.errors import DatasetError, did_you_mean
 from kgeval.graph.labelled import LabelledTriples
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from kgeval.graph.leaks import Leaks
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -40,6 +43,8 @@ class Dataset:
     """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
     numbered_by: str | None = None
     """the layout whose files gave the ids, or who made them up: ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
+    notes: tuple[str, ...] = ()
+    """what a reader of it should know about how it was read"""
 
     @classmethod
     def build(
@@ -52,11 +57,13 @@ class Dataset:
         files: tuple[Path, ...] = (),
         confidences: Mapping[str, Float64Array] | None = None,
         numbered_by: str | None = None,
+        notes: tuple[str, ...] = (),
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
         ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
         ``numbered_by`` says which layout's files gave the ids, or who made them up, if that is not the caller.
+        ``notes`` is what to know about how it was read.
 
         Raises
         ------
@@ -92,6 +99,7 @@ class Dataset:
             files=files,
             confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
             numbered_by=numbered_by,
+            notes=notes,
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
@@ -139,6 +147,13 @@ class Dataset:
                 return triples
         why = f"it has no {name} triples" if name in SPLITS else f"unknown split {name!r}"
         raise DatasetError(f"dataset {self.name}: {why}. {did_you_mean(name, self.splits)}")
+
+    @cached_property
+    def leaks(self) -> Mapping[str, Leaks]:
+        """What train gives away of valid and of test, as far as they have triples; found when first wanted."""
+        from kgeval.graph.leaks import find_leaks
+
+        return find_leaks(self)
 
     def sha256(self) -> str:
         """Digest the labels and the triples in their order, wherever they were read from.

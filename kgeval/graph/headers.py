@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgeval.errors import DatasetError
 
@@ -33,6 +36,30 @@ def is_header(cells: Sequence[str]) -> bool:
     columns = {ALIASES[name] for name in names if name in ALIASES}
     in_words = {ALIASES[name] for name in names if name in ALIASES and len(name) > 1}
     return len(columns) == 3 or len(in_words) == 2
+
+
+def common_header(tables: Collection[pa.Table]) -> list[str]:
+    """Return the first row that all splits of a graph have in common, if its labels occur nowhere else; else nothing.
+
+    Such a row names columns, whatever it calls them: no triple stands first in every split and is all that its entities
+    and its relation have.
+
+    >>> train = pa.table({"head": ["S", "a", "b"], "relation": ["P", "r", "r"], "tail": ["O", "b", "a"]})
+    >>> common_header([train, train.slice(0, 2)]), common_header([train.slice(1), train.slice(1, 1)])
+    (['S', 'P', 'O'], [])
+    """
+    first, *others = ([table[column][0].as_py() for column in TRIPLE] for table in tables)
+    if not others or any(row != first for row in others):
+        return []
+    rests = [table.slice(1) for table in tables]
+    entities = [rest[column] for rest in rests for column in ("head", "tail")]
+    relations = [rest["relation"] for rest in rests]
+    unique = all(
+        not pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py()
+        for labels, columns in ((first[::2], entities), (first[1:2], relations))
+        for column in columns
+    )
+    return first if unique and all(rest.num_rows for rest in rests) else []
 
 
 def columns(path: Path, names: Sequence[str]) -> list[str]:

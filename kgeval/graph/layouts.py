@@ -11,6 +11,7 @@ from pathlib import Path
 from kgeval.discovery import instances
 from kgeval.errors import DatasetError, did_you_mean
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.unknown import describe_unknown
 from kgeval.paths import is_there, nearby
 
 PYKEEN = "pykeen"
@@ -26,6 +27,8 @@ class Layout:
     recognises: Callable[[Path], bool]
     """whether a folder is in this layout; cheap, by file names"""
     read: Callable[[Path], Dataset]
+    needs: tuple[tuple[str, ...], ...]
+    """each file without which a folder is none, by the names or patterns that it may have, the usual one first"""
     general: bool = False
     """whether another layout that recognises the folder too is the one that is meant"""
 
@@ -90,9 +93,7 @@ def _read_folder(path: Path, layout: str) -> Dataset:
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
         raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
-    inside = ", ".join(sorted(entry.name for entry in path.iterdir())[:8]) or "nothing"
-    known = "; ".join(f"{candidate.name}: {candidate.summary}" for candidate in layouts().values())
-    raise DatasetError(f"folder {str(path)!r} is in no known layout. It holds {inside}. Known layouts: {known}.")
+    raise DatasetError(describe_unknown(path, layouts()))
 
 
 def _read(layout: Layout, path: Path) -> Dataset:

@@ -18,6 +18,7 @@ from kgeval.graph.dataset import SPLITS, Dataset, Split
 from kgeval.graph.headers import TRIPLE
 from kgeval.graph.known import known_answers
 from kgeval.graph.layouts import as_dataset
+from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.queries import Queries
 from kgeval.graph.readers import labels
 from kgeval.graph.triples import SIDES, Side
@@ -100,7 +101,7 @@ def load_ranks(
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
-    notes = [_ABOUT.format(path), *file.notes, *sieve.notes]
+    notes = [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path), *file.notes, *sieve.notes]
     if absent := [name for name in known if name not in dataset.splits]:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
     if missing := len(dataset.split(split)) - table.num_triples:

@@ -18,6 +18,7 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
+from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.progress import Progress
@@ -108,7 +109,8 @@ class Evaluation(Settings):
         known = scorer.knows(triples)
         if self.kernel == "bfloat16" or (self.kernel == "auto" and self._multiplies_much(scorer, triples.ids[known])):
             import torch  # noqa: F401  # before its threads are bound
-        notes = [*scorer.notes, *_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
+        notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, self.split)]
+        notes += [*_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
         faults = rules.biting(scorer)
         notes += [fault.told for fault in faults if fault.told]
         sides = [side for side in self.sides if all(fault.asks(side) for fault in faults)]

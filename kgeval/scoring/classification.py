@@ -12,6 +12,7 @@ from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import as_dataset
+from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.triples import Side, Triples
 from kgeval.metrics.calibration import Calibration
 from kgeval.scorers.alignment import Aligned, align
@@ -125,8 +126,9 @@ def scored_table(
     unseen: Unseen,
 ) -> LabelTable:
     """Score labelled triples with a model and with floors."""
-    notes = list(scorer.notes)
+    notes = [*scorer.notes, *dataset.notes]
     for split, part in parts.items():
+        notes += notes_on_leaks(dataset, split)
         notes += notes_on_negatives(dataset, split, part)
         keep = scorer.knows(part.rows.triples)
         notes += _unseen(dataset, split, part.rows.triples, keep, unseen)

@@ -8,6 +8,16 @@ import shutil
 
 import pytest
 
+NOTES = {
+    split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
+    f": {relations}. To read train backwards is enough for them."
+    for split, count, share, relations in (
+        ("valid", "3 of 4 valid", "75.0%", "likes (2), eats (1)"),
+        ("test", "2 of 6 test", "33.3%", "eats (1), likes (1)"),
+    )
+}
+"""What there is to know about the graph, in which 3(3h + 1) + 5 = h (mod 8): who eats is liked by what it eats."""
+
 
 def test_a_dataset_is_described(data):
     assert data("inspect", "graph/") == {
@@ -17,6 +27,9 @@ def test_a_dataset_is_described(data):
         "relations": 3,
         "triples": {"train": 14, "valid": 4, "test": 6},
         "repeated triples, left out": {},
+        "repeated in train": {"valid": 0, "test": 0},
+        "swapped in train": {"valid": 3, "test": 2},
+        "notes": [*NOTES.values()],
         "files": ["graph/train.txt", "graph/valid.txt", "graph/test.txt"],
     }
 
@@ -137,7 +150,7 @@ def test_a_folder_that_only_looks_like_a_run_is_none(refused, place):
 
 def test_the_ranks_of_a_run_are_described(data, done):
     found = data("inspect", "run/ranks.parquet")
-    expected = {"table": "run/ranks.parquet", "sides": ["head", "tail"], "ranks": 12, "notes": []}
+    expected = {"table": "run/ranks.parquet", "sides": ["head", "tail"], "ranks": 12, "notes": [NOTES["test"]]}
     assert found == expected | data("metrics", "run")["provenance"]
     assert data("inspect", "run")["provenance"] == data("metrics", "run")["provenance"]
     assert "head" in done("inspect", "run/ranks.parquet")

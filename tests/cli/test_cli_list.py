@@ -192,7 +192,9 @@ def test_a_fresh_process_says_one_line_and_gives_2(place):
 def test_closed_streams_are_no_failure(place, closed):
     command = f"{shlex.quote(sys.executable)} -m kgeval metrics run {closed}"
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")
+    notes = json.loads((place / "run/manifest.json").read_text())["notes"]
+    told = "" if "2>" in closed else "".join(f"Note: {note}\n" for note in notes)
+    assert (result.returncode, result.stderr) == (0, told)
 
 
 def test_a_pipe_that_nobody_reads_on_is_no_traceback(place):

@@ -148,3 +148,73 @@ def test_what_graphs_call_their_columns_is_no_triple(tmp_path, header):
     dataset = load_dataset(tmp_path)
     assert len(dataset.test) == 1
     assert list(dataset.entities) == ["a", "b"]
+
+
+def write_splits(folder, header, rows, splits=("train", "valid", "test")):
+    for split in splits:
+        (folder / f"{split}.tsv").write_text("".join("\t".join(row) + "\n" for row in [*header, *rows[split]]))
+
+
+SPLITS = {"train": [*ROWS, ("d", "knows", "a")], "valid": [("a", "knows", "b")], "test": [("c", "knows", "a")]}
+
+
+@pytest.mark.parametrize("header", [("S", "P", "O"), ("Drug", "interacts", "Gene"), ("x", "y", "x")], ids=str)
+@pytest.mark.parametrize("splits", [("train", "test"), ("train", "valid", "test")], ids=len)
+def test_a_first_row_of_all_splits_that_occurs_nowhere_else_is_a_header(tmp_path, header, splits):
+    write_splits(tmp_path, [header], SPLITS, splits)
+    dataset = load_dataset(tmp_path)
+    assert list(dataset.entities) == ["a", "b", "c", "d"]
+    assert list(dataset.relations) == ["knows", "likes"]
+    assert {split: len(part) for split, part in dataset.splits.items()} == {name: len(SPLITS[name]) for name in splits}
+    note = (
+        f"every split begins with the row {' '.join(header)!r}, which occurs nowhere else: "
+        "it was taken for a header, and left out."
+    )
+    assert dataset.notes == (note,)
+    assert note in evaluate(lambda h, r, t: h + t, dataset).notes
+
+
+@pytest.mark.parametrize("row", [("S", "P", "a"), ("S", "likes", "O"), ("a", "P", "O"), ("a", "likes", "b")], ids=str)
+def test_a_first_row_with_a_label_of_the_graph_is_a_triple(tmp_path, row):
+    write_splits(tmp_path, [row], SPLITS)
+    dataset = load_dataset(tmp_path)
+    assert row[0] in dataset.entities
+    assert dataset.notes == ()
+    assert all(dataset.triple(*part.ids[0]) == f"({', '.join(row)})" for part in dataset.splits.values())
+
+
+def test_a_first_row_that_one_split_lacks_is_a_triple(tmp_path):
+    write_splits(tmp_path, [("S", "P", "O")], SPLITS)
+    (tmp_path / "valid.tsv").write_text("a\tknows\tb\n")
+    dataset = load_dataset(tmp_path)
+    assert (len(dataset.train), len(dataset.test), dataset.notes) == (5, 2, ())
+
+
+def test_splits_of_a_single_row_have_no_header(tmp_path):
+    write_splits(tmp_path, [], dict.fromkeys(SPLITS, ROWS[:1]))
+    assert (len(load_dataset(tmp_path).test), load_dataset(tmp_path).notes) == (1, ())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<http://a> <http://likes> <http://b> .",
+        "<http://a>\t<http://likes>\t<http://b> .",
+        "<http://a>\t<http://likes>\t<http://b>\t.",
+        '<http://a> <http://named> "the b"@en .',
+        '_:a <http://aged> "7"^^<http://www.w3.org/2001/XMLSchema#int> . # years',
+    ],
+)
+@pytest.mark.parametrize("ending", [".txt", ".tsv"])
+def test_n_triples_are_known_for_what_they_are(tmp_path, line, ending):
+    (tmp_path / f"triples{ending}").write_text(f"{line}\n{line}\n")
+    with pytest.raises(
+        DatasetError, match=r"line 1: this is a line of N-Triples, .* Write the labels alone, with tabs"
+    ):
+        read_triples(tmp_path / f"triples{ending}")
+
+
+def test_labels_in_angle_brackets_alone_are_no_n_triples(tmp_path):
+    row = ("<http://a>", "<http://likes>", "<http://b>")
+    (tmp_path / "triples.tsv").write_text("\t".join(row) + "\n")
+    assert read(tmp_path / "triples.tsv") == [row]

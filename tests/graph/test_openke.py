@@ -48,3 +48,60 @@ def test_a_wrong_id_is_told_with_file_and_line(tmp_path, name, content, message)
         load_dataset(tmp_path)
     assert message in str(caught.value)
     assert str(tmp_path / name) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "entities",
+    [
+        "3\na   2\nb 0\nc       1\n",
+        "3\na\t  2\nb\t 0 \nc\t1\n",
+        "3\r\na  2  \r\nb  0\r\nc  1\r\n",
+        "3\na 2\n\nb 0\nc 1\n",
+    ],
+)
+def test_any_number_of_spaces_may_stand_before_an_id(tmp_path, entities):
+    for file, content in {**FILES, "entity2id.txt": entities}.items():
+        (tmp_path / file).write_text(content, newline="")
+    assert list(load_dataset(tmp_path).entities) == ["b", "c", "a"]
+
+
+def test_labels_may_hold_spaces_before_several_of_them(tmp_path):
+    for file, content in {**FILES, "entity2id.txt": "3\nbig  red dog    2\nthe cat  0\n7  1\n"}.items():
+        (tmp_path / file).write_text(content)
+    assert list(load_dataset(tmp_path).entities) == ["the cat", "7", "big  red dog"]
+
+
+def test_after_a_tab_labels_are_taken_to_the_letter(tmp_path):
+    for file, content in {**FILES, "entity2id.txt": "3\na  \t2\n b\t0\nc d\t1\n"}.items():
+        (tmp_path / file).write_text(content)
+    assert list(load_dataset(tmp_path).entities) == [" b", "c d", "a  "]
+
+
+@pytest.mark.parametrize("names", [["entity2id.txt"], ["relation2id.txt"], ["train2id.txt", "test2id.txt"], [*FILES]])
+def test_the_count_may_be_missing_which_is_said(tmp_path, names):
+    for file, content in FILES.items():
+        (tmp_path / file).write_text(content.split("\n", 1)[1] if file in names else content, newline="")
+    dataset = load_dataset(tmp_path)
+    assert (list(dataset.entities), list(dataset.relations)) == (["b", "c", "a"], ["likes", "knows"])
+    assert (dataset.train.ids.tolist(), dataset.test.ids.tolist()) == ([[0, 0, 0], [2, 1, 1]], [[0, 1, 1]])
+    (note,) = dataset.notes
+    assert note == (
+        f"the first line of {' and '.join(names)} holds no count of rows: a file that was cut short would look whole."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("3\na  2\nb\nc  1\n", "line 3: expected a label, spaces and its id"),
+        ("3\na  2\nb  x\nc  1\n", "line 3: an id is not a whole number"),
+        ("a  2\nb  0\nc  7\n", "line 3: the id 7 is out of place"),
+        ("4\na  2\nb  0\nc  1\n", "line 1 announces 4 rows, 3 follow"),
+    ],
+)
+def test_what_is_wrong_between_spaces_is_told_with_its_line(tmp_path, content, message):
+    for file, right in {**FILES, "entity2id.txt": content}.items():
+        (tmp_path / file).write_text(right)
+    with pytest.raises(DatasetError) as caught:
+        load_dataset(tmp_path)
+    assert message in str(caught.value)

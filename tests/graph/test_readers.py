@@ -181,9 +181,3 @@ def test_a_missing_folder_names_its_neighbours(tmp_path):
 def test_an_unknown_name_names_the_nearest():
     with pytest.raises(DatasetError, match=r"Did you mean .*'kinships'"):
         load_dataset("kinship")
-
-
-def test_a_folder_of_something_else_says_what_it_holds(tmp_path):
-    (tmp_path / "notes.md").write_text("hello")
-    with pytest.raises(DatasetError, match=r"no known layout. It holds notes.md. Known layouts: .*labels: .*openke: "):
-        load_dataset(tmp_path)

@@ -34,6 +34,7 @@ def facts(data, split):
 
 def test_a_folder_is_recognised_and_read_with_its_own_ids(folder, layout):
     assert [name for name, found in layouts().items() if found.recognises(folder) and not found.general] == [layout]
+    assert all(any(any(folder.glob(name)) for name in names) for names in layouts()[layout].needs)
     data = load_dataset(folder)
     assert (list(data.entities), list(data.relations)) == (ENTITIES, RELATIONS)
     for split, rows in SPLITS.items():

@@ -49,4 +49,5 @@ LAYOUT = Layout(
     summary="train.pickle, valid.pickle (optional), test.pickle, and ent_id, rel_id (optional: label, id)",
     recognises=lambda folder: (folder / "train.pickle").is_file() and (folder / "test.pickle").is_file(),
     read=read,
+    needs=(("train.pickle",), ("test.pickle",)),
 )

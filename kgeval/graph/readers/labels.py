@@ -13,6 +13,7 @@ from kgeval.arrays import Float64Array
 from kgeval.errors import DatasetError
 from kgeval.graph.columns import read_triples
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.headers import common_header
 from kgeval.graph.labelled import read_confidences
 from kgeval.graph.layouts import Layout
 from kgeval.graph.triples import Triples
@@ -20,6 +21,8 @@ from kgeval.graph.vocabulary import Vocabulary
 
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
 ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet")
+
+HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
 
 
 def find(folder: Path) -> dict[str, Path]:
@@ -31,7 +34,7 @@ def find(folder: Path) -> dict[str, Path]:
         if two files could be the same split
     """
     found = {}
-    for split, files in _candidates(folder).items():
+    for split, files in candidates(folder).items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
             raise DatasetError(
@@ -41,7 +44,7 @@ def find(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _candidates(folder: Path) -> dict[str, list[Path]]:
+def candidates(folder: Path) -> dict[str, list[Path]]:
     """List the files that could be each split, for the splits that have one."""
     named = {split: [folder / (stem + end) for stem in stems for end in ENDINGS] for split, stems in STEMS.items()}
     there = {split: [file for file in files if file.is_file()] for split, files in named.items()}
@@ -65,6 +68,8 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
                 f"folder {str(folder)!r} has no {split} file. Expected {split}.txt, .tsv, .csv or .parquet."
             )
     tables = {split: read_triples(path) for split, path in files.items()}
+    if header := common_header(tables.values()):
+        tables = {split: table.slice(1) for split, table in tables.items()}
     entities = _vocabulary("entity", *([table["head"], table["tail"]] for table in tables.values()))
     relations = _vocabulary("relation", *([table["relation"]] for table in tables.values()))
     columns = (("head", entities), ("relation", relations), ("tail", entities))
@@ -80,6 +85,7 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
         files=tuple(files.values()),
         confidences=_confidences(files, tables),
         numbered_by="kgeval",
+        notes=(HEADER.format(" ".join(header)),) if header else (),
     )
 
 
@@ -107,7 +113,8 @@ LAYOUT = Layout(
     name="labels",
     summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
     ".gz of these, .parquet)",
-    recognises=lambda folder: {"train", "test"} <= _candidates(folder).keys(),
+    recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
+    needs=tuple(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
     general=True,
 )

@@ -91,4 +91,5 @@ LAYOUT = Layout(
     summary="dataset.yaml, train.del, valid.del (optional), test.del, entity_ids.del, relation_ids.del",
     recognises=lambda folder: (folder / CONFIG).is_file() and any(folder.glob("*.del")),
     read=read,
+    needs=((CONFIG,),),
 )

@@ -84,4 +84,5 @@ LAYOUT = Layout(
     summary="dataset.yaml, edges/train_edges.bin, edges/test_edges.bin, … and the mappings of nodes and relations",
     recognises=lambda folder: (folder / CONFIG).is_file() and (folder / "edges" / EDGES["train"]).is_file(),
     read=read,
+    needs=((CONFIG,), ("edges/train_edges.bin",), ("edges/test_edges.bin",)),
 )

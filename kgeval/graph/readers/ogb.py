@@ -191,4 +191,5 @@ LAYOUT = Layout(
     summary="split/<name>/train.pt, valid.pt (optional) and test.pt of head, relation, tail; labels in mapping/",
     recognises=lambda folder: any(folder.glob("split/*/train.pt")),
     read=read,
+    needs=(("split/*/train.pt",), ("split/*/test.pt",)),
 )

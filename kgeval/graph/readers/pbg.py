@@ -147,4 +147,5 @@ LAYOUT = Layout(
     summary="entity_names_<type>_0.json, dynamic_rel_names.json, and folders of edges_0_0.h5 (train, valid, test)",
     recognises=lambda folder: any(folder.glob("entity_names_*_*.json")) and any(folder.glob("*train*/edges_*_*.h5")),
     read=read,
+    needs=(("dynamic_rel_names.json",), ("entity_names_*_0.json",), ("*/edges_0_0.h5",)),
 )

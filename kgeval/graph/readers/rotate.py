@@ -7,28 +7,31 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.errors import DatasetError
-from kgeval.graph.dataset import Dataset
+from kgeval.graph.dataset import SPLITS, Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.graph.layouts import Layout
 from kgeval.graph.numbering import by_id
+from kgeval.graph.readers.labels import candidates
 from kgeval.graph.text import line_of, read_columns
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 
 ENTITIES, RELATIONS = "entities.dict", "relations.dict"
+ENDINGS = (".txt", ".tsv")
 
 
 def read(folder: Path) -> Dataset:
-    """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``.
+    """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``.
 
     Raises
     ------
     DatasetError
-        if a file is missing; or with the line that names an id twice, or a label that the dictionaries do not have
+        if a file is missing, or has another ending; or with the line that names an id twice, or a label that the
+        dictionaries do not have
     """
     entities, relations = _vocabulary(folder / ENTITIES, "entity"), _vocabulary(folder / RELATIONS, "relation")
-    files = {split: folder / f"{split}.txt" for split in ("train", "valid", "test")}
-    files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
+    found = _files(folder)
+    files = {split: found.get(split, folder / f"{split}.txt") for split in SPLITS if split in found or split != "valid"}
     return Dataset.build(
         folder.resolve().name,
         {split: _triples(path, entities, relations) for split, path in files.items()},
@@ -36,6 +39,20 @@ def read(folder: Path) -> Dataset:
         relations=relations,
         files=(folder / ENTITIES, folder / RELATIONS, *files.values()),
     )
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Find the file of each split that has one."""
+    files = {}
+    for split, paths in candidates(folder).items():
+        text = [path for path in paths if path.suffix in ENDINGS]
+        if not text:
+            raise DatasetError(
+                f"{paths[0]}: the layout rotate, whose {ENTITIES} and {RELATIONS} are beside it, reads .txt and .tsv. "
+                "Convert it, or name the layout labels, in which kgeval makes the ids up."
+            )
+        files[split] = text[0]
+    return files
 
 
 def _vocabulary(path: Path, kind: str) -> Vocabulary:
@@ -56,7 +73,12 @@ def _triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples
 
 LAYOUT = Layout(
     name="rotate",
-    summary="entities.dict and relations.dict (id, label) beside train.txt, valid.txt (optional), test.txt of labels",
-    recognises=lambda folder: (folder / ENTITIES).is_file() and (folder / "train.txt").is_file(),
+    summary="entities.dict and relations.dict (id, label) beside train, valid (optional), test of labels (.txt, .tsv)",
+    recognises=lambda folder: (folder / ENTITIES).is_file() and "train" in candidates(folder),
     read=read,
+    needs=(
+        (ENTITIES,),
+        (RELATIONS,),
+        *(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
+    ),
 )

@@ -1,0 +1,182 @@
+"""Leaks: what train gives away of valid and test, held against sets of triples and against published counts."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import kgeval
+from kgeval import Dataset, Triples, Vocabulary
+from kgeval.graph import leaks
+from kgeval.graph.leaks import find_leaks, notes_on_leaks
+
+SPLITS = ("train", "valid", "test")
+
+
+def graph(splits, entities=5, relations=3):
+    return Dataset.build(
+        "graph",
+        {split: Triples.of(rows) for split, rows in splits.items()},
+        entities=Vocabulary([f"e{index}" for index in range(entities)]),
+        relations=Vocabulary([f"r{index}" for index in range(relations)], "relation"),
+    )
+
+
+def by_definition(data):
+    """The same with sets: P is the pairs of a relation over all splits."""
+    rows = {split: [tuple(row) for row in part.ids.tolist()] for split, part in data.splits.items()}
+    facts, train = {row for part in rows.values() for row in part}, set(rows.get("train", ()))
+    pairs = {r: {(h, t) for h, q, t in facts if q == r} for r in range(len(data.relations))}
+
+    def inverse(r, q):
+        common = len(pairs[r] & {(t, h) for h, t in pairs[q]})
+        return common >= 0.8 * len(pairs[r]) and common >= 0.8 * len(pairs[q])
+
+    inverses = {r: [q for q in pairs if pairs[q] and inverse(r, q)] for r in pairs if pairs[r]}
+    return {
+        split: (
+            [row in train for row in part],
+            [any((t, q, h) in train for q in inverses[r]) for h, r, t in part],
+        )
+        for split, part in rows.items()
+        if split != "train"
+    }
+
+
+triples = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 4)), max_size=25)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.tuples(triples, triples, triples))
+@example(([(0, 0, 1), (2, 2, 2)], [(1, 1, 0)], [(1, 0, 0), (2, 1, 2), (2, 2, 2)]))
+@example(([], [], [(0, 0, 1), (1, 0, 0)]))
+def test_leaks_are_those_of_the_definition(rows):
+    data = graph(dict(zip(SPLITS, rows, strict=True)))
+    found = {split: (leak.repeated.tolist(), leak.swapped.tolist()) for split, leak in find_leaks(data).items()}
+    assert found == by_definition(data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, unique=True), st.data())
+def test_a_relation_and_its_inverse_give_each_other_away(pairs, data):
+    """Every pair under both relations, which way round they stand in which split being drawn."""
+    rows = [(h, 0, t) for h, t in pairs] + [(t, 1, h) for h, t in pairs]
+    held = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique=True))
+    train = [row for row in rows if row not in held]
+    leak = find_leaks(graph({"train": train, "test": held}))["test"]
+    other = [(t, 1 - r, h) in train for h, r, t in held]
+    assert not leak.repeated.any()
+    assert (leak.swapped >= np.array(other)).all()
+
+
+@pytest.mark.parametrize(("swapped", "counts"), [(4, True), (3, False)])
+def test_four_fifths_of_the_pairs_make_an_inverse(swapped, counts):
+    forward = [(index, 0, index + 5) for index in range(5)]
+    backward = [(t, 1, h) for h, _, t in forward[:swapped]] + [(0, 1, 9)] * (swapped < 4)
+    leak = find_leaks(graph({"train": forward, "test": backward}, entities=10))["test"]
+    assert leak.swapped[:swapped].tolist() == [counts] * swapped
+
+
+@pytest.fixture
+def leaking():
+    likes = [(index, 0, index + 1) for index in range(0, 8, 2)]
+    return graph({"train": likes, "valid": likes[:1], "test": [(1, 0, 0), (3, 0, 2), (2, 0, 3), (6, 1, 7)]}, 9, 2)
+
+
+def test_notes_give_count_share_and_names(leaking):
+    assert notes_on_leaks(leaking, "test") == ["1 of 4 test triples (25.0%) are in train too, such as (e2, r0, e3)."]
+    assert notes_on_leaks(leaking, "valid") == ["1 of 1 valid triples (100.0%) are in train too, such as (e0, r0, e1)."]
+    assert notes_on_leaks(leaking, "train") == []
+    both = [(0, 0, 1), (1, 0, 0), (2, 0, 3), (3, 0, 2), (4, 0, 5), (5, 0, 4), (0, 1, 2)]
+    assert notes_on_leaks(graph({"train": both[1:], "test": both[:1]}, 9, 2), "test") == [
+        "1 of 1 test triples (100.0%) are in train with head and tail swapped, under an inverse or symmetric relation: "
+        "r0 (1). To read train backwards is enough for them."
+    ]
+
+
+def test_a_graph_without_train_has_nothing_to_give_away():
+    assert notes_on_leaks(graph({"test": [(0, 0, 1), (1, 0, 0)]}), "test") == []
+
+
+def test_what_is_too_much_is_not_looked_for_and_that_is_said(leaking, monkeypatch):
+    monkeypatch.setattr(leaks, "MOST_SWAPPED", 0)
+    assert notes_on_leaks(graph({"train": [(0, 0, 1)], "test": [(1, 0, 0), (0, 0, 1)]}), "test") == [
+        "it was not looked whether train has test triples with head and tail swapped: too many stand both ways.",
+        "1 of 2 test triples (50.0%) are in train too, such as (e0, r0, e1).",
+    ]
+
+    class Many(Vocabulary):
+        def __len__(self):
+            return 2**31
+
+    huge = Dataset.build("huge", leaking.splits, entities=Many(list(leaking.entities)), relations=leaking.relations)
+    assert notes_on_leaks(huge, "test") == [
+        "it was not looked whether train gives test triples away: the graph has too many entities and relations."
+    ]
+
+
+def test_every_evaluation_says_so(leaking):
+    (note,) = notes_on_leaks(leaking, "test")
+
+    def score(heads, relations, tails):
+        return (heads * 3 + tails) % 5
+
+    assert note in kgeval.evaluate(score, leaking).notes
+    assert notes_on_leaks(leaking, "valid")[0] in kgeval.evaluate(score, leaking, split="valid").notes
+    assert note in kgeval.classify(score, leaking, negatives=kgeval.MadeNegatives()).notes
+
+
+def test_ranks_made_elsewhere_say_so(leaking, tmp_path):
+    rows = [f"{leaking.triple(*row)[1:-1].replace(', ', ' ')} 1 1" for row in leaking.test.ids.tolist()]
+    (tmp_path / "ranks.txt").write_text("\n".join(["h r t frank_left frank_right", *rows]))
+    assert notes_on_leaks(leaking, "test")[0] in kgeval.load_ranks(tmp_path / "ranks.txt", leaking).notes
+
+
+def test_predicted_confidences_say_so(leaking):
+    weighted = Dataset.build(
+        "weighted",
+        leaking.splits,
+        entities=leaking.entities,
+        relations=leaking.relations,
+        confidences={split: np.full(len(part), 0.5) for split, part in leaking.splits.items()},
+    )
+    tables = kgeval.Confidences()(lambda h, r, t: (h + t) % 3 / 3, weighted)
+    assert tables.notes.count(notes_on_leaks(leaking, "test")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("fb15k-237", 0), ("wn18rr", 1052 / 3134), ("codex-s", 254 / 1828), ("codex-m", 352 / 10311)],
+)
+def test_real_graphs(shared, name, share):
+    """FB15k-237 was cleaned of both; a third of WN18RR stands in train backwards (Dettmers et al., 2018)."""
+    data = kgeval.load_dataset(shared / "data" / name)
+    leak = data.leaks["test"]
+    assert (leak.repeated.sum(), leak.swapped.mean()) == (0, share)
+    assert len(notes_on_leaks(data, "test")) == (share > 0)
+
+
+def test_the_search_takes_no_time_worth_naming(shared):
+    data = kgeval.load_dataset(shared / "data/fb15k-237")
+    start = time.process_time()
+    find_leaks(data)
+    assert time.process_time() - start < 2
+
+
+def test_inspect_tells(tmp_path, leaking):
+    from click.testing import CliRunner
+
+    from kgeval.cli import main
+
+    for split, part in leaking.splits.items():
+        rows = ("\t".join(leaking.triple(*row)[1:-1].split(", ")) for row in part.ids.tolist())
+        (tmp_path / f"{split}.txt").write_text("\n".join(rows))
+    told = json.loads(CliRunner().invoke(main, ["inspect", str(tmp_path), "--json"]).stdout)
+    assert told["repeated in train"] == {"valid": 1, "test": 1}
+    assert told["swapped in train"] == {"valid": 0, "test": 0}
+    assert told["notes"] == [*notes_on_leaks(leaking, "valid"), *notes_on_leaks(leaking, "test")]
