@@ -53,7 +53,7 @@ def candidates(folder: Path) -> dict[str, list[Path]]:
 
 def lacks_train(folder: Path, split: str) -> bool:
     """Whether a folder has a file of that split, and none of train."""
-    return split in (files := _candidates(folder)) and "train" not in files
+    return split in (files := candidates(folder)) and "train" not in files
 
 
 def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
