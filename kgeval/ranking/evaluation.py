@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -138,7 +138,7 @@ class Evaluation(Settings):
                 silent = replace(engine, progress=lambda _: None)
                 again = [wider._rank_side(silent, scorer, dataset, side, known, allowed, rules) for side in sides]
                 parts = [
-                    part._replace(data=with_counts_of(part.data, WITH_TEST, other.data))
+                    replace(part, data=with_counts_of(part.data, WITH_TEST, other.data))
                     for part, other in zip(parts, again, strict=True)
                 ]
         notes += [note for part in parts for note in part.notes]
@@ -237,7 +237,8 @@ class Evaluation(Settings):
         return [f"{what}. They were {'left out' if self.unseen == 'drop' else 'ranked last'} (unseen: {self.unseen})."]
 
 
-class _Side(NamedTuple):
+@dataclass(frozen=True)
+class _Side:
     """What was found of one side."""
 
     data: pa.Table
