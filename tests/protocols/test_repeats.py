@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, evaluate, explain, printout, summarize
 from kgeval.errors import TableError
@@ -45,6 +47,16 @@ def everyone(repeated, plain):
     ranks = brute_force(model, repeated)
     times = {tuple(row): count for row, count in zip(plain.test.ids.tolist(), TIMES, strict=False)}
     return {key: ([1 + counts[0]] * times.get(key[:3], 1)) for key, counts in ranks.items()}
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=30))
+def test_multiplicities_bring_every_triple_back(rows):
+    triples = Triples.of(rows)
+    distinct, times = triples.distinct()
+    again = distinct.ids if times is None else np.repeat(distinct.ids, times, axis=0)
+    assert sorted(map(tuple, again.tolist())) == sorted(rows)
+    assert list(map(tuple, distinct.ids.tolist())) == list(dict.fromkeys(rows))
+    assert (times is None) == (len(set(rows)) == len(rows))
 
 
 def test_a_dataset_knows_how_often_each_triple_stands(repeated, plain):
