@@ -17,7 +17,7 @@ from kgeval.errors import TableError, did_you_mean
 from kgeval.graph.dataset import SPLITS, Dataset, Split
 from kgeval.graph.headers import TRIPLE
 from kgeval.graph.known import known_answers
-from kgeval.graph.layouts import as_dataset
+from kgeval.graph.layouts import as_dataset, layouts
 from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.queries import Queries
 from kgeval.graph.readers import labels
@@ -123,8 +123,9 @@ def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
 
 def _graph(dataset: Dataset | str | Path, split: Split) -> Dataset:
     """Take a graph, or read it; a folder of labels may have no train file, since nothing is trained or scored."""
-    if isinstance(dataset, str | Path) and labels.lacks_train(Path(dataset), split):
-        return labels.read(Path(dataset), needs=(split,))
+    folder = Path(dataset) if isinstance(dataset, str | Path) else None
+    if folder and labels.lacks_train(folder, split) and not any(one.recognises(folder) for one in layouts().values()):
+        return labels.read(folder, needs=(split,))
     return as_dataset(dataset)
 
 
@@ -148,7 +149,7 @@ class _Sieve:
             first = int(np.argmax(wrong))
             self.file.refuse(int(rows[first]), f"{what(first)} To leave such rows out, set unmatched: drop.")
         if wrong.any():
-            self.notes.append(f"{left_out.format(int(wrong.sum()))} (unmatched: drop).")
+            self.notes.append(f"{int(wrong.sum())} {left_out}, and were left out (unmatched: drop).")
         return ~wrong
 
 
@@ -165,7 +166,7 @@ def _rows_of_split(sieve: _Sieve, dataset: Dataset, split: Split) -> IntArray:
         named = ", ".join(file.table[name][row].as_py() for name in TRIPLE)
         return f"the triple ({named}) is not in the {split} split of dataset {dataset.name}."
 
-    left_out = f"{{}} rows of {file.path} name no {split} triple of dataset {dataset.name}, and were left out"
+    left_out = f"rows of {file.path} name no {split} triple of dataset {dataset.name}"
     return np.where(sieve.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
 
 
@@ -178,11 +179,7 @@ def _side(
     rows = rows[triples[rows] >= 0]
     if not columns or not len(rows):
         return None
-    order = np.argsort(triples[rows], kind="stable")
-    again = np.zeros(len(rows), np.bool_)
-    again[order[1:]] = np.diff(triples[rows][order]) == 0
-    left_out = f"{{}} {side} ranks of triples that were in an earlier line were left out"
-    rows = rows[sieve.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
+    rows = _first_of_each(sieve, dataset, split, side, triples, rows)
     counted = _candidates(dataset, split, side, known)
     counts = {}
     for column in columns:
@@ -198,6 +195,23 @@ def _side(
         for name in ("raw_greater", "raw_tied", "raw_candidates"):
             table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
     return RankTable(table.sort_by("triple"), split, filter=known)
+
+
+def _first_of_each(
+    sieve: _Sieve, dataset: Dataset, split: Split, side: Side, triples: IntArray, rows: IntArray
+) -> IntArray:
+    """Keep the first row of each triple; the split itself may repeat some."""
+    order = np.argsort(triples[rows], kind="stable")
+    again = np.zeros(len(rows), np.bool_)
+    again[order[1:]] = np.diff(triples[rows][order]) == 0
+    times = dataset.multiplicity.get(split, np.ones(len(dataset.split(split)), np.int64))
+    repeated = again & (times[triples[rows]] > 1)
+    if repeated.any():
+        count = int(repeated.sum())
+        sieve.notes.append(f"{count} {side} ranks of triples that {split} repeats were left out: each counts once.")
+    rows, again = rows[~repeated], again[~repeated]
+    left_out = f"{side} ranks are of triples in an earlier line"
+    return rows[sieve.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
 
 
 def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, ...]) -> dict[str, IntArray]:
@@ -224,8 +238,8 @@ def _ranked(sieve: _Sieve, column: RankColumn, side: Side, rows: IntArray, candi
             "or another filter, used?"
         )
 
-    is_rank = sieve.passing(ranks < 1, rows, no_rank, f"{{}} {setting} ranks are none, and were left out")
-    left_out = f"{{}} {setting} ranks are beyond their candidates, and were left out"
+    is_rank = sieve.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")
+    left_out = f"{setting} ranks are beyond their candidates"
     return is_rank & sieve.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)
 
 

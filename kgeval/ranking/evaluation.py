@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -124,7 +125,7 @@ class Evaluation(Settings):
             self.nan,
             self.memory_limit or free_memory() // SHARE,
             self.batch_size,
-            progress or (lambda _: None),
+            progress or _unwatched,
             reduce(lambda level, fault: fault.level(level), faults, rules.level),
         )
         allowed = np.ones(len(dataset.entities), np.bool_)
@@ -132,15 +133,7 @@ class Evaluation(Settings):
             allowed = np.isin(np.arange(len(dataset.entities)), among)
             notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
-            parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
-            if rules.with_test and self.filter and "test" not in self.filter and "test" in dataset.splits:
-                wider = self.model_copy(update={"filter": (*self.filter, "test")})
-                silent = replace(engine, progress=lambda _: None)
-                again = [wider._rank_side(silent, scorer, dataset, side, known, allowed, rules) for side in sides]
-                parts = [
-                    replace(part, data=with_counts_of(part.data, WITH_TEST, other.data))
-                    for part, other in zip(parts, again, strict=True)
-                ]
+            parts = self._rank_sides(engine, scorer, dataset, sides, known, allowed, rules)
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
         if (times := dataset.multiplicity.get(self.split)) is not None:
@@ -182,6 +175,27 @@ class Evaluation(Settings):
                 if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2"}:
                     dims += view.entity_vectors(side, example.answers).shape[1]
         return bool(2 * len(ids) * scorer.num_entities * dims > TORCH_PAYS)
+
+    def _rank_sides(
+        self,
+        engine: Engine,
+        scorer: Aligned,
+        dataset: Dataset,
+        sides: Sequence[Side],
+        known: BoolArray,
+        allowed: BoolArray,
+        rules: Rules,
+    ) -> list[_Side]:
+        """Rank the sides, and again with test known where the rules want that too and the filter leaves test out."""
+        parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
+        if not (rules.with_test and self.filter and "test" not in self.filter and "test" in dataset.splits):
+            return parts
+        wider, silent = self.model_copy(update={"filter": (*self.filter, "test")}), replace(engine, progress=_unwatched)
+        again = wider._rank_sides(silent, scorer, dataset, sides, known, allowed, rules)
+        return [
+            replace(part, data=with_counts_of(part.data, WITH_TEST, other.data))
+            for part, other in zip(parts, again, strict=True)
+        ]
 
     def _rank_side(
         self,
@@ -245,6 +259,10 @@ class _Side:
     notes: tuple[str, ...]
     sizes: IntArray
     """int64[query], how many candidates each query got"""
+
+
+def _unwatched(_tasks: int) -> None:
+    """Report no progress."""
 
 
 def _last(contest: Contest) -> Ranked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import Side
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.threads import slices
 
 Query = tuple[int, int]
 """anchor and relation"""
@@ -22,6 +24,23 @@ Key = tuple[int, int, int]
 """anchor, relation and the answer that the list was made for; the answer is -1 for all lists of a query together"""
 
 TOGETHER = -1
+
+CELLS = 2**22
+"""scores that are laid out over all entities at a time"""
+
+
+class OneList(NamedTuple):
+    """The candidates that were listed once, in their order."""
+
+    ids: IntArray
+    """int64[listed entity]"""
+    scores: Float64Array
+    """float64[listed entity]"""
+
+    @classmethod
+    def of(cls, scores: Mapping[int, float]) -> OneList:
+        """Take the entities and their scores."""
+        return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +55,12 @@ class SideLists:
     """float64[listed entity]"""
 
     @classmethod
-    def of(cls, lists: Mapping[Key, Mapping[int, float]]) -> SideLists:
-        """Lay lists of entities and their scores end to end."""
-        listed = [pair for scores in lists.values() for pair in scores.items()]
-        ids, scores = np.array([pair[0] for pair in listed], np.int64), np.array([pair[1] for pair in listed])
-        lengths = np.array([len(scores) for scores in lists.values()], np.int64)
-        return cls({key: row for row, key in enumerate(lists)}, Rows.sized(lengths, ids), scores.astype(np.float64))
+    def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
+        """Lay lists end to end."""
+        lengths = np.array([len(one.ids) for one in lists.values()], np.int64)
+        ids = np.concatenate([np.empty(0, np.int64), *(one.ids for one in lists.values())])
+        scores = np.concatenate([np.empty(0), *(one.scores for one in lists.values())])
+        return cls({key: row for row, key in enumerate(lists)}, Rows.sized(lengths, ids), scores)
 
     @cached_property
     def with_queries(self) -> SideLists:
@@ -58,7 +77,7 @@ class SideLists:
                 query.setdefault(entity, score)
             if answer in own:
                 query[answer] = own[answer]
-        further = SideLists.of(together)
+        further = SideLists.of({key: OneList.of(scores) for key, scores in together.items()})
         offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + further.rows.offsets[1:]])
         rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
         places = {key: len(self.places) + row for key, row in further.places.items()}
@@ -89,7 +108,7 @@ class ListedScores:
     Examples
     --------
     >>> from kgeval.graph.triples import Triples
-    >>> lists = SideLists.of({(0, 0, 2): {2: 0.9, 1: 0.5}})
+    >>> lists = SideLists.of({(0, 0, 2): OneList.of({2: 0.9, 1: 0.5})})
     >>> labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
     >>> scorer, queries = ListedScores({"tail": lists}, *labels), Queries.of(Triples.of([(0, 0, 2)]), "tail")
     >>> scorer.scores(queries, np.arange(4)), scorer.by_place().scores(queries, np.arange(4))
@@ -130,14 +149,15 @@ class ListedScores:
         if (found < 0).any():
             query = self._spelled(queries, int(np.argmax(found < 0)))
             raise InputError(f"there are no predictions for {query}. Are they those of this split?")
-        offsets = lists.rows.offsets
-        listed = Rows.spans(offsets[found], offsets[found + 1], np.arange(len(lists.scores)))
-        keys = listed.owners * self.num_entities + lists.rows.ids[listed.ids]
-        wanted = np.arange(len(queries))[:, None] * self.num_entities + candidates
-        order = np.argsort(keys)
-        place = np.searchsorted(keys, wanted, sorter=order)
-        there = np.append(keys[order], -1)[place] == wanted
-        return np.where(there, np.append(lists.scores[listed.ids][order], -np.inf)[place], -np.inf)
+        offsets, places = lists.rows.offsets, np.arange(len(lists.scores))
+        scores = np.empty((len(queries), candidates.shape[-1]))
+        for part in slices(len(queries), max(1, CELLS // self.num_entities)):
+            listed = Rows.spans(offsets[found[part]], offsets[found[part] + 1], places)
+            whole = np.full((len(listed), self.num_entities), -np.inf)
+            whole[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
+            wanted = np.broadcast_to(candidates, scores.shape)[part]
+            scores[part] = np.take_along_axis(whole, wanted, axis=1)
+        return scores
 
     def _spelled(self, queries: Queries, index: int) -> str:
         """Spell a query: ``(?, eats, cat)``."""

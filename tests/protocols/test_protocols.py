@@ -19,7 +19,19 @@ from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
 NAMES = (
-    *("ampligraph", "bordes-filtered", "bordes-raw", "conve", "dglke", "dicee", "kbc", "libkge", "marius", "ogb"),
+    *(
+        "anyburl",
+        "ampligraph",
+        "bordes-filtered",
+        "bordes-raw",
+        "conve",
+        "dglke",
+        "dicee",
+        "kbc",
+        "libkge",
+        "marius",
+        "ogb",
+    ),
     *("openke", "pbg", "pykeen", "rotate", "sun-random", "torchkge", "tucker", "standard"),
 )
 

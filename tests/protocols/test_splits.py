@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kgeval import evaluate, explain, load_checkpoint, load_dataset, printout
+from kgeval import evaluate, explain, load_checkpoint, load_dataset, printout, summarize
 from kgeval.protocols.protocol import protocols
 from kgeval.ranking.evaluation import Evaluation
 from tests.brute_force import as_counts, brute_force
@@ -81,10 +81,14 @@ def test_pykeen_on_a_split_is_what_its_stopper_and_its_pipeline_find(split):
     theirs = RankBasedEvaluator().evaluate(
         model=model, mapped_triples=evaluated.mapped_triples, additional_filter_triples=known, use_tqdm=False
     )
-    ours = printout(evaluate(model, load_dataset("nations"), split=split, protocol="pykeen"))
+    table = evaluate(model, load_dataset("nations"), split=split, protocol="pykeen")
+    ours = printout(table)
     for name in ("arithmetic_mean_rank", "hits_at_1", "inverse_harmonic_mean_rank"):
         key = f"both.realistic.{name}"
         assert ours[key] == pytest.approx(theirs.get_metric(key), rel=1e-6)
+    by_chance = theirs.get_metric("both.realistic.adjusted_inverse_harmonic_mean_rank")
+    assert summarize(table, ["amrr"], chance="exact")["amrr"] == pytest.approx(by_chance, abs=1e-6)  # of float32 ranks
+    assert summarize(table, ["amrr"], chance="without-answer")["amrr"] != pytest.approx(by_chance, abs=1e-3)
 
 
 FILTERS = {

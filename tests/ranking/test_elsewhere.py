@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kgeval import CallableScorer, RankTable, compare, evaluate, load_dataset, load_ranks, summarize
+from kgeval import (
+    CallableScorer,
+    Dataset,
+    RankTable,
+    Triples,
+    compare,
+    evaluate,
+    load_dataset,
+    load_ranks,
+    summarize,
+)
 from kgeval.errors import DatasetError, TableError
 from tests.conftest import SHARED, random_dataset
 
@@ -266,7 +276,7 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
     bad = ["nobody\tr00\te0001\t1\t1", "\t".join([*labels_of(DATA.train.ids[0]), "1", "1"])]
     beyond = good[0].rsplit("\t", 1)[0] + "\t31"
     no_rank = good[1].rsplit("\t", 2)[0] + "\t0\t1"
-    path = tmp_path / "ranks.txt"
+    path = tmp_path / "{ranks}.txt"
     path.write_text("\n".join([beyond, no_rank, *bad, *good[2:], good[2]]))
     with pytest.raises(TableError, match=r"line 3: the triple \(nobody, r00, e0001\).*set unmatched: drop"):
         load_ranks(path, DATA, columns=NAMES)
@@ -275,7 +285,7 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
     assert f"2 rows of {path} name no test triple of dataset random, and were left out" in notes
     assert "1 filtered tail ranks are beyond their candidates, and were left out" in notes
     assert "1 filtered head ranks are none, and were left out" in notes
-    assert "1 head ranks of triples that were in an earlier line were left out" in notes
+    assert "1 head ranks are of triples in an earlier line, and were left out" in notes
     assert len(table) == len(ranked) - 2  # the head of the first, the tail of the second remain
     kept = ranked.to_pandas().merge(table.to_pandas(), on=["triple", "side"])
     assert len(kept) == len(table)
@@ -324,3 +334,16 @@ def test_a_parquet_file_is_told_its_reader(tmp_path, ranked):
     ranked.to_parquet(tmp_path / "ranks.parquet")
     with pytest.raises(TableError, match=r"RankTable\.from_parquet reads it"):
         load_ranks(tmp_path / "ranks.parquet", DATA)
+
+
+def test_triples_that_the_split_repeats_may_be_ranked_again(tmp_path):
+    test = Triples.of(np.concatenate([DATA.test.ids, DATA.test.ids[:1]]))
+    data = Dataset.build("twice", {**DATA.splits, "test": test}, entities=DATA.entities, relations=DATA.relations)
+    lines = ["\t".join([*labels_of(row), "1"]) for row in [test.ids[0], test.ids[0], test.ids[1]]]
+    (tmp_path / "ranks.txt").write_text("\n".join(["h\tr\tt\tfiltered_head_rank", *lines]))
+    table = load_ranks(tmp_path / "ranks.txt", data)
+    assert len(table) == 2
+    assert "1 head ranks of triples that test repeats were left out: each counts once." in table.notes
+    (tmp_path / "ranks.txt").write_text("\n".join(["h\tr\tt\tfiltered_head_rank", *lines, lines[2]]))
+    with pytest.raises(TableError, match="line 5: its head was ranked in an earlier line"):
+        load_ranks(tmp_path / "ranks.txt", data)

@@ -20,7 +20,7 @@ from kgeval.errors import CheckpointError, DatasetError, did_you_mean
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.text import open_text
 from kgeval.graph.triples import SIDES, Side
-from kgeval.scorers.listed import Key, ListedScores, SideLists
+from kgeval.scorers.listed import Key, ListedScores, OneList, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
 
@@ -53,10 +53,10 @@ def read(path: Path, options: Options) -> Checkpoint:
     order = options.resolve("order", None, "") or "confidence"
     if order not in ORDERS:
         raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
-    found: dict[Side, dict[Key, dict[int, float]]] = {side: {} for side in SIDES}
+    found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
     try:
-        for side, key, scores in _lists(path, dataset):
-            found[side][key] = scores
+        for side, key, listed in _lists(path, dataset):
+            found[side][key] = listed
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
     sides = {side: SideLists.of(lists) for side, lists in found.items() if lists}
@@ -66,11 +66,11 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 
 class _Listed(NamedTuple):
-    """One list."""
+    """One line of candidates."""
 
     side: Side
     key: Key
-    scores: dict[int, float]
+    listed: OneList
 
 
 def _lists(path: Path, dataset: Dataset) -> Iterator[_Listed]:
@@ -91,7 +91,7 @@ def _lists(path: Path, dataset: Dataset) -> Iterator[_Listed]:
                 raise CheckpointError(f"{where}: {mark} before the first triple (head relation tail).")
             side, (head, relation, tail) = MARKS[mark], triple
             key = (tail, relation, head) if side == "head" else (head, relation, tail)
-            listed = _Listed(side, key, _confidences(where, cells, entities))
+            listed = _Listed(side, key, OneList.of(_confidences(where, cells, entities)))
             if side in seen:
                 raise CheckpointError(f"{where}: {mark} a second time for the same triple.")
             seen.add(side)

@@ -21,5 +21,4 @@ ANYBURL = Protocol(
         Printed(f"{part} {name}", metric, side) for part, side in _SIDES.items() for name, metric in _METRICS.items()
     ),
     text="{:.4f}".format,
-    on_ties="AnyBURL ranks lists, in which nothing ties; what does takes the mean of its ranks here",
 )
