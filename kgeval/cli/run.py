@@ -37,7 +37,7 @@ def command(
     labels.parquet); one with several models gives a directory for each of them, and one table.
     """
     from kgeval.cli.display import show_notes, show_place, watching
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.streams import say, say_json
     from kgeval.errors import ConfigError
     from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
     from kgeval.runs.load import load_config

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
+import itertools
 import json
 import os
 import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import termios
 
 import numpy as np
 import pytest
@@ -91,10 +89,9 @@ class Screen:
         return [text for text in numbers if text not in self.words] + [text for text in names if text not in self.whole]
 
 
-def on_terminal(columns, *arguments):
+def on_terminal(*arguments):
     """Run Python in a pseudo-terminal, and return all that it wrote."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     environment = {**inherited, "TERM": "xterm-256color"}
     process = subprocess.Popen(
@@ -135,21 +132,29 @@ def told(folder):
 
 
 CALLS = """
-import json
+import fcntl, json, struct, sys, termios
 from kgeval.cli import main
-for arguments in json.loads({commands!r}):
-    print(chr(30), flush=True)
-    main(arguments, standalone_mode=False)
+for columns in {widths}:
+    fcntl.ioctl(sys.stdout, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    for arguments in json.loads({commands!r}):
+        print(chr(30), flush=True)
+        main(arguments, standalone_mode=False)
 """
-"""every command in one process, which costs the imports once"""
+"""every command in terminals of every width, in one process, which costs the imports once"""
 
 
-@pytest.fixture(scope="module", params=WIDTHS)
-def screens(folder, request):
+@pytest.fixture(scope="module")
+def written(folder):
+    """What each command writes, by width and command."""
+    calls = CALLS.format(widths=WIDTHS, commands=json.dumps([*COMMANDS.values()]))
+    _, *parts = on_terminal("-c", calls).split(chr(30))
+    return dict(zip(itertools.product(WIDTHS, COMMANDS), parts, strict=True))
+
+
+@pytest.fixture(params=WIDTHS)
+def screens(written, request):
     """The screens of all commands, in a terminal of so many columns."""
-    calls = CALLS.format(commands=json.dumps([*COMMANDS.values()]))
-    _, *parts = on_terminal(request.param, "-c", calls).split(chr(30))
-    return {name: Screen(part, request.param) for name, part in zip(COMMANDS, parts, strict=True)}
+    return {name: Screen(written[request.param, name], request.param) for name in COMMANDS}
 
 
 def texts(content):
