@@ -129,10 +129,14 @@ def compare(
         raise MetricError('nothing to compare: give at least one table with a name, as in {"complex": table}.')
     for table in tables.values():
         rank_columns(table)
-    allowed = {allow} if isinstance(allow, str) else set(allow)
-    for name in allowed - {*ALIKE, TRIPLES}:
-        raise MetricError(f"allow: ranks do not differ in {name!r}. {did_you_mean(str(name), [*ALIKE, TRIPLES])}")
-    differences = _differences(tables)
+    allowed = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
+    for name in allowed:
+        if name not in (*ALIKE, TRIPLES):
+            raise MetricError(f"allow: ranks do not differ in {name!r}. {did_you_mean(str(name), [*ALIKE, TRIPLES])}")
+    provenances = {model: table.provenance for model, table in tables.items()}
+    differences = _differences(provenances)
+    if not differences.keys() & {"dataset", "split"}:  # whose triples are others, which need not be said again
+        differences = {**_other_ranks(tables), **differences}
     if refused := [field for field in differences if field not in allowed]:
         told = "\n".join(f"{field}: {differences[field]}" for field in refused)
         raise MetricError(
@@ -143,32 +147,40 @@ def compare(
         name: summarize(table, metrics, ties=ties, seed=seed, chance=chance, popularity=popularity)
         for name, table in tables.items()
     }
-    return Comparison(summaries, (*notes, *_untold(tables)))
+    return Comparison(summaries, (*notes, *_untold(provenances)))
 
 
-def _differences(tables: Mapping[str, RankColumns]) -> dict[str, str]:
+def _differences(provenances: Mapping[str, Provenance]) -> dict[str, str]:
     """Say in what ranks differ, and whose have what; what a table does not tell differs from nothing."""
     found = {}
     for field in ALIKE:
         whose: dict[str, list[str]] = {}
-        for model, table in tables.items():
-            value = _value(table.provenance, field)
+        for model, provenance in provenances.items():
+            value = _value(provenance, field)
             same = (other for other in whose if field == "dataset" and _bare(other) == _bare(value))
             if value != UNKNOWN:
                 whose.setdefault(next(same, value), []).append(model)
         if len(whose) > 1:
             found[field] = "; ".join(f"{value} in {' and '.join(models)}" for value, models in whose.items())
-    if found.keys() & {"dataset", "split"}:  # whose triples are others, which need not be said again
-        return found
-    first, *others = tables
-    strangers = [model for model in others if _tasks(tables[model]).keys() != _tasks(tables[first]).keys()]
-    if strangers:
-        return {**found, TRIPLES: f"{', '.join(strangers)} and {first} do not rank the same triples and sides"}
-    if any(table.provenance.candidates == UNKNOWN for table in tables.values()):
-        unlike = [model for model in others if _tasks(tables[model]) != _tasks(tables[first])]
-        told = {"candidates": f"{', '.join(unlike)} and {first} have other numbers of them"}
-        return {**found, **(told if unlike else {})}
     return found
+
+
+def _other_ranks(tables: Mapping[str, RankColumns]) -> dict[str, str]:
+    """Say which models ranked other triples and sides, or, where a table does not tell how, among how many others."""
+    (first, table), *others = tables.items()
+    tasks = _tasks(table)
+    strangers, unlike = [], []
+    for model, other in others:
+        mine = _tasks(other)
+        if mine.keys() != tasks.keys():
+            strangers.append(model)
+        elif mine != tasks:
+            unlike.append(model)
+    if strangers:
+        return {TRIPLES: f"{', '.join(strangers)} and {first} do not rank the same triples and sides"}
+    if unlike and any(table.provenance.candidates == UNKNOWN for table in tables.values()):
+        return {"candidates": f"{', '.join(unlike)} and {first} have other numbers of them"}
+    return {}
 
 
 def _value(provenance: Provenance, field: str) -> str:
@@ -183,11 +195,11 @@ def _bare(dataset: str) -> str:
     return "".join(filter(str.isalnum, dataset)).lower()
 
 
-def _untold(tables: Mapping[str, RankColumns]) -> Iterator[str]:
+def _untold(provenances: Mapping[str, Provenance]) -> Iterator[str]:
     """Say what is not known to be alike."""
-    for model, table in tables.items() if len(tables) > 1 else ():
-        fields = [field for field in ALIKE if _value(table.provenance, field) == UNKNOWN]
-        if fields:
+    for model, provenance in provenances.items():
+        fields = [field for field in ALIKE if _value(provenance, field) == UNKNOWN]
+        if fields and len(provenances) > 1:
             yield f"the ranks of {model} do not tell their {', '.join(fields)}: they may be of others."
 
 

@@ -33,7 +33,7 @@ class Summary:
     by: tuple[str, ...] = ()
     requested: tuple[MetricName, ...] = ()
     """the metrics by the names that were given; one without a side is in the groups with each side of the table"""
-    rank_notes: tuple[str, ...] = ()
+    table_notes: tuple[str, ...] = ()
     """what a reader of the ranks should know"""
 
     @property
@@ -51,7 +51,7 @@ class Summary:
             told = [
                 f"in {len(serious)} of {len(self.groups)} groups the tie policy alone moves the MRR by more than 0.01."
             ]
-        return (*self.rank_notes, *sorted(reasons), *told)
+        return (*self.table_notes, *sorted(reasons), *told)
 
     def __getitem__(self, name: str) -> float:
         """Look a metric up by any of its names; without a side it is that of ``both``.
@@ -180,7 +180,7 @@ def summarize(
     columns = _columns(by)
     groups = groups_of(divided(table, columns), spelled, source) if columns else [whole(spelled, source)]
     return Summary(
-        table.provenance, policies, tuple(groups), columns, requested=tuple(names), rank_notes=tuple(table.notes)
+        table.provenance, policies, tuple(groups), columns, requested=tuple(names), table_notes=tuple(table.notes)
     )
 
 

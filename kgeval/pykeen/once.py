@@ -44,10 +44,15 @@ def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
 def _transductive(dataset: Any) -> Dataset:
     if isinstance(dataset, (Dataset, str, Path)) or not hasattr(dataset, "training"):
         return as_dataset(dataset)
-    return from_factories(type(dataset).__name__, dataset.training, dataset.testing, dataset.validation)
+    return from_factories(_name(dataset), dataset.training, dataset.testing, dataset.validation)
 
 
 def _inductive(dataset: Any) -> Dataset:
     """Take the inference graph as train: its entities compete, and its triples are known answers."""
     graph, test, valid = dataset.inductive_inference, dataset.inductive_testing, dataset.inductive_validation
-    return from_factories(type(dataset).__name__, graph, test, valid)
+    return from_factories(_name(dataset), graph, test, valid)
+
+
+def _name(dataset: Any) -> str:
+    """Call a dataset as PyKEEN does, by the name that it is loaded by; its class where it has no such name."""
+    return str(dataset.get_normalized_name()) if hasattr(dataset, "get_normalized_name") else type(dataset).__name__

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -222,7 +223,8 @@ class Evaluation(Settings):
         return [f"{what}. They were {'left out' if self.unseen == 'drop' else 'ranked last'} (unseen: {self.unseen})."]
 
 
-class _Side(NamedTuple):
+@dataclass(frozen=True)
+class _Side:
     """What was found of one side."""
 
     data: pa.Table

@@ -53,8 +53,9 @@ class Aligned(ViewedScorer):
 
     @property
     def title(self) -> str:
-        """What results call the model: its own title, or its class."""
-        return str(getattr(self.source, "title", type(self.source).__name__))
+        """What results call the model: the title of what was aligned or of the scorer in it, or the scorer's class."""
+        titles = (getattr(scorer, "title", None) for scorer in (self.source, self.scorer))
+        return next((str(title) for title in titles if title), type(self.scorer).__name__)
 
     def knows(self, triples: Triples) -> BoolArray:
         """Whether the scorer knows head, relation and tail of each triple; bool[triple]."""

@@ -100,6 +100,7 @@ def test_the_protocol_ranks_among_the_lists_as_they_are(tmp_path, said):
     known = {tuple(row) for part in data.splits.values() for row in part.ids.tolist()}
     corruption = OGBNegatives(path=str(path)) if said else None
     table = evaluate(CallableScorer(hashed, 40, 3), data, protocol="ogb", corruption=corruption)
+    assert table.provenance.candidates == "8 of OGB's file split/time/test.pt, as listed"
     expected = {side: listed_ranks(stored, side) for side in ("head", "tail")}
     for side, ranks in expected.items():
         assert realistic(table, side).tolist() == ranks.tolist()

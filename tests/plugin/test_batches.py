@@ -7,6 +7,7 @@ import torch
 from pykeen.evaluation import Evaluator, LCWAEvaluationLoop, RankBasedEvaluator
 
 from kgeval.errors import InputError, ScoreError
+from kgeval.provenance import Provenance
 from kgeval.pykeen import KGEvalEvaluator
 from tests.plugin.conftest import assert_same_ranks, assert_same_values
 
@@ -25,6 +26,9 @@ def test_the_evaluation_loop(graph, make, theirs, known, name):
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
     assert_same_ranks(ours.table, ranks)
     assert any("raw counts" in note for note in ours.table.notes)
+    triples = len(graph.testing.mapped_triples)
+    expected = Provenance("unknown", "unknown", "evaluated", triples, "standard", filter=None, candidates="unknown")
+    assert ours.table.provenance == expected
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -179,6 +179,24 @@ def test_a_table_comes_back_from_disk(tmp_path, files):
     assert back.to_pandas().equals(table.to_pandas())
 
 
+def test_results_say_what_they_are_of(tmp_path, files):
+    table = classify(model, DATA, negatives=files)
+    expected = {"model": "model", "dataset": "random", "split": "test", "triples": len(DATA.test) + 40}
+    assert table.provenance.to_dict() == {**expected, "negatives": "40 of file test.txt"}
+    printed = str(summarize_labels(table, ["accuracy"])).splitlines()
+    assert printed[0] == f"model on random, {len(DATA.test) + 40} labelled test triples, negatives: 40 of file test.txt"
+    assert {f"Note: {note}" for note in table.notes} <= set(printed) != set()
+    assert [line.split("  ")[0] for line in printed[3:6]] == ["model", "relation majority", "tail frequency"]
+    assert printed[3].split()[-1] == f"{summarize_labels(table, ['accuracy'])['accuracy']:.6f}"
+    about = b'{"notes": [], "thresholds": {"relation majority": 0.5}}'
+    pq.write_table(table.data.replace_schema_metadata({"kgeval_labels": about}), tmp_path / "old.parquet")
+    old = LabelTable.from_parquet(tmp_path / "old.parquet").provenance
+    assert (old.model, old.dataset, old.negatives) == ("unknown", "unknown", "40 of unknown origin")
+    bare = {split: table.scored(split) for split in ("valid", "test")}
+    assert summarize_labels(bare).provenance == old
+    assert "unknown model on unknown dataset" in str(summarize_labels(bare))
+
+
 def test_further_columns_are_kept_and_those_of_text_are_no_floors(tmp_path, files):
     table = classify(model, DATA, negatives=files)
     notes = pa.array(["mine"] * len(table))

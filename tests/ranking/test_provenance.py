@@ -1,0 +1,202 @@
+"""What ranks are of: the model, the triples, the rules and the candidates that every table names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgeval import (
+    CallableScorer,
+    Degree,
+    FromFile,
+    Popular,
+    RankTable,
+    ScoreTable,
+    Typed,
+    Uniform,
+    evaluate,
+    load_ranks,
+    negatives,
+    summarize,
+)
+from kgeval.corruption.negatives import write_negatives
+from kgeval.errors import TableError
+from kgeval.provenance import UNKNOWN, Provenance
+from kgeval.scorers.families.distmult import DistMult
+from tests.conftest import random_dataset
+
+DATA = random_dataset(5)
+ALL = ("train", "valid", "test")
+
+
+def by_hash(h, r, t):
+    return (h * 5 + r * 3 + t * 11) % 7
+
+
+TABLE = evaluate(by_hash, DATA)
+
+
+def test_it_names_all_that_the_ranks_rest_on():
+    found = evaluate(by_hash, DATA, split="valid", filter=["train"], protocol="libkge").provenance
+    assert found == Provenance("by_hash", "random", "valid", len(DATA.valid), "libkge", ("train",), "all 30 entities")
+    assert str(found) == (
+        f"by_hash on random, {len(DATA.valid)} valid triples, protocol libkge, filtered by train, "
+        "candidates: all 30 entities"
+    )
+    assert "unfiltered" in str(evaluate(by_hash, DATA, filter=[]).provenance)
+
+
+def test_protocols_name_their_filter():
+    assert evaluate(by_hash, DATA, protocol="bordes-raw").provenance.filter == ()
+    assert evaluate(by_hash, DATA, protocol="bordes-filtered").provenance.filter == ALL
+
+
+@pytest.mark.parametrize(
+    ("corruption", "words"),
+    [
+        (Uniform(count=20), "20 uniform (seed 0)"),
+        (Uniform(count=2000, seed=7, allow_known=True), "2,000 uniform (seed 7, known answers too)"),
+        (Popular(count=3), "3 popular (seed 0)"),
+        (Degree(count=3, seed=1), "3 degree (seed 1)"),
+    ],
+)
+def test_sampled_candidates_are_called_by_count_kind_and_seed(corruption, words):
+    assert evaluate(by_hash, DATA, corruption=corruption).provenance.candidates == words
+
+
+def test_types_are_told_with_the_sizes_that_train_shows():
+    ids, sizes = DATA.train.ids, set()
+    for place, kept in ((0, 2), (2, 0)):
+        asked = {(r, row[kept]) for row in DATA.test.ids.tolist() for r in [row[1]]}
+        sizes |= {len(set(ids[ids[:, 1] == relation, place].tolist())) for relation, _ in asked}
+    found = evaluate(by_hash, DATA, corruption=Typed()).provenance.candidates
+    assert found == f"{min(sizes)} to {max(sizes)} of 30 entities, by type in train"
+
+
+def test_negatives_of_a_file_are_told_with_their_number(tmp_path):
+    path = tmp_path / "four.tsv"
+    write_negatives(path, negatives(DATA, Uniform(count=4)))
+    assert evaluate(by_hash, DATA, corruption=FromFile(path=str(path))).provenance.candidates == "4 of file four.tsv"
+
+
+def test_entities_that_do_not_compete_are_not_counted():
+    """kbc lets the entities compete whose labels come no later than the last one of train."""
+    lonely = replace(DATA, train=type(DATA.train)(DATA.train.ids[(DATA.train.ids[:, [0, 2]] < 20).all(axis=1)]))
+    last = int(lonely.train.ids[:, [0, 2]].max()) + 1
+    found = evaluate(by_hash, lonely, protocol="kbc").provenance.candidates
+    assert found == f"all 30 entities, of which those among {last} entities compete"
+
+
+class Doubler:
+    def __call__(self, h, r, t):
+        return 2.0 * t
+
+
+def test_models_are_called_by_their_names():
+    rng = np.random.default_rng(0)
+    family = DistMult(entity=rng.normal(size=(30, 4)), relation=rng.normal(size=(4, 4)))
+    scores = np.zeros((len(DATA.test), 30))
+    for model, name in (
+        (by_hash, "by_hash"),
+        (lambda h, r, t: h, "<lambda>"),
+        (partial(by_hash), "partial"),
+        (Doubler(), "Doubler"),
+        (CallableScorer(by_hash, 30, 4), "by_hash"),
+        (family, "DistMult"),
+        (ScoreTable(DATA.test, head=scores, tail=scores), "ScoreTable"),
+    ):
+        assert evaluate(model, DATA).provenance.model == name
+
+
+def test_the_triples_are_those_of_the_rows():
+    part = TABLE.where(TABLE.column("triple") < 4)
+    assert part.provenance == replace(TABLE.provenance, triples=4)
+    assert summarize(part).provenance == part.provenance
+
+
+names = st.text(max_size=12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(*(names for _ in range(5)), st.none() | st.lists(st.sampled_from(ALL), unique=True).map(tuple), st.lists(names))
+def test_it_survives_parquet(tmp_path_factory, model, dataset, split, protocol, candidates, known, notes):
+    path = tmp_path_factory.mktemp("tables") / "ranks.parquet"
+    about = {"model": model, "dataset": dataset, "split": split, "protocol": protocol, "candidates": candidates}
+    table = replace(TABLE, **about, filter=known, notes=tuple(notes))
+    table.to_parquet(path)
+    again = RankTable.from_parquet(path)
+    assert again.provenance == table.provenance
+    assert again.notes == table.notes
+    told = summarize(again, ["mrr"]).to_dict()
+    assert told["provenance"] == table.provenance.to_dict()
+    assert told["notes"][: len(notes)] == notes
+
+
+def test_what_a_file_does_not_tell_is_unknown(tmp_path):
+    """An earlier version kept split, filter and protocol alone; a table of somebody else's tells nothing."""
+    path = tmp_path / "ranks.parquet"
+    pq.write_table(
+        TABLE.data.replace_schema_metadata({"kgeval": '{"split": "valid", "filter": [], "protocol": "kbc"}'}), path
+    )
+    old = RankTable.from_parquet(path)
+    assert old.provenance == Provenance(UNKNOWN, UNKNOWN, "valid", len(DATA.test), "kbc", (), UNKNOWN)
+    pq.write_table(TABLE.data.replace_schema_metadata({}), path)
+    bare = RankTable.from_parquet(path)
+    assert bare.provenance == Provenance(UNKNOWN, UNKNOWN, UNKNOWN, len(DATA.test), UNKNOWN, None, UNKNOWN)
+    assert summarize(bare, ["mrr"])["mrr"] == summarize(TABLE, ["mrr"])["mrr"]
+    assert str(summarize(bare)).startswith("unknown model on unknown dataset, ")
+
+
+def test_summaries_print_what_they_are_of():
+    table = evaluate(by_hash, DATA, corruption=Uniform(count=30))
+    printed = str(summarize(table, ["mrr"], by="relation")).splitlines()
+    assert printed[0] == str(table.provenance)
+    assert table.notes
+    assert {f"Note: {note}" for note in table.notes} <= set(printed)
+
+
+def test_ranks_made_elsewhere_tell_what_is_known(tmp_path):
+    rows = [f"{DATA.entities[h]}\t{DATA.relations[r]}\t{DATA.entities[t]}\t1" for h, r, t in DATA.test.ids]
+    (tmp_path / "ranks.txt").write_text("\n".join(["head\trelation\ttail\tfiltered_tail_rank", *rows]))
+    found = load_ranks(tmp_path / "ranks.txt", DATA).provenance
+    assert found == Provenance(UNKNOWN, "random", "test", len(DATA.test), UNKNOWN, ALL, "all 30 entities")
+
+
+@pytest.mark.parametrize("field", ["model", "dataset", "protocol"])
+def test_ranks_of_different_kinds_are_not_put_together(field):
+    heads, tails = (TABLE.where(TABLE.column("side") == side) for side in ("head", "tail"))
+    assert RankTable.concat([heads, tails]).provenance == TABLE.provenance
+    with pytest.raises(TableError, match=f"different {field}s"):
+        RankTable.concat([heads, replace(tails, **{field: "another"})])
+
+
+def test_the_folder_of_a_run_will_do(tmp_path):
+    TABLE.to_parquet(tmp_path / "run" / "ranks.parquet")
+    assert RankTable.from_parquet(tmp_path / "run").data.equals(TABLE.data)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TableError, match=r"empty' is a folder without ranks.parquet: no run with a rank table"):
+        RankTable.from_parquet(tmp_path / "empty")
+
+
+@settings(max_examples=20, deadline=None)
+@given(row=st.integers(0, len(TABLE) - 1), other=st.integers(0, len(TABLE) - 1))
+def test_a_triple_that_is_ranked_twice_is_refused_with_its_row(tmp_path_factory, row, other):
+    """It would count twice in every mean; other counts in the second row make it no other triple."""
+    path = tmp_path_factory.mktemp("tables") / "ranks.parquet"
+    again = TABLE.data.slice(row, 1)
+    counts = {name: TABLE.data.slice(other, 1)[name] for name in ("greater", "tied", "candidates")}
+    for name, column in counts.items():
+        again = again.set_column(again.schema.get_field_index(name), name, column)
+    pq.write_table(pa.concat_tables([TABLE.data, again]).unify_dictionaries(), path)
+    triple = ", ".join(TABLE.column(f"{name}_label")[row] for name in ("head", "relation", "tail"))
+    side = TABLE.column("side")[row]
+    with pytest.raises(TableError) as refusal:
+        RankTable.from_parquet(path)
+    assert f"row {len(TABLE)}: the {side} of ({triple}) was ranked in an earlier row." in str(refusal.value)
