@@ -291,3 +291,4 @@ def test_bars_of_progress_are_there_and_leave_the_table_alone(screens):
     assert "loading dataset" in shown
     assert "loading model" in shown
     assert "12/12" in shown
+    assert "0/0" not in " ".join(screens["classify"].lines)
