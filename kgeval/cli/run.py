@@ -37,7 +37,7 @@ def command(
     labels.parquet); one with several models gives a directory for each of them, and one table.
     """
     from kgeval.cli.display import show_notes, show_place, watching
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.streams import say, say_json
     from kgeval.errors import ConfigError
     from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
     from kgeval.runs.load import load_config
@@ -51,21 +51,24 @@ def command(
         )
     for config in loaded.values():
         refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
-    told, summaries = {}, {}
+    told, bounded = {}, {}
     for path, config in loaded.items():
         outcomes = run(config, folders[path], force=force, watch=watching)
         told[str(path)] = _content(outcomes)
         if not as_json:
+            if len(told) > 1:
+                say("")
             _show(outcomes)
         for outcome in outcomes:
             show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
             show_place(outcome.folder)
-            where = [str(path)] if len(loaded) > 1 else []
-            summaries[": ".join([*where, *filter(None, [outcome.name])])] = measured(outcome, [*fail_under])
+            if fail_under:
+                where = [str(path)] if len(loaded) > 1 else []
+                bounded[": ".join([*where, *filter(None, [outcome.name])])] = measured(outcome, [*fail_under])
         show_notes(incomparable(outcomes))
     if as_json:
         say_json(told if len(told) > 1 else next(iter(told.values())))
-    refuse_shortfalls(summaries, fail_under)
+    refuse_shortfalls(bounded, fail_under)
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
@@ -84,6 +87,7 @@ def _content(outcomes: list[Outcome]) -> dict[str, Any]:
 def _show(outcomes: list[Outcome]) -> None:
     """Print one model's numbers; of several, a table with a row each."""
     from kgeval.cli.display import show_comparison, show_labels, show_outcome
+    from kgeval.cli.streams import say
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
     from kgeval.runs.runner import incomparable
@@ -92,7 +96,10 @@ def _show(outcomes: list[Outcome]) -> None:
     ranked = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)}
     if judged:
         # Floors are counted on the triples of their model: only the same triples give the same floors.
-        for part in [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]:
+        parts = [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]
+        for index, part in enumerate(parts):
+            if index:
+                say("")
             show_labels(part)
     elif len(outcomes) == 1:
         show_outcome(outcomes[0])

@@ -48,6 +48,9 @@ SPELLINGS = {
     "⌋": ")",
     "⌈": "ceil(",
     "⌉": ")",
+    "ŵ": "w^",
+    "ŷ": "y^",
+    "̂": "^",
 }
 """characters of tables and formulas, in ASCII"""
 
@@ -107,5 +110,5 @@ def _plain(char: str) -> str:
     if name.startswith("GREEK") and "LETTER" in name:
         return name.rpartition(" ")[2].lower()
     if decomposed.startswith(("<super>", "<sub>")):
-        return unicodedata.normalize("NFKD", char).encode("ascii", "replace").decode()
+        return "".join(part if part.isascii() else _plain(part) for part in unicodedata.normalize("NFKD", char))
     return char.encode("ascii", "backslashreplace").decode()

@@ -194,5 +194,5 @@ def wrapped(text: str, width: int | None) -> list[str]:
         else:
             indent = line[: len(line) - len(line.lstrip())]
             whole: Any = {"break_long_words": False, "break_on_hyphens": False}
-            lines += wrap(line, max(width, 1), subsequent_indent=indent, **whole)
+            lines += wrap(line.strip(), max(width, 1), initial_indent=indent, subsequent_indent=indent, **whole)
     return lines or [""]

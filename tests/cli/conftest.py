@@ -77,7 +77,7 @@ def invoke(*arguments):
 def below_head(printed):
     """The lines of a table, without the head that tells what it is of."""
     head, blank, table = printed.partition("\n\n")
-    assert "candidates" in head
+    assert head
     assert blank
     return table.splitlines()
 

@@ -11,7 +11,7 @@ import kgeval
 from kgeval.metrics.label_summary import summarize_labels
 from kgeval.scoring.classification import classify
 from kgeval.scoring.negatives import NegativeFiles
-from tests.cli.conftest import ENTITIES, SPLITS, write_config, write_model
+from tests.cli.conftest import ENTITIES, SPLITS, below_head, write_config, write_model
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")
 NEGATIVES = ("--valid-negatives", "valid_negatives.txt", "--test-negatives", "test_negatives.txt")
@@ -43,7 +43,7 @@ def test_it_says_what_python_says(place, data):
 
 def test_people_see_the_floors_beside_the_model(done):
     printed = done(*ARGUMENTS, *NEGATIVES, "-m", "accuracy", "-m", "macro.f1")
-    assert [line.split("  ")[0] for line in printed.splitlines()[2:]] == [
+    assert [line.split("  ")[0] for line in below_head(printed)[2:]] == [
         "model",
         "relation majority",
         "tail frequency",

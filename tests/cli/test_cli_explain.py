@@ -7,6 +7,7 @@ import pytest
 from kgeval import explain, load_checkpoint
 from kgeval.protocols.explain import Explained, Explanation
 from kgeval.provenance import Provenance
+from tests.cli.conftest import below_head
 
 EXPLAIN = ["explain", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1", "--protocols"]
 
@@ -21,7 +22,7 @@ def test_the_explanation_is_that_of_the_library(data, told):
 
 
 def test_people_get_one_table(done, told):
-    printed = done(*EXPLAIN, "libkge,bordes-raw").splitlines()
+    printed = below_head(done(*EXPLAIN, "libkge,bordes-raw"))
     assert printed[0].split()[:2] == ["protocol", "mrr"]
     rows = {line.split()[0]: line.split() for line in printed[1:] if line[:1].isalpha()}
     assert list(rows.values()) == told.table()[1]

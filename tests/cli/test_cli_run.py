@@ -210,8 +210,10 @@ def test_models_that_judged_different_triples_are_shown_beside_their_own_floors(
     task = "{kind: classification, unseen: drop, negatives: {kind: corruption}}"
     result = invoke("run", smaller, "--out", "new", "--set", f"task={task}", "--set", "metrics=[accuracy]")
     assert result.exit_code == 0, result.stderr
-    shown = [line.split("  ")[0] for line in result.stdout.splitlines() if line.split()[-1] != "accuracy"]
-    assert [name for name in shown if name.strip(" ─")] == [
+    lines = [line for line in result.stdout.splitlines() if line.strip(" ─") and not line.endswith("accuracy")]
+    heads, shown = lines[::4], [line.split("  ")[0] for line in lines]
+    assert all("labelled test triples" in head for head in heads)
+    assert [name for name in shown if name not in heads] == [
         *("one", "relation majority", "tail frequency"),
         *("two", "relation majority", "tail frequency"),
     ]

@@ -1,0 +1,294 @@
+"""Terminals of 40 to 200 columns: every number of ``--json``, every key and every header is on the screen, whole."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kgeval import Dataset, RankTable, Triples, Vocabulary, evaluate
+from kgeval.metrics.summary import number
+from tests.cli.conftest import CONFIG, invoke, write_config
+
+WIDTHS = [40, 80, 120, 200]
+
+MODEL = ["model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
+BY = [["relation"], ["relation", "side"], ["side"], ["tail", "relation"]]
+LISTS = ["metrics", "models", "formats", "protocols", "corruptions"]
+DESCRIBED = {
+    "graph": ["graph/"],
+    "model": ["model", "--option", "model=DistMult"],
+    "run": ["run"],
+    "table": ["run/ranks.parquet"],
+}
+COMMANDS = {
+    "evaluate": ["evaluate", *MODEL],
+    "metrics": ["metrics", "run", "-m", "mrr,hits@10,pessimistic.amri,macro.mrr,head.ndcg@10,count"],
+    "run": ["run", "config.yaml", "--out", "one", "--force"],
+    "models": ["run", "two.yaml", "--out", "two", "--force"],
+    **{
+        "+".join(by): ["metrics", "ranks.parquet", *(part for name in by for part in ("--by", name))] for by in BY
+    },
+    "tail+relation": ["metrics", "ranks.parquet", "--by", "tail", "--by", "relation", "-m", "mr"],
+    "explain": ["explain", *MODEL, "--protocols", "pykeen,libkge,ampligraph,openke,torchkge,conve,bordes-raw"],
+    "torchkge": ["evaluate", *MODEL, "--protocol", "torchkge"],
+    "classify": ["classify", *MODEL],
+    **{f"inspect {what}": ["inspect", *given] for what, given in DESCRIBED.items()},
+    **{f"list {what}": ["list", what] for what in LISTS},
+    "negatives": [
+        *("negatives", "graph/", "--kind", "uniform", "--count", "4", "--seed", "1234567"),
+        *("--force", "--out", "n.tsv"),
+    ],
+    "convert": ["convert", "model", *MODEL[3:], "--force", "--out", "m.safetensors"],
+}  # fmt: skip
+
+PARTS = [
+    "award",
+    "award_nominee",
+    "film_release_distribution_medium",
+    "people",
+    "location",
+    "tv_program",
+    "2010_census",
+]
+"""of names such as Freebase's"""
+
+
+def write_ranks(path):
+    """Ranks of 135 relations with names such as Freebase's, of which a few have most of the triples."""
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, len(PARTS), (135, 6))
+    names = [f"/{'/'.join(PARTS[part] for part in row[: 2 + n % 5])}_{n}" for n, row in enumerate(drawn)]
+    relations = np.minimum(rng.geometric(0.03, 6000) - 1, 134)
+    ids = np.stack([rng.integers(0, 60, 6000), np.r_[np.arange(135), relations[135:]], rng.integers(0, 60, 6000)], 1)
+    labels = {"entities": Vocabulary([f"/m/{n:05}" for n in range(60)]), "relations": Vocabulary(names, "relation")}
+    data = Dataset.build("freebase", {"test": Triples.of(ids)}, **labels)
+    evaluate(lambda h, r, t: np.sin(h * 31 + r * 7 + t * 3), data).to_parquet(path)
+
+
+class Screen:
+    """What a terminal shows: lines, which it breaks where they are too long."""
+
+    def __init__(self, text, columns):
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+        self.lines = text.replace("\r\n", "\n").split("\n")
+        rows = [line[start : start + columns] for line in self.lines for start in range(0, max(len(line), 1), columns)]
+        self.words = {word.strip(",;:()[]") for row in rows for word in row.split()}
+        self.whole = {word.strip(",;:") for line in self.lines for word in line.split()}
+
+    def misses(self, numbers=(), names=()):
+        """Numbers that stand nowhere within one line of the screen, and names that stand nowhere."""
+        return [text for text in numbers if text not in self.words] + [text for text in names if text not in self.whole]
+
+
+def on_terminal(*arguments):
+    """Run Python in a pseudo-terminal, and return all that it wrote."""
+    ours, theirs = pty.openpty()
+    inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment = {**inherited, "TERM": "xterm-256color"}
+    process = subprocess.Popen(
+        [sys.executable, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    written = b""
+    while part := _read(ours):
+        written += part
+    os.close(ours)
+    assert process.wait() == 0, written.decode()
+    return written.decode()
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # Linux tells so that nobody writes any more
+        return b""
+
+
+@pytest.fixture(scope="module")
+def folder(template, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("terminal") / "place"
+    shutil.copytree(template, folder)
+    models = {"a-model-of-a-name-that-is-forty-letters-long": CONFIG["model"], "short": CONFIG["model"]}
+    write_config(folder / "two.yaml", {"dataset": "./graph", "models": models})
+    write_ranks(folder / "ranks.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def told(folder):
+    """What each command tells with ``--json``."""
+    return {name: json.loads(invoke(*arguments, "--json").stdout) for name, arguments in COMMANDS.items()}
+
+
+CALLS = """
+import fcntl, json, struct, sys, termios
+from kgeval.cli import main
+for columns in {widths}:
+    fcntl.ioctl(sys.stdout, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    for arguments in json.loads({commands!r}):
+        print(chr(30), flush=True)
+        main(arguments, standalone_mode=False)
+"""
+"""every command in terminals of every width, in one process, which costs the imports once"""
+
+
+@pytest.fixture(scope="module")
+def written(folder):
+    """What each command writes, by width and command."""
+    calls = CALLS.format(widths=WIDTHS, commands=json.dumps([*COMMANDS.values()]))
+    _, *parts = on_terminal("-c", calls).split(chr(30))
+    return dict(zip(itertools.product(WIDTHS, COMMANDS), parts, strict=True))
+
+
+@pytest.fixture(params=WIDTHS)
+def screens(written, request):
+    """The screens of all commands, in a terminal of so many columns."""
+    return {name: Screen(written[request.param, name], request.param) for name in COMMANDS}
+
+
+def texts(content):
+    """The numbers of metrics, as the screen rounds them: counts whole, all else to six decimals."""
+    if isinstance(content, dict):
+        return [text for value in content.values() for text in texts(value)]
+    return [number(content)] if isinstance(content, int | float) else []
+
+
+def plain(content):
+    """All numbers of a description, as they are."""
+    if isinstance(content, dict | list):
+        return [text for value in (content.values() if isinstance(content, dict) else content) for text in plain(value)]
+    return [] if isinstance(content, str | bool | None) else [str(content)]
+
+
+def head(content):
+    """The numbers and names that tell what a result is of."""
+    provenance = content["provenance"]
+    return [f"{provenance['triples']:,}"], [provenance["dataset"], provenance["split"]]
+
+
+@pytest.mark.parametrize("name", ["evaluate", "metrics", "run"])
+def test_of_one_model(screens, told, name):
+    numbers, names = head(told[name])
+    numbers += texts(told[name]["metrics"])
+    names += [metric for side in told[name]["metrics"].values() for metric in side]
+    assert len(numbers) > 10
+    assert screens[name].misses(numbers, [*names, *told[name]["metrics"]]) == []
+
+
+def test_of_several_models(screens, told):
+    for model, mine in told["models"].items():
+        names = [f"{side}.{name}" for side in ("head", "tail") for name in mine["metrics"][side]]
+        assert screens["models"].misses(texts(mine["metrics"]), [model, *names, *mine["metrics"]["both"]]) == []
+    assert screens["models"].misses(*head(told["models"]["short"])) == []
+
+
+@pytest.mark.parametrize("by", BY, ids="+".join)
+def test_of_groups(screens, told, by):
+    """Of a group of one side, JSON tells the metrics of the other too: none, and 0 ranks."""
+    groups = told["+".join(by)]["groups"]
+    numbers = [
+        text
+        for group in groups
+        for side, metrics in group["metrics"].items()
+        if side in ("both", group["key"].get("side", side))
+        for text in texts(metrics)
+    ]
+    names = [value for group in groups for value in group["key"].values()]
+    titles = {f"{side}.{name}" for side, metrics in groups[0]["metrics"].items() for name in metrics}
+    titles = {title for title in titles if "side" not in by or title.startswith("both")}
+    assert len(numbers) > 10
+    assert screens["+".join(by)].misses(numbers, [*names, *by, *titles]) == []
+
+
+def test_of_groups_of_one_side_nothing_is_said_to_be_undefined(screens):
+    assert "undefined" not in screens["relation+side"].whole
+
+
+def test_every_relation_stands_beside_or_above_its_own_numbers(screens, folder):
+    """Not only somewhere on the screen."""
+    table = RankTable.from_parquet(folder / "ranks.parquet")
+    labels, counts = np.unique(table.column("relation_label").astype(str), return_counts=True)
+    words = " ".join(screens["relation"].lines).split()
+    last = {}  # of both sides, the count is the last column of its block
+    for place, word in enumerate(words):
+        if word.startswith("/"):
+            last[word] = [*last.get(word, []), words[place + 1 : place + 8]]
+    for label, count in zip(labels, counts, strict=True):
+        assert any(str(count) in numbers for numbers in last[label]), label
+
+
+def test_of_protocols(screens, told):
+    rows = told["explain"]["protocols"].values()
+    numbers = [f"{row[name]:.6f}" for row in rows for name in ("value", "optimistic", "pessimistic")]
+    changes = [(cause, f"{change:+.6f}") for row in rows for cause, change in row["causes"].items()]
+    numbers += [text for _, text in changes if float(text)] + [f"{told['explain']['standard']:.6f}"]
+    causes = {word for cause, text in changes if float(text) for word in cause.split()}
+    names = [*told["explain"]["protocols"], *causes, "protocol", "mrr"]
+    assert screens["explain"].misses(numbers, names) == []
+
+
+def test_of_what_a_framework_prints(screens, told):
+    """With the framework's digits, of which there are at least three."""
+    seen = {float(word) for word in screens["torchkge"].words if re.fullmatch(r"-?\d+(\.\d+)?", word)}
+    values = told["torchkge"]["protocol"]["metrics"]
+    assert all(any(abs(value - number) < 5e-4 for number in seen) for value in values.values())
+    assert screens["torchkge"].misses((), {word.strip(",") for name in values for word in name.split()}) == []
+
+
+def test_of_a_classification(screens, told):
+    metrics = told["classify"]["metrics"]
+    words = {word for predictor in metrics for word in predictor.split()}
+    names = {name for values in metrics.values() for name in values}
+    assert screens["classify"].misses(texts(metrics) + head(told["classify"])[0], words | names) == []
+
+
+@pytest.mark.parametrize("what", DESCRIBED)
+def test_of_descriptions(screens, told, what):
+    described, screen = told[f"inspect {what}"], screens[f"inspect {what}"]
+    assert (
+        screen.misses(plain(described), {word for name in described if described[name] for word in name.split()}) == []
+    )
+    assert all(line.strip() for line in screen.lines[1:-1]), "no row is empty"
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_of_lists_every_word(screens, told, what):
+    """No word is cut into syllables."""
+    words = {word.strip(",;:") for row in told[f"list {what}"] for cell in row.values() for word in cell.split()}
+    assert len(words) > 10
+    assert screens[f"list {what}"].misses((), words) == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_of_lists_of_datasets(monkeypatch, columns):
+    """Not in a terminal of its own, for PyKEEN takes seconds to import."""
+    listed = json.loads(invoke("list", "datasets", "--json").stdout)
+    monkeypatch.setattr("kgeval.cli.display.width", lambda **_: columns)
+    words = {word.strip(",;:") for row in listed for cell in row.values() for word in cell.split()}
+    assert Screen(invoke("list", "datasets").stdout, columns).misses((), words) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("negatives", ["uniform", "n.tsv", "count"]), ("convert", ["TransE", "m.safetensors"])]
+)
+def test_of_what_is_written(screens, told, name, words):
+    assert screens[name].misses(plain(told[name]), words) == []
+
+
+def test_bars_of_progress_are_there_and_leave_the_table_alone(screens):
+    shown = " ".join(screens["evaluate"].lines)
+    assert "loading dataset" in shown
+    assert "loading model" in shown
+    assert "12/12" in shown
+    assert "0/0" not in " ".join(screens["classify"].lines)

@@ -1,0 +1,251 @@
+"""What all commands share: ``--json``, ``--quiet``, ``--fail-under``, and messages that speak of what was typed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kgeval import evaluate, load_checkpoint, summarize
+from kgeval.cli import COMMANDS, main
+from tests.cli.conftest import CONFIG, invoke, write_config, write_model
+
+MODEL = ["model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
+EVALUATE = ["evaluate", *MODEL]
+
+
+def options(name):
+    return {text for option in main.get_command(None, name).params for text in (*option.opts, *option.secondary_opts)}
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"pykeen"}))
+def test_every_command_of_its_own_has_json(name):
+    assert "--json" in options(name)
+
+
+def test_pykeens_command_line_has_none():
+    assert "--json" not in options("pykeen")
+
+
+# --quiet
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [*EVALUATE, "--out", "new"],
+        [*EVALUATE, "--protocol", "pykeen"],
+        ["run", "config.yaml"],
+        ["metrics", "run", "--ties", "random"],
+        ["classify", *MODEL, "--out", "new"],
+        ["explain", *MODEL, "--protocols", "openke"],
+        ["negatives", "graph/", "--kind", "uniform", "--count", "100", "--out", "n.tsv"],
+        ["convert", "model", *MODEL[3:], "--out", "m.safetensors"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+@pytest.mark.parametrize("quiet", ["--quiet", "-q"])
+def test_quiet_leaves_the_results_alone(place, arguments, quiet):
+    result = invoke(*arguments, quiet)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    loud = invoke(*arguments, *(["--force"] if "--out" in arguments or arguments[0] == "run" else []))
+    assert loud.exit_code == 0
+    assert result.stdout == loud.stdout
+    if arguments[0] in ("evaluate", "run", "negatives"):
+        assert loud.stderr != ""
+
+
+def test_quiet_shows_errors(refused):
+    assert "no such file or folder" in refused("evaluate", "modle", *MODEL[1:], "--quiet")
+
+
+# --fail-under
+
+
+@pytest.fixture
+def mrr(place):
+    return summarize(evaluate(load_checkpoint("model", model="TransE", norm=1), "graph/"))["mrr"]
+
+
+@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["metrics", "run"]], ids=lambda how: how[0])
+def test_a_metric_under_its_bound_fails_after_the_results(place, mrr, how):
+    result = invoke(*how, "--fail-under", "mrr=1", "-q")
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: --fail-under: mrr is {mrr!r}, below 1.0.\n"
+    assert f"{mrr:.6f}" in result.stdout
+    told = invoke(*how, "--fail-under", "mrr=1", "--json", *(["--force"] if how[0] == "run" else []))
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["metrics"]["both"]["mrr"] == mrr
+
+
+@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["metrics", "run"]], ids=lambda how: how[0])
+def test_a_bound_that_is_met_is_met_exactly(place, mrr, how):
+    """Not by what is printed: six decimals would round it up or down."""
+    force = ["--force"] if how[0] == "run" else []
+    assert invoke(*how, "--fail-under", f"mrr={mrr!r}").exit_code == 0
+    assert invoke(*how, "--fail-under", f"mrr={mrr + 1e-12!r}", *force).exit_code == 1
+
+
+def test_several_bounds_are_told_at_once(place):
+    result = invoke(
+        "metrics", "run", "--fail-under", "mrr=1", "--fail-under", "hits@10=1", "--fail-under", "tail.h@1=2"
+    )
+    assert result.exit_code == 1
+    first, *lines = result.stderr.splitlines()
+    assert first == "Error: --fail-under: 2 metrics fell short"
+    assert [line.split()[0] for line in lines] == ["mrr", "tail.h@1"]
+
+
+def test_a_metric_need_not_be_shown(place):
+    result = invoke(*EVALUATE, "-m", "mr", "--fail-under", "ndcg@3=1")
+    assert result.exit_code == 1
+    assert "ndcg@3 is 0." in result.stderr
+    assert "ndcg" not in result.stdout
+
+
+def test_of_groups_the_whole_is_bounded(place, mrr):
+    assert invoke("metrics", "run", "--by", "relation", "--fail-under", f"mrr={mrr!r}").exit_code == 0
+
+
+def test_what_is_undefined_fails(place):
+    """Of ranks that tie, a median has no expectation."""
+    write_model(place / "flat", entity=np.zeros((8, 4)))
+    result = invoke("evaluate", "flat", *MODEL[1:], "--ties", "expected", "--fail-under", "inverse-median=0")
+    assert result.exit_code == 1
+    assert "Error: --fail-under: inverse-median is undefined: " in result.stderr
+
+
+def test_each_of_several_models_is_bounded_and_named(place):
+    worse = {"path": "model", "options": {"model": "TransE", "norm": 2}}
+    write_config(place / "two.yaml", {"dataset": "./graph", "models": {"one": CONFIG["model"], "two": worse}})
+    result = invoke("run", "two.yaml", "--fail-under", "mrr=1")
+    assert result.exit_code == 1
+    assert [line.split(":")[0].strip() for line in result.stderr.splitlines()[-2:]] == ["one", "two"]
+
+
+@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["metrics", "run"]], ids=lambda how: how[0])
+@pytest.mark.parametrize(
+    ("bound", "message"),
+    [
+        ("mmr=.3", "unknown metric 'mmr'. Did you mean"),
+        ("mr=3", "mr is better the lower it is, and a bound is the least that a metric may be"),
+        ("mrr", "'mrr': expected METRIC=NUMBER, for example mrr=0.3"),
+        ("mrr=", "'mrr=': expected METRIC=NUMBER"),
+        ("=.3", "'=.3': expected METRIC=NUMBER"),
+        ("mrr=many", "'mrr=many': expected METRIC=NUMBER"),
+        ("mrr=nan", "'mrr=nan': expected METRIC=NUMBER"),
+    ],
+)
+def test_a_wrong_bound_is_refused_before_the_work(refused, place, monkeypatch, how, bound, message):
+    monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", lambda *_: pytest.fail("it was ranked"))
+    assert message in refused(*how, "--fail-under", bound)
+
+
+def test_a_task_has_bounds_of_its_own_metrics(place):
+    write_config(
+        place / "task.yaml", {**CONFIG, "task": {"kind": "classification", "negatives": {"kind": "corruption"}}}
+    )
+    assert invoke("run", "task.yaml", "--fail-under", "accuracy=0").exit_code == 0
+    assert invoke("run", "task.yaml", "--force", "--fail-under", "accuracy=1.1").exit_code == 1
+    assert invoke("metrics", "runs/task", "--fail-under", "accuracy=1.1").exit_code == 1
+    for metric, message in (
+        ("mrr", "unknown metric 'mrr'"),
+        ("macro.recall", "macro.recall is not among the metrics of this task"),
+    ):
+        result = invoke("run", "task.yaml", "--force", "--fail-under", f"{metric}=0")
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+
+# Words
+
+
+@pytest.mark.parametrize("name", ["LibKGE", "LIBKGE", "libkge"])
+def test_a_protocol_is_known_in_capitals_too(data, name):
+    assert data(*EVALUATE, "--protocol", name)["protocol"]["name"] == "libkge"
+    assert list(data("explain", *MODEL, "--protocols", name)["protocols"]) == ["libkge"]
+
+
+@pytest.mark.parametrize("name", ["Native", "AUTO"])
+def test_a_format_is_known_in_capitals_too(data, name):
+    assert data(*EVALUATE, "--format", name) == data(*EVALUATE)
+
+
+@pytest.mark.parametrize("how", [EVALUATE, ["metrics", "run"]], ids=lambda how: how[0])
+def test_metrics_may_stand_between_commas(data, how):
+    assert data(*how, "--metric", "hits@1, hits@10,head.mrr") == data(
+        *how, *("-m", "hits@1", "-m", "hits@10", "-m", "head.mrr")
+    )
+
+
+def test_sides_filter_and_candidates_may_be_typed(data, place):
+    given = ["--sides", "tail", "--filter", "train,valid", "--corruption", "uniform:count=3,seed=2"]
+    block = {"sides": "tail", "filter": ["train", "valid"], "corruption": {"kind": "uniform", "count": 3, "seed": 2}}
+    write_config(place / "same.yaml", {**CONFIG, "dataset": "graph/", "evaluation": block})
+    assert data(*EVALUATE, *given) == data("run", "same.yaml")
+    assert data(*EVALUATE, "--filter", "none")["provenance"]["filter"] == []
+    assert data(*EVALUATE, "--sides", "head,tail") == data(*EVALUATE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--split", "tset"], "Error: --split: unknown value 'tset'. Did you mean 'test'?"),
+        (["--sides", "tale"], "Error: --sides: unknown value 'tale'. Did you mean 'tail'?"),
+        (["--filter", "train,tset"], "Error: --filter: unknown value 'tset'. Did you mean 'test'?"),
+        (["--corruption", "unifrom:count=3"], "Error: --corruption: unknown kind 'unifrom'. Did you mean 'uniform'?"),
+        (["--corruption", "uniform"], "Error: --corruption count: missing."),
+        (["--corruption", "uniform:count"], "Error: --corruption 'count': expected KEY=VALUE, for example"),
+        (["--corruption", "uniform:cuont=3"], "unknown key 'cuont'"),
+        (["-m", "mrr,hitz@3"], "Error: --metric: unknown metric 'hitz@3'. Did you mean 'hits@10'"),
+        (["--memory-limit", "much"], "Error: --memory-limit: expected bytes, such as 2000000000 or 2GB"),
+        (["--format", "nope"], "Error: --format: unknown checkpoint format 'nope'. Choose one of 'ampligraph', "),
+        (["--dataset", "../place/grph"], "Error: --dataset: no such folder '../place/grph'. Nearby: '../place/graph'"),
+    ],
+)
+def test_messages_speak_of_what_was_typed(refused, arguments, message):
+    told = refused(*EVALUATE, *arguments)
+    assert message in told
+    assert "evaluation." not in told
+
+
+def test_a_split_that_the_dataset_lacks_is_that_of_the_option(refused, place):
+    (place / "graph/valid.txt").unlink()
+    assert refused(*EVALUATE, "--split", "valid").startswith("Error: --split: dataset graph: it has no valid triples")
+
+
+def test_every_format_is_named_where_none_is_near(refused):
+    from kgeval.checkpoints.reader import formats
+
+    told = refused(*EVALUATE, "--format", "nope")
+    assert "Did you mean" not in told
+    assert all(repr(name) in told for name in formats())
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("eval", "evaluate"), ("metric", "metrics"), ("inspekt", "inspect")])
+def test_a_command_is_suggested(refused, typed, meant):
+    assert f"No such command {typed!r}. Did you mean {meant!r}" in refused(typed)
+
+
+def test_where_no_command_is_near_all_are_named(refused):
+    told = refused("xyzzy")
+    assert all(repr(name) in told for name in COMMANDS)
+
+
+# kgeval convert
+
+
+def test_a_file_that_is_there_is_kept(refused, place):
+    (place / "m.safetensors").write_text("mine")
+    told = refused("convert", "model", *MODEL[3:], "--out", "m.safetensors")
+    assert "'m.safetensors' already exists. Choose another name, or add --force" in told
+    assert (place / "m.safetensors").read_text() == "mine"
+
+
+def test_force_replaces_a_file_and_json_tells_of_it(data, place):
+    (place / "m.safetensors").write_text("mine")
+    told = data("convert", "model", *MODEL[3:], "--out", "m.safetensors", "--force")
+    assert told == {"path": "m.safetensors", "model": "TransE", "entities": 8, "relations": 3}
+    assert data("inspect", "m.safetensors")["model"] == "TransE"

@@ -1,0 +1,102 @@
+"""Tables: at every width, every cell whole."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgeval.cli.tables import GAP, RULE, Table, cells, wrapped
+
+LABELS = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1, max_size=60)
+NUMBERS = st.one_of(st.integers(-(10**9), 10**9).map(str), st.floats(-1e6, 1e6).map("{:.6f}".format))
+
+
+@st.composite
+def tables(draw):
+    keys, numbers, rows = (draw(st.integers(1, top)) for top in (2, 9, 5))
+    columns = draw(st.lists(LABELS, min_size=keys + numbers, max_size=keys + numbers, unique=True))
+    row = st.tuples(*[LABELS] * keys, *[NUMBERS] * numbers)
+    parts = draw(
+        st.one_of(st.just(()), st.lists(st.sampled_from("abc"), min_size=numbers, max_size=numbers).map(tuple))
+    )
+    return Table(tuple(columns), tuple(draw(st.lists(row, min_size=1, max_size=rows))), keys, parts)
+
+
+def blocks(lines):
+    """The lines of each block: header, rule and rows."""
+    found = [[]]
+    for line in lines:
+        found.append([]) if not line else found[-1].append(line)
+    return found
+
+
+@settings(max_examples=40)
+@given(tables(), st.sampled_from([10, 40, 80, 120, 200, None]))
+def test_every_number_stands_in_its_row_under_its_name(table, width):
+    """What is read back from the screen, word by word, is the table."""
+    read = {key: [] for key in range(len(table.rows))}
+    names = []
+    for block in blocks(table.numbers(width)):
+        words = [line.split() for line in block]
+        ruled = next(index for index, line in enumerate(block) if set(line) == {RULE})
+        header = [word for line in words[:ruled] for word in line]
+        count = len(header) - table.keys
+        assert header[: table.keys] == list(table.columns[: table.keys])
+        names += header[table.keys :]
+        said = [word for line in words[ruled + 1 :] for word in line]
+        assert len(said) == len(table.rows) * len(header)
+        for row, keys in enumerate(table.rows):
+            mine = said[row * len(header) : (row + 1) * len(header)]
+            assert tuple(mine[: table.keys]) == keys[: table.keys]
+            read[row] += mine[table.keys :]
+        assert count > 0
+    assert names == list(table.columns[table.keys :])
+    assert [tuple(numbers) for numbers in read.values()] == [row[table.keys :] for row in table.rows]
+
+
+@settings(max_examples=40)
+@given(tables(), st.sampled_from([40, 80, 120, 200]))
+def test_only_what_is_wider_than_the_terminal_is_left_to_it(table, width):
+    """A line is too long only where a key, a name or a number of its own is, or a line of keys."""
+    for line in table.numbers(width):
+        words = line.split()
+        if cells(line) > width and set(line) != {RULE}:
+            keys = {key for row in (table.columns, *table.rows) for key in row[: table.keys]}
+            assert set(words) <= keys or max(map(cells, words)) > width - max(16, width // 4) - len(GAP)
+
+
+@settings(max_examples=40)
+@given(tables())
+def test_a_part_begins_a_block(table):
+    if not table.parts:
+        return
+    for block in blocks(table.numbers(40)):
+        if len(blocks(table.numbers(40))) > 1:
+            ruled = next(index for index, line in enumerate(block) if set(line) == {RULE})
+            names = [word for line in block[:ruled] for word in line.split()][table.keys :]
+            assert len({table.parts[table.columns.index(name) - table.keys] for name in names}) == 1
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(LABELS, *[st.text("ab ,;", max_size=200)] * 3), min_size=1, max_size=4), st.integers(1, 200))
+def test_no_word_of_a_text_is_cut(rows, width):
+    table = Table(("name", "title", "formula", "source"), tuple(rows))
+    said = re.sub(r"\b(title|formula|source):", "", " ".join(table.prose(width)))
+    expected = [word for row in rows for cell in row for word in cell.split()]
+    words = [word for word in said.split() if word not in table.columns and set(word) != {RULE}]
+    assert sorted(words) == sorted(expected)
+
+
+@pytest.mark.parametrize("width", [1, 10, 1000, None])
+def test_lines_keep_how_far_they_are_to_the_right(width):
+    lines = wrapped("both:\n  mrr: 0.25 of all", width)
+    assert lines[0] == "both:"
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_chinese_characters_take_two_columns():
+    first, _, row, other = Table(("name", "mrr"), (("秩", "1"), ("rank", "2"))).numbers(None)
+    assert (first, row, other) == ("name  mrr", "秩      1", "rank    2")
