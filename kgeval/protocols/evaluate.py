@@ -10,6 +10,7 @@ from kgeval.corruption import AllEntities, Corruption
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.triples import Side
+from kgeval.graph.vocabulary import Labels
 from kgeval.protocols.protocol import protocol as named
 from kgeval.ranking.engine import NaNPolicy, Progress
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
@@ -21,6 +22,8 @@ def evaluate(  # noqa: PLR0913
     model: Any,
     dataset: Dataset | str | Path,
     *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
     split: Split = "test",
     sides: Side | Sequence[Side] = ("head", "tail"),
     protocol: str = "standard",
@@ -40,9 +43,13 @@ def evaluate(  # noqa: PLR0913
     ----------
     model
         a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
-        ``f(heads, relations, tails) -> scores`` of equally long id arrays; higher is more plausible
+        ``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors, such as a PyTorch module; higher
+        is more plausible
     dataset
-        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it
+        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it; or a PyKEEN dataset
+    entities, relations
+        the label of each of the model's ids, where it has none of its own and its ids are not the dataset's: a list, an
+        array or a ``Vocabulary``, or a dictionary of the id of each label
     split, sides
         which triples, and which of their sides are predicted; one side may be said bare
     protocol
@@ -111,4 +118,6 @@ def evaluate(  # noqa: PLR0913
     )
     said = None if corruption is None else settings.corruption
     competing = {"corruption": rules.corruption(said, dataset, settings.split)}
-    return settings.model_copy(update=competing)(model, dataset, progress=progress, rules=rules.rules)
+    return settings.model_copy(update=competing)(
+        model, dataset, entities=entities, relations=relations, progress=progress, rules=rules.rules
+    )

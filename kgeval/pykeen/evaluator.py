@@ -170,7 +170,14 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
         ) as bar:
-            table = evaluation(scorer, dataset, progress=bar.update, among=request.entities)
+            table = evaluation(
+                scorer,
+                dataset,
+                entities=dataset.entities,  # PyKEEN hands over the ids of the model itself
+                relations=dataset.relations,
+                progress=bar.update,
+                among=request.entities,
+            )
         return self._results(table, evaluation)
 
     def process_scores_(

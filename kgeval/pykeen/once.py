@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.readers.pykeen import from_factories
+from kgeval.graph.vocabulary import Labels
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
+from kgeval.scorers.labels import labels_of_pykeen
+from kgeval.scorers.live import is_pykeen_model
 
 
-def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
+def evaluate(
+    model: Any,
+    dataset: Any,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    **options: Any,
+) -> RankTable:
     """Rank a split of a dataset with a live PyKEEN model.
 
     Parameters
@@ -23,8 +33,15 @@ def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
     dataset
         a dataset object of PyKEEN, transductive or inductive; or what :func:`kgeval.evaluate` takes: one of kgeval, a
         folder, a name
+    entities, relations
+        the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
     options
         those of :func:`kgeval.evaluate`
+
+    Raises
+    ------
+    InputError
+        if it is no PyKEEN model, or if an option is wrong
 
     Examples
     --------
@@ -34,16 +51,22 @@ def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
     >>> evaluate(DistMult(triples_factory=graph.training, random_seed=0), graph, sides="tail")
     RankTable(201 ranks of 201 test triples)
     """
+    if not is_pykeen_model(model):
+        raise InputError(
+            f"kgeval.pykeen.evaluate takes a live PyKEEN model, not {model!r:.60}. For anything else, and for saved "
+            "models, call kgeval.evaluate: it takes what kgeval.load_checkpoint reads from a folder."
+        )
     settings = Evaluation(**options)
-    if hasattr(dataset, "inductive_inference"):
-        return settings(scorer_of(model, mode="testing"), _inductive(dataset))
-    return settings(scorer_of(model, sides=settings.sides), _transductive(dataset))
-
-
-def _transductive(dataset: Any) -> Dataset:
-    if isinstance(dataset, (Dataset, str, Path)) or not hasattr(dataset, "training"):
-        return as_dataset(dataset)
-    return from_factories(type(dataset).__name__, dataset.training, dataset.testing, dataset.validation)
+    inductive = hasattr(dataset, "inductive_inference")
+    data = _inductive(dataset) if inductive else as_dataset(dataset)
+    scorer = scorer_of(model, mode="testing" if inductive else None, sides=settings.sides)
+    labels = labels_of_pykeen(data, scorer)
+    return settings(
+        scorer,
+        data,
+        entities=labels.get("entities") if entities is None else entities,
+        relations=labels.get("relations") if relations is None else relations,
+    )
 
 
 def _inductive(dataset: Any) -> Dataset:

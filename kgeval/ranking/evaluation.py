@@ -19,6 +19,7 @@ from kgeval.graph.known import KnownAnswers
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
+from kgeval.graph.vocabulary import Labels
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
@@ -29,6 +30,8 @@ from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import tabulated
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.degenerate import notes_on_equal_rows
+from kgeval.scorers.repeatability import notes_on_repeatability
 from kgeval.settings import Settings, listed
 from kgeval.threads import bound_threads
 
@@ -89,13 +92,15 @@ class Evaluation(Settings):
         model: Any,
         dataset: Dataset | str | Path,
         *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
         progress: Progress | None = None,
         among: IntArray | None = None,
         rules: Rules = STANDARD,
     ) -> RankTable:
         """Rank every triple of the split, if need be among some entities (ids) only; see :func:`kgeval.evaluate`."""
         dataset = as_dataset(dataset)
-        scorer = align(model, dataset)
+        scorer = align(model, dataset, entities=entities, relations=relations)
         triples = dataset.split(self.split)
         self._refuse_to_learn_from_nothing(dataset)
         known = scorer.knows(triples)
@@ -123,6 +128,8 @@ class Evaluation(Settings):
             allowed = np.isin(np.arange(len(dataset.entities)), among)
             notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
+            notes += notes_on_equal_rows(scorer.scorer, sides)
+            notes += notes_on_repeatability(scorer, Triples(triples.ids[known]), sides)
             parts = [self._rank_side(engine, scorer, dataset, side, known, allowed, rules) for side in sides]
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
@@ -145,7 +152,7 @@ class Evaluation(Settings):
         for side in self.sides:
             example = Queries.of(Triples(ids[:1]), side)
             for _, view in scorer.views(example):
-                if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2"}:
+                if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "cosine"}:
                     dims += view.entity_vectors(side, example.answers).shape[1]
         return bool(2 * len(ids) * scorer.num_entities * dims > TORCH_PAYS)
 

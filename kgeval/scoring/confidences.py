@@ -18,6 +18,7 @@ from kgeval.graph.labelled import LabelledTriples, LargestLabels, reverse
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Side, Triples
+from kgeval.graph.vocabulary import Labels
 from kgeval.metrics.facts import RankedFacts
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
@@ -29,7 +30,7 @@ from kgeval.ranking.engine import Progress
 from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.scoring.alike import KnowingAlike
+from kgeval.scoring.alike import knowing_alike
 from kgeval.scoring.classification import SPLITS, Unseen, scored_table
 from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
 from kgeval.scoring.labelled import Labelled, labelled
@@ -116,7 +117,13 @@ class Confidences(Settings):
         return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
 
     def __call__(
-        self, model: Any, dataset: Dataset | str | Path, *, progress: Progress | None = None
+        self,
+        model: Any,
+        dataset: Dataset | str | Path,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        progress: Progress | None = None,
     ) -> ConfidenceTables:
         """Score the facts of validation and test, and rank those of test among all entities.
 
@@ -128,15 +135,15 @@ class Confidences(Settings):
             if a score is not finite, with the triple
         """
         dataset = as_dataset(dataset)
-        parts, scorer = self.parts(dataset), align(model, dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
         labels = scored_table(scorer, dataset, parts, CONFIDENCE_FLOORS, side=self.side, unseen=self.unseen)
         labels = replace(labels, notes=(*labels.notes, *note_on_leakage(dataset)))
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
-        ranks = {"score": ranking(model, dataset, progress=progress)}
+        ranks = {"score": ranking(scorer, dataset, progress=progress)}
         if self.rank_floors:
             for floor in CONFIDENCE_FLOORS:
                 rule = floor.learn(dataset, parts)
-                ranks[floor.name] = ranking(KnowingAlike.of(rule, scorer, dataset), dataset)
+                ranks[floor.name] = ranking(knowing_alike(rule, scorer, dataset), dataset)
         return ConfidenceTables(labels, ranks)
 
 
