@@ -21,7 +21,7 @@ from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.plan import Plan
 from kgeval.scorers.base import Scorer, VectorScorer, views_of
-from kgeval.scorers.finished import as_float64
+from kgeval.scorers.finished import as_array, as_float64
 from kgeval.scorers.similarity import LANES, unit
 from kgeval.threads import slices
 
@@ -182,7 +182,7 @@ def _asked(scorer: VectorScorer, queries: Queries) -> Asked:
 
 
 def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
-    vectors = np.asarray(scorer.entity_vectors(side, ids))
+    vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
     if vectors.dtype not in STORED:
         vectors = as_float64(vectors, "the scorer's entity vectors")
     biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")

@@ -29,6 +29,9 @@ from kgeval.scorers.translated import TranslatedVectors
 MAKERS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""
 
+SIZES = ("num_entities", "num_nodes")
+"""what callable models call the number of their entities"""
+
 
 @dataclass(frozen=True, eq=False)
 class Aligned(ViewedScorer):
@@ -231,11 +234,17 @@ def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, rela
     if isinstance(model, Scorer):
         return labelled(model, entities, relations)
     if callable(model):
-        sizes = (
-            len(dataset.entities) if entities is None else None,
-            len(dataset.relations) if relations is None else None,
+        # A module may tell how many entities it has, as those of PyTorch Geometric do.
+        own = [size for name in SIZES if isinstance(size := getattr(model, name, None), int)]
+        return labelled(
+            CallableScorer(
+                model,
+                own[0] if own else len(dataset.entities) if entities is None else None,
+                len(dataset.relations) if relations is None else None,
+                entities=entities,
+                relations=relations,
+            )
         )
-        return labelled(CallableScorer(model, *sizes, entities=entities, relations=relations))
     cure = f"Read it first: kgeval.load_checkpoint({str(model)!r})." if isinstance(model, str | os.PathLike) else ""
     raise InputError(
         f"cannot score with a {type(model).__name__}: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, "

@@ -11,6 +11,7 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.graph.triples import SIDES, Side
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.family import Family, rows
+from kgeval.scorers.finished import as_array
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.threads import slices
 
@@ -31,13 +32,11 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
     """
     notes = []
     for name, size, take in _tables(scorer, sides):
-        some, counts = np.unique(np.asarray(take(_spread(size))), axis=0, return_counts=True)
+        some, counts = np.unique(take(_spread(size)), axis=0, return_counts=True)
         if counts.max() == 1 or 2 * counts.max() <= counts.sum():
             continue
         most = some[counts.argmax()]
-        count = sum(
-            int((np.asarray(take(np.arange(size)[part])) == most).all(axis=1).sum()) for part in slices(size, ROWS)
-        )
+        count = sum(int((take(np.arange(size)[part]) == most).all(axis=1).sum()) for part in slices(size, ROWS))
         alike = "equal" if most.any() else "zero"
         notes.append(f"{count} of {size} rows of {name} are {alike}: what they stand for cannot be told apart.")
     return notes
@@ -51,7 +50,11 @@ def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tu
         yield "the array relation", len(family.relation), partial(rows, family.relation)
     elif isinstance(scorer, VectorScorer):
         for side in sides:
-            yield f"the {side}s' vectors", scorer.num_entities, partial(scorer.entity_vectors, side)
+            yield f"the {side}s' vectors", scorer.num_entities, partial(_vectors, scorer, side)
+
+
+def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
+    return as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
 
 
 def _spread(size: int) -> IntArray:

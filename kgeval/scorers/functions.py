@@ -65,14 +65,14 @@ class Called:
                 else:
                     self._ways = [way]
                     return scores
-        alike = {(type(failure), str(failure)) for failure in failures}
-        if len(alike) == 1 and not isinstance(failures[0], TypeError):
+        told = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
+        if len(told) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
-        told = "; ".join(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
         raise ScoreError(
             "the scoring function fails as f(heads, relations, tails) of ids, which it is given as arrays and, where "
-            f"torch is imported, as tensors. It said: {told}."
-        ) from failures[-1]
+            f"torch is imported, as tensors. It said: {'; '.join(told)}. If its ids are not the dataset's, give their "
+            "labels as entities=[…] and relations=[…]."
+        ) from failures[0]
 
 
 def refuse_other_arguments(function: ScoreFunction) -> None:

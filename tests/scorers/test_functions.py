@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import nn
 
-from kgeval import CallableScorer, evaluate
-from kgeval.errors import InputError, ScoreError
+from kgeval import CallableScorer, VectorScorer, evaluate
+from kgeval.errors import CheckpointError, InputError, ScoreError
 from tests.conftest import random_dataset
 
 DATA = random_dataset(4)
@@ -204,6 +204,38 @@ def test_a_functions_own_error_stays_its_own():
 
     with pytest.raises(KeyError, match="no such thing"):
         evaluate(failing, DATA)
+
+
+@pytest.mark.parametrize("name", ["num_nodes", "num_entities"])
+def test_a_module_with_another_number_of_entities_is_refused(name):
+    model = KGEModel()
+    setattr(model, name, 31)
+    with pytest.raises(CheckpointError, match="the model has 31 entity ids and no labels, dataset random has 30"):
+        evaluate(model, DATA)
+    with pytest.raises(CheckpointError, match="the model has 31 entity ids, and there are 30 entity labels"):
+        evaluate(model, DATA, entities=DATA.entities)
+    setattr(model, name, 30)
+    assert len(evaluate(model, DATA)) == 2 * len(DATA.test)
+
+
+@pytest.mark.parametrize("table", [ENTITY[:20], ENTITY[:20].numpy()], ids=["tensor", "array"])
+def test_ids_that_a_function_does_not_have_are_refused_with_the_cure(table):
+    with pytest.raises(ScoreError, match=r"IndexError: .*give their labels as entities=\[…\] and relations=\[…\]"):
+        evaluate(lambda h, r, t: (table[h] * table[t]).sum(-1), DATA)
+
+
+def test_vectors_may_be_tensors_with_gradients():
+    class Vectors(VectorScorer):
+        similarity = "dot"
+        num_entities, num_relations = 30, 4
+
+        def query_vectors(self, queries):
+            return nn.Parameter(ENTITY)[queries.anchors] * RELATION[queries.relations]
+
+        def entity_vectors(self, side, ids):
+            return nn.Parameter(ENTITY)[ids]
+
+    assert evaluate(Vectors(), DATA).to_pandas()[["greater", "tied", "candidates"]].equals(EXPECTED)
 
 
 def test_torch_is_not_imported_for_a_function():
