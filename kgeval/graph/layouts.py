@@ -80,10 +80,12 @@ def as_dataset(given: Dataset | str | Path | Any) -> Dataset:
     """
     if isinstance(given, Dataset):
         return given
-    if hasattr(given, "training") and hasattr(given, "testing"):  # found out without importing PyKEEN
-        from kgeval.graph.readers.pykeen import from_factories
+    if hasattr(given, "inductive_inference") or (
+        hasattr(given, "training") and hasattr(given, "testing")
+    ):  # found out without importing PyKEEN
+        from kgeval.graph.readers.pykeen import from_dataset
 
-        return from_factories(type(given).__name__, given.training, given.testing, getattr(given, "validation", None))
+        return from_dataset(given)
     return load_dataset(given)
 
 

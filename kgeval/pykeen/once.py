@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kgeval.errors import InputError
-from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import as_dataset
-from kgeval.graph.readers.pykeen import from_factories
 from kgeval.graph.vocabulary import Labels
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
@@ -57,9 +55,8 @@ def evaluate(
             "models, call kgeval.evaluate: it takes what kgeval.load_checkpoint reads from a folder."
         )
     settings = Evaluation(**options)
-    inductive = hasattr(dataset, "inductive_inference")
-    data = _inductive(dataset) if inductive else as_dataset(dataset)
-    scorer = scorer_of(model, mode="testing" if inductive else None, sides=settings.sides)
+    data, mode = as_dataset(dataset), "testing" if hasattr(dataset, "inductive_inference") else None
+    scorer = scorer_of(model, mode=mode, sides=settings.sides)
     labels = labels_of_pykeen(data, scorer)
     return settings(
         scorer,
@@ -67,9 +64,3 @@ def evaluate(
         entities=labels.get("entities") if entities is None else entities,
         relations=labels.get("relations") if relations is None else relations,
     )
-
-
-def _inductive(dataset: Any) -> Dataset:
-    """Take the inference graph as train: its entities compete, and its triples are known answers."""
-    graph, test, valid = dataset.inductive_inference, dataset.inductive_testing, dataset.inductive_validation
-    return from_factories(type(dataset).__name__, graph, test, valid)

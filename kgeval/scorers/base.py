@@ -22,7 +22,11 @@ Numbering = Literal["dataset", "sorted", "files"]
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Anything that scores the candidates of queries; higher is more plausible."""
+    """Anything that scores the candidates of queries; higher is more plausible.
+
+    Its ids are those of the dataset, unless it has labels: attributes ``entities`` and ``relations`` that hold the
+    label of each id, or the arguments of these names of ``kgeval.evaluate``.
+    """
 
     @property
     def num_entities(self) -> int:
@@ -85,6 +89,9 @@ class VectorScorer(ABC):
     """A scorer whose score is a similarity between a query's vector and a candidate's vector.
 
     score(q, e) = similarity(query vector, entity vector) + entity bias + query offset
+
+    The similarity is ``"dot"``, ``"l1"``, ``"l2"``, ``"modulus"`` or ``"cosine"``. It may have labels of its ids as any
+    :class:`Scorer`.
 
     The *canonical* score of a pair is this formula in float64, from the stored parameters, summed over the dimensions
     in one fixed order. It is a function of the pair alone: no batch, thread or device changes it.

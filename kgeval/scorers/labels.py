@@ -55,11 +55,11 @@ def labelled(
 
 
 def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
-    """Take a dataset's labels for a live PyKEEN model's, where the dataset's ids are PyKEEN's or the caller's."""
+    """Take a dataset's labels for those of a live PyKEEN model, where PyKEEN gave the dataset's ids too."""
     labels = {"entities": dataset.entities, "relations": dataset.relations}
     sizes = (model.num_entities, model.num_relations)
     fit = sizes == tuple(map(len, labels.values()))
-    return labels if fit and dataset.numbered_by in {None, PYKEEN} else {}
+    return labels if fit and dataset.numbered_by == PYKEEN else {}
 
 
 def _labels(scorer: Any, kind: str, given: Labels | None, size: int) -> Vocabulary | None:

@@ -211,6 +211,10 @@ def test_a_live_model_on_its_own_dataset_needs_no_labels(trained):
     for data in (graph, "nations", load_dataset("nations")):
         assert evaluate(model, data).notes == ()
         assert kgeval.pykeen.evaluate(model, data).notes == ()
+    # Whose ids a dataset of one's own has, nobody knows.
+    mine = Dataset.from_factories(graph.training, graph.testing, graph.validation, name="mine")
+    note = "the model has no labels; its ids were taken as those of dataset mine."
+    assert evaluate(model, mine).notes == kgeval.pykeen.evaluate(model, mine).notes == (note,)
     evaluator = kgeval.pykeen.KGEvalEvaluator()
     evaluator.evaluate(model, graph.testing.mapped_triples, use_tqdm=False)
     assert evaluator.table.notes == ()
