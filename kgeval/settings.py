@@ -15,7 +15,10 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
-    def __init__(self, /, **given: Any) -> None:
+    def __init__(self, /, *unnamed: Any, **given: Any) -> None:
+        if unnamed:
+            names = ", ".join(name for name in type(self).model_fields if name != "kind")
+            raise InputError(f"{type(self).__name__} takes its settings by name ({names}), found {unnamed[0]!r:.60}.")
         try:
             super().__init__(**given)
         except ValidationError as error:

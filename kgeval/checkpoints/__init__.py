@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import formats, recognise
 from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.layouts import as_dataset
 from kgeval.paths import is_there, nearby
 from kgeval.scorers.alignment import align
 
@@ -19,7 +21,12 @@ __all__ = ["Checkpoint", "load_checkpoint", "read_checkpoint"]
 
 
 def load_checkpoint(
-    path: str | Path, *, dataset: Dataset | None = None, format: str = "auto", nan: str = "error", **options: Any
+    path: str | Path,
+    *,
+    dataset: Dataset | str | Path | None = None,
+    format: str = "auto",
+    nan: str = "error",
+    **options: Any,
 ) -> Checkpoint:
     """Read a model from the files that a framework wrote. Nothing in them is executed.
 
@@ -28,8 +35,8 @@ def load_checkpoint(
     path
         a file or a folder
     dataset
-        the graph it will be evaluated on; given, it is checked at once that their vocabularies agree, and it tells the
-        labels that some frameworks keep nowhere
+        the graph it will be evaluated on, or its folder or PyKEEN name; given, it is checked at once that their
+        vocabularies agree, and it tells the labels that some frameworks keep nowhere
     format
         ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows
     nan
@@ -50,7 +57,10 @@ def load_checkpoint(
     Traceback (most recent call last):
     kgeval.errors.CheckpointError: no such file or folder 'no-such-model.npz'.
     """
-    return read_checkpoint(Path(path), options, dataset=dataset, format=format, nan=nan)
+    if not isinstance(path, str | os.PathLike):
+        raise CheckpointError(f"a checkpoint is a file or a folder, not {path!r:.60}.")
+    known = None if dataset is None else as_dataset(dataset)
+    return read_checkpoint(Path(path), options, dataset=known, format=format, nan=nan)
 
 
 def read_checkpoint(

@@ -15,7 +15,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.alignment import sorted_labels
-from kgeval.scorers.base import Numbering
+from kgeval.scorers.base import Numbering, refuse_other_queries
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -75,7 +75,8 @@ class Checkpoint:
         return self.model.num_relations
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the model's scores."""
+        """Return the model's scores, in its own ids."""
+        refuse_other_queries(queries, candidates)
         return self.model.scores(queries, candidates)
 
     def describe(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from kgeval.discovery import instances
 from kgeval.errors import DatasetError, did_you_mean
@@ -74,13 +75,21 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     return _read_named(str(source), path, layout)
 
 
-def as_dataset(given: Dataset | str | Path) -> Dataset:
-    """Take a dataset as it is, or load the one of that folder or name.
+def as_dataset(given: Dataset | str | Path | Any) -> Dataset:
+    """Take a dataset as it is or as a PyKEEN object, or load the one of that folder or name.
 
     >>> as_dataset("nations")
     Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
     """
-    return given if isinstance(given, Dataset) else load_dataset(given)
+    if isinstance(given, Dataset):
+        return given
+    if hasattr(given, "inductive_inference") or (
+        hasattr(given, "training") and hasattr(given, "testing")
+    ):  # found out without importing PyKEEN
+        from kgeval.graph.readers.pykeen import from_dataset
+
+        return from_dataset(given)
+    return load_dataset(given)
 
 
 def _read_folder(path: Path, layout: str) -> Dataset:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,41 @@ class Vocabulary:
         """Label ``size`` things with their own ids, for graphs that have no labels."""
         return cls(pa.array(range(size), pa.int64()).cast(pa.string()), kind)
 
+    @classmethod
+    def of(cls, labels: Labels, kind: str = "entity") -> Vocabulary:
+        """Take labels as a vocabulary: those in the order of their ids, or the id of each.
+
+        Parameters
+        ----------
+        labels
+            a list, an array or a vocabulary, a label for each id; or a dictionary of the id of each label
+        kind
+            what is labelled
+
+        Raises
+        ------
+        InputError
+            if a label is no text or occurs twice, or if the ids of a dictionary are not 0, 1, 2 and so on
+
+        Examples
+        --------
+        >>> list(Vocabulary.of({"Germany": 1, "Italy": 0}))
+        ['Italy', 'Germany']
+        """
+        if isinstance(labels, Vocabulary):
+            return labels if labels.kind == kind else cls(labels.labels, kind)
+        if not isinstance(labels, Mapping):
+            return cls(labels, kind)
+        ids = list(labels.values())
+        if not all(isinstance(index, int | np.integer) for index in ids):
+            raise InputError(f"expected a dictionary of the id of each {kind} label, found {dict(labels)!r:.60}.")
+        if sorted(ids) != list(range(len(ids))):
+            raise InputError(
+                f"the {len(ids)} {kind} labels have ids from {min(ids)} to {max(ids)}; expected each of "
+                f"0 to {len(ids) - 1} once."
+            )
+        return cls(sorted(labels, key=lambda label: labels[label]), kind)
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -61,7 +96,12 @@ class Vocabulary:
     def __contains__(self, label: object) -> bool:
         return isinstance(label, str) and bool(self.ids([label])[0] >= 0)
 
-    def __getitem__(self, index: int) -> str:
+    def __getitem__(self, index: int | str) -> str:
+        if isinstance(index, str):
+            raise InputError(
+                f"a vocabulary gives the label of an id, and {index!r} is a label. For the id of a label, call "
+                f".id({index!r})."
+            )
         return str(self.labels[int(index)].as_py())
 
     def __eq__(self, other: object) -> bool:
@@ -100,6 +140,10 @@ class Vocabulary:
         """Return the labels of ids as a column of a table, which holds each label once; dictionary[id]."""
         used, codes = np.unique(ids, return_inverse=True)
         return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), self.take(used))
+
+
+Labels: TypeAlias = Vocabulary | Iterable[str] | Mapping[Any, Any]
+"""labels as people have them: a list, an array or a vocabulary in the order of their ids, or the id of each"""
 
 
 def _as_strings(labels: Any, kind: str) -> pa.Array:

@@ -10,6 +10,7 @@ from kgeval.corruption import AllEntities, Corruption
 from kgeval.graph.dataset import Dataset, Split
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.triples import Side
+from kgeval.graph.vocabulary import Labels
 from kgeval.progress import Progress, reporting
 from kgeval.protocols.protocol import protocol as named
 from kgeval.ranking.engine import NaNPolicy
@@ -22,6 +23,8 @@ def evaluate(  # noqa: PLR0913
     model: Any,
     dataset: Dataset | str | Path,
     *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
     split: Split = "test",
     sides: Side | Sequence[Side] = ("head", "tail"),
     protocol: str = "standard",
@@ -41,9 +44,13 @@ def evaluate(  # noqa: PLR0913
     ----------
     model
         a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
-        ``f(heads, relations, tails) -> scores`` of equally long id arrays; higher is more plausible
+        ``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors, such as a PyTorch module; higher
+        is more plausible
     dataset
-        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it
+        the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it; or a PyKEEN dataset
+    entities, relations
+        the label of each of the model's ids, where it has none of its own and its ids are not the dataset's: a list, an
+        array or a ``Vocabulary``, or a dictionary of the id of each label
     split, sides
         which triples, and which of their sides are predicted; one side may be said bare
     protocol
@@ -114,5 +121,6 @@ def evaluate(  # noqa: PLR0913
     )
     said = None if corruption is None else settings.corruption
     competing = {"corruption": rules.corruption(said, dataset, settings.split)}
+    settings = settings.model_copy(update=competing)
     with reporting(len(dataset.split(settings.split)) * len(settings.sides), progress=progress) as report:
-        return settings.model_copy(update=competing)(model, dataset, progress=report, rules=rules.rules)
+        return settings(model, dataset, entities=entities, relations=relations, progress=report, rules=rules.rules)

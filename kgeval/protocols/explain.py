@@ -12,6 +12,7 @@ import numpy as np
 from kgeval.errors import MetricError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import as_dataset
+from kgeval.graph.vocabulary import Labels
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import summarize
 from kgeval.protocols.printout import notes_on
@@ -131,6 +132,8 @@ def explain(
     dataset: Dataset | str | Path,
     protocols: Sequence[str],
     *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
     metric: str = "mrr",
     evaluation: Evaluation | None = None,
 ) -> Explanation:
@@ -143,7 +146,7 @@ def explain(
 
     Parameters
     ----------
-    model, dataset
+    model, dataset, entities, relations
         as ``kgeval.evaluate`` takes them
     protocols
         their names
@@ -172,7 +175,7 @@ def explain(
     """
     named = [protocol(name) for name in ([protocols] if isinstance(protocols, str) else protocols)]
     printed, settings, dataset = _asked(metric), evaluation or Evaluation(), as_dataset(dataset)
-    scorer = align(model, dataset)
+    scorer = align(model, dataset, entities=entities, relations=relations)
     said = settings.corruption if "corruption" in settings.model_fields_set else None
     tables: dict[Any, RankTable] = {}
 

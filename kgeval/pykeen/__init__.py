@@ -2,6 +2,8 @@
 
 import kgeval.pykeen
 pipeline(dataset="umls", model="ComplEx", evaluator="kgeval")
+
+Without this import PyKEEN refuses the name with a KeyError of its own: it looks for evaluators nowhere else.
 """
 
 from __future__ import annotations

@@ -175,7 +175,15 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
         ) as bar:
-            table = evaluation(scorer, dataset, progress=bar.update, among=request.entities, title=type(model).__name__)
+            table = evaluation(
+                scorer,
+                dataset,
+                entities=dataset.entities,  # PyKEEN hands over the ids of the model itself
+                relations=dataset.relations,
+                progress=bar.update,
+                among=request.entities,
+                title=type(model).__name__,
+            )
         # The evaluator is handed triples, and is not told which split of which dataset they are.
         known = ("additional", EVALUATED) if request.known else (EVALUATED,)
         table = replace(table, dataset=UNKNOWN, split=EVALUATED, filter=known if self.filtered else ())

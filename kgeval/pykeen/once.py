@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from kgeval.graph.dataset import Dataset
+from kgeval.errors import InputError
 from kgeval.graph.layouts import as_dataset
-from kgeval.graph.readers.pykeen import from_factories
+from kgeval.graph.vocabulary import Labels
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
+from kgeval.scorers.labels import labels_of_pykeen
+from kgeval.scorers.live import is_pykeen_model
 
 
-def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
+def evaluate(
+    model: Any,
+    dataset: Any,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    **options: Any,
+) -> RankTable:
     """Rank a split of a dataset with a live PyKEEN model.
 
     Parameters
@@ -23,8 +31,15 @@ def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
     dataset
         a dataset object of PyKEEN, transductive or inductive; or what :func:`kgeval.evaluate` takes: one of kgeval, a
         folder, a name
+    entities, relations
+        the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
     options
         those of :func:`kgeval.evaluate`
+
+    Raises
+    ------
+    InputError
+        if it is no PyKEEN model, or if an option is wrong
 
     Examples
     --------
@@ -34,25 +49,19 @@ def evaluate(model: Any, dataset: Any, **options: Any) -> RankTable:
     >>> evaluate(DistMult(triples_factory=graph.training, random_seed=0), graph, sides="tail")
     RankTable(201 ranks of 201 test triples)
     """
+    if not is_pykeen_model(model):
+        raise InputError(
+            f"kgeval.pykeen.evaluate takes a live PyKEEN model, not {model!r:.60}. For anything else, and for saved "
+            "models, call kgeval.evaluate: it takes what kgeval.load_checkpoint reads from a folder."
+        )
     settings = Evaluation(**options)
-    if hasattr(dataset, "inductive_inference"):
-        return settings(scorer_of(model, mode="testing"), _inductive(dataset), title=type(model).__name__)
-    scorer = scorer_of(model, sides=settings.sides)
-    return settings(scorer, _transductive(dataset), title=type(model).__name__)
-
-
-def _transductive(dataset: Any) -> Dataset:
-    if isinstance(dataset, (Dataset, str, Path)) or not hasattr(dataset, "training"):
-        return as_dataset(dataset)
-    return from_factories(_name(dataset), dataset.training, dataset.testing, dataset.validation)
-
-
-def _inductive(dataset: Any) -> Dataset:
-    """Take the inference graph as train: its entities compete, and its triples are known answers."""
-    graph, test, valid = dataset.inductive_inference, dataset.inductive_testing, dataset.inductive_validation
-    return from_factories(_name(dataset), graph, test, valid)
-
-
-def _name(dataset: Any) -> str:
-    """Call a dataset as PyKEEN does, by the name that it is loaded by; its class where it has no such name."""
-    return str(dataset.get_normalized_name()) if hasattr(dataset, "get_normalized_name") else type(dataset).__name__
+    data, mode = as_dataset(dataset), "testing" if hasattr(dataset, "inductive_inference") else None
+    scorer = scorer_of(model, mode=mode, sides=settings.sides)
+    labels = labels_of_pykeen(data, scorer)
+    return settings(
+        scorer,
+        data,
+        entities=labels.get("entities") if entities is None else entities,
+        relations=labels.get("relations") if relations is None else relations,
+        title=type(model).__name__,
+    )

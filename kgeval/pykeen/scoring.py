@@ -15,7 +15,8 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import SIDES, Side, Triples
 from kgeval.pykeen.overridden import scores_as_written
 from kgeval.scorers.base import Scorer, VectorScorer
-from kgeval.scorers.live import PyKEENScorer, evaluating
+from kgeval.scorers.functions import evaluating
+from kgeval.scorers.live import PyKEENScorer
 from kgeval.scorers.sided import Sided
 
 QUERIES = 16

@@ -22,8 +22,8 @@ from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
 from kgeval.ranking.levels import Level, exact
 from kgeval.ranking.plan import Plan
 from kgeval.scorers.base import Scorer, VectorScorer, views_of
-from kgeval.scorers.finished import as_float64
-from kgeval.scorers.similarity import LANES
+from kgeval.scorers.finished import as_array, as_float64
+from kgeval.scorers.similarity import LANES, unit
 from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]
@@ -174,15 +174,19 @@ def _asked(scorer: VectorScorer, queries: Queries) -> Asked:
         vectors.append(as_float64(scorer.query_vectors(queries[part]), "the scorer's query vectors"))
         offsets.append(as_float64(scorer.query_offsets(queries[part]), "the scorer's query offsets"))
         _refuse_shapes("query", part.stop - part.start, vectors[-1], offsets[-1])
+    if scorer.similarity == "cosine":
+        return Asked("dot", unit(np.concatenate(vectors)), np.concatenate(offsets))
     return Asked(scorer.similarity, np.concatenate(vectors), np.concatenate(offsets))
 
 
 def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
-    vectors = np.asarray(scorer.entity_vectors(side, ids))
+    vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
     if vectors.dtype not in STORED:
         vectors = as_float64(vectors, "the scorer's entity vectors")
     biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")
     _refuse_shapes("entity", len(ids), vectors, biases)
+    if scorer.similarity == "cosine":
+        return Offered(unit(vectors), biases)
     # numba has no float16; float32 holds each of its values exactly.
     return Offered(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
 

@@ -22,6 +22,7 @@ from kgeval.graph.layouts import as_dataset
 from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
+from kgeval.graph.vocabulary import Labels
 from kgeval.progress import Progress
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
@@ -33,6 +34,8 @@ from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST, tabulated, with_counts_of
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.degenerate import notes_on_equal_rows
+from kgeval.scorers.repeatability import notes_on_repeatability
 from kgeval.settings import Settings, listed
 from kgeval.threads import bound_threads
 
@@ -93,6 +96,8 @@ class Evaluation(Settings):
         model: Any,
         dataset: Dataset | str | Path,
         *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
         progress: Progress | None = None,
         among: IntArray | None = None,
         rules: Rules = STANDARD,
@@ -103,7 +108,7 @@ class Evaluation(Settings):
         ``title`` is what the result calls the model; by default what the model calls itself.
         """
         dataset = as_dataset(dataset)
-        scorer = align(model, dataset)
+        scorer = align(model, dataset, entities=entities, relations=relations)
         scorer = scorer.by_place() if rules.listed else scorer
         triples = dataset.split(self.split)
         self._refuse_to_learn_from_nothing(dataset)
@@ -133,6 +138,8 @@ class Evaluation(Settings):
             allowed = np.isin(np.arange(len(dataset.entities)), among)
             notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
+            notes += notes_on_equal_rows(scorer.scorer, sides)
+            notes += notes_on_repeatability(scorer, Triples(triples.ids[known]), sides)
             parts = self._rank_sides(engine, scorer, dataset, sides, known, allowed, rules)
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
@@ -172,7 +179,7 @@ class Evaluation(Settings):
         for side in self.sides:
             example = Queries.of(Triples(ids[:1]), side)
             for _, view in scorer.views(example):
-                if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2"}:
+                if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "cosine"}:
                     dims += view.entity_vectors(side, example.answers).shape[1]
         return bool(2 * len(ids) * scorer.num_entities * dims > TORCH_PAYS)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,28 +13,60 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import SIDES, Triples
+from kgeval.graph.vocabulary import Labels, Vocabulary
+from kgeval.scorers.base import refuse_other_queries
 from kgeval.scorers.finished import as_array, as_float64
+from kgeval.scorers.functions import Called, ScoreFunction, refuse_other_arguments
 
 CALL = 2**17
 """triples that a scoring function is asked for at a time: what it makes of each is its own affair, and may be large"""
 
-ScoreFunction = Callable[[IntArray, IntArray, IntArray], Any]
 
-
-@dataclass(frozen=True, eq=False)
 class CallableScorer:
-    """Any function of equally long id arrays: ``f(heads, relations, tails) -> scores``.
+    """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
+
+    A PyTorch module is such a function too; how it is called is told at :class:`kgeval.scorers.functions.Called`.
+
+    Parameters
+    ----------
+    function
+        the function
+    num_entities, num_relations
+        how many ids it knows; labels tell that too
+    entities, relations
+        the label of each of its ids, where those are not the ids of the dataset: a list, an array or a ``Vocabulary``,
+        or a dictionary of the id of each label
+
+    Raises
+    ------
+    InputError
+        if it takes other arguments, or if neither a number nor labels are given
 
     Examples
     --------
     >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
     >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
     array([[-2., -1.,  0., -1., -2.]])
+    >>> CallableScorer(lambda h, r, t: h - t, entities=["Italy", "Rome"], relations=["capital"]).num_entities
+    2
     """
 
-    function: ScoreFunction
-    num_entities: int
-    num_relations: int
+    def __init__(
+        self,
+        function: ScoreFunction,
+        num_entities: int | None = None,
+        num_relations: int | None = None,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+    ) -> None:
+        self.function = function
+        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
+        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
+        self.num_entities = _size(num_entities, self.entities, "entities")
+        self.num_relations = _size(num_relations, self.relations, "relations")
+        refuse_other_arguments(function)
+        self._called = Called(function)
 
     @property
     def title(self) -> str:
@@ -50,6 +81,7 @@ class CallableScorer:
         ScoreError
             if it returns another number of scores, or what is no number
         """
+        refuse_other_queries(queries, candidates)
         shape = (len(queries), candidates.shape[-1])
         anchors = np.broadcast_to(queries.anchors[:, None], shape).ravel()
         relations = np.broadcast_to(queries.relations[:, None], shape).ravel()
@@ -58,11 +90,13 @@ class CallableScorer:
         parts = []
         for start in range(0, len(others), CALL):
             part = slice(start, start + CALL)
-            returned = self.function(heads[part], relations[part], tails[part])
-            values = as_float64(returned, "the scoring function").ravel()
-            if len(values) != len(others[part]):
-                raise ScoreError(f"the scoring function returned {len(values)} scores for {len(others[part])} triples.")
-            parts.append(values)
+            values = as_float64(self._called(heads[part], relations[part], tails[part]), "the scoring function")
+            if values.size != len(others[part]):
+                raise ScoreError(
+                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
+                    f"{values.shape}); expected one for each."
+                )
+            parts.append(values.ravel())
         return np.concatenate([np.empty(0), *parts]).reshape(shape)
 
 
@@ -77,6 +111,9 @@ class ScoreTable:
     head, tail
         float[triple, entity], arrays or tensors; row ``i`` holds the score of every entity in the place of triple
         ``i``'s head or tail; one of them may be missing if that side is not evaluated
+    entities, relations
+        the label of each column, and of each relation id, where those are not the ids of the dataset, as
+        :class:`CallableScorer` takes them. The triples are then in the table's own ids too
 
     Examples
     --------
@@ -88,6 +125,8 @@ class ScoreTable:
     triples: Triples
     head: npt.NDArray[Any] | None = None
     tail: npt.NDArray[Any] | None = None
+    entities: Labels | None = None
+    relations: Labels | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "triples", Triples.of(self.triples))
@@ -113,7 +152,9 @@ class ScoreTable:
 
     @property
     def num_relations(self) -> int:
-        """How many relations the triples speak of: the largest id and one."""
+        """How many relations have a label; without labels, how many the triples speak of: the largest id and one."""
+        if self.relations is not None:
+            return len(Vocabulary.of(self.relations, "relation"))
         return int(self.triples.relations.max(initial=-1)) + 1
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -124,6 +165,7 @@ class ScoreTable:
         InputError
             if the table has no row for a query
         """
+        refuse_other_queries(queries, candidates)
         table = self.head if queries.side == "head" else self.tail
         if table is None:
             raise InputError(
@@ -147,6 +189,12 @@ class ScoreTable:
                 f"and relation {queries.relations[query]}."
             )
         return rows.ids[rows.offsets[:-1]]
+
+
+def _size(given: int | None, labels: Vocabulary | None, what: str) -> int:
+    if given is None and labels is None:
+        raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
+    return len(labels) if given is None and labels is not None else int(given or 0)
 
 
 def _other(queries: Queries) -> str:

@@ -7,6 +7,7 @@ of another entity.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,15 +19,19 @@ from kgeval.errors import CheckpointError, InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
-from kgeval.graph.vocabulary import Vocabulary
+from kgeval.graph.vocabulary import Labels, Vocabulary
 from kgeval.scorers.adapters import CallableScorer, ScoreTable
 from kgeval.scorers.base import Labelled, Scorer, VectorScorer, View, ViewedScorer, views_of
+from kgeval.scorers.labels import labelled, labels_of_pykeen
 from kgeval.scorers.listed import ListedScores
 from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.translated import TranslatedVectors
 
 MAKERS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""
+
+SIZES = ("num_entities", "num_nodes")
+"""what callable models call the number of their entities"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +101,13 @@ class Aligned(ViewedScorer):
         return side, self.entity_rows[ids]
 
 
-def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned:
+def align(
+    model: Scorer | Callable[..., Any] | Any,
+    dataset: Dataset,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+) -> Aligned:
     """Make a scorer of whatever was given, and align it with a dataset.
 
     Parameters
@@ -105,34 +116,34 @@ def align(model: Scorer | Callable[..., Any] | Any, dataset: Dataset) -> Aligned
         a scorer, a live PyKEEN model, or a callable ``f(heads, relations, tails) -> scores``
     dataset
         the graph; entities that only the model knows are left aside
+    entities, relations
+        the labels of the model's ids, where it has none of its own
 
     Raises
     ------
     CheckpointError
-        if the model has no labels, and another number of ids or those of other files; or if no label agrees
+        if the model has no labels, and another number of ids or those of other files; if no label agrees; or if the
+        labels that are given are not as many as the model's ids, or not those of its own
     """
-    source = _as_scorer(model, dataset)
-    labels = _labels(source, dataset)
-    scorer = source.model if isinstance(source, Labelled) else source
-    if isinstance(source, Labelled) and source.numbering == "files":
+    source = _labelled_source(model, dataset, entities, relations)
+    labels, scorer = _labels(source, dataset), source.model
+    if source.numbering == "files":
         _refuse_others_ids(source, dataset)
-    entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
-    # A score table is asked in the dataset's ids from the start, and speaks only of the relations that it was asked.
+    of_entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
+    # A score table speaks only of the relations that its triples name.
     num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
-    relations = _match(dataset, dataset.relations, labels[1], num_relations)
-    notes = (*entities.notes, *relations.notes)
-    matches = (("entity", labels[0], entities), ("relation", labels[1], relations))
+    of_relations = _match(dataset, dataset.relations, labels[1], num_relations)
+    notes = (*of_entities.notes, *of_relations.notes)
+    matches = (("entity", labels[0], of_entities), ("relation", labels[1], of_relations))
     silent = [f"{kind} " for kind, theirs, match in matches if theirs is None and not match.notes]
-    if isinstance(source, Labelled) and silent:
+    if silent:
         kind = silent[0] if len(silent) == 1 else ""
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
-    return Aligned(scorer, entities.rows, relations.rows, notes, source)
+    return Aligned(scorer, of_entities.rows, of_relations.rows, notes, source)
 
 
-def _labels(scorer: Scorer, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
+def _labels(scorer: Labelled, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
     """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
-    if not isinstance(scorer, Labelled):
-        return None, None
     if scorer.numbering != "sorted":
         return scorer.entities, scorer.relations
     model = scorer.model
@@ -192,6 +203,8 @@ class _Match:
 
 
 def _match(dataset: Dataset, ours: Vocabulary, theirs: Vocabulary | None, size: int) -> _Match:
+    if theirs is ours:
+        return _Match(np.arange(size))
     if theirs is not None:
         rows = theirs.ids(ours.labels)
         if not (rows >= 0).any():
@@ -210,7 +223,8 @@ def _match(dataset: Dataset, ours: Vocabulary, theirs: Vocabulary | None, size: 
         return _Match(rows, (f"the model has no {ours.kind} labels; its {size} ids were taken as those of train.",))
     raise CheckpointError(
         f"the model has {size} {ours.kind} ids and no labels, dataset {dataset.name} has {len(ours)}: "
-        f"they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it."
+        "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
+        "in Python as entities=[…] and relations=[…]."
     )
 
 
@@ -221,16 +235,34 @@ def _in_train(dataset: Dataset, labels: Vocabulary) -> int:
     return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1
 
 
-def _as_scorer(model: Any, dataset: Dataset) -> Scorer:
+def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> Labelled:
+    """Make a scorer of whatever was given, with the labels of its ids."""
     if isinstance(model, Aligned):
-        return model.source  # type: ignore[no-any-return]
+        return labelled(model.source, entities, relations)
+    if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
+        live = model if isinstance(model, PyKEENScorer) else PyKEENScorer(model)
+        theirs = labels_of_pykeen(dataset, live)
+        return labelled(
+            live,
+            theirs.get("entities") if entities is None else entities,
+            theirs.get("relations") if relations is None else relations,
+        )
     if isinstance(model, Scorer):
-        return model
-    if is_pykeen_model(model):
-        return PyKEENScorer(model)
+        return labelled(model, entities, relations)
     if callable(model):
-        return CallableScorer(model, num_entities=len(dataset.entities), num_relations=len(dataset.relations))
+        # A module may tell how many entities it has, as those of PyTorch Geometric do.
+        own = [size for name in SIZES if isinstance(size := getattr(model, name, None), int)]
+        return labelled(
+            CallableScorer(
+                model,
+                own[0] if own else len(dataset.entities) if entities is None else None,
+                len(dataset.relations) if relations is None else None,
+                entities=entities,
+                relations=relations,
+            )
+        )
+    cure = f"Read it first: kgeval.load_checkpoint({str(model)!r})." if isinstance(model, str | os.PathLike) else ""
     raise InputError(
         f"cannot score with a {type(model).__name__}: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, "
-        "a callable f(heads, relations, tails) -> scores, or a score table."
+        f"a callable f(heads, relations, tails) -> scores, or a score table. {cure}".strip()
     )

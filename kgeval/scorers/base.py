@@ -9,9 +9,11 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.errors import InputError
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.scorers.finished import as_float64
 from kgeval.scorers.similarity import Similarity, canonical
 
 Numbering = Literal["dataset", "sorted", "files"]
@@ -20,7 +22,11 @@ Numbering = Literal["dataset", "sorted", "files"]
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Anything that scores the candidates of queries; higher is more plausible."""
+    """Anything that scores the candidates of queries; higher is more plausible.
+
+    Its ids are those of the dataset, unless it has labels: attributes ``entities`` and ``relations`` that hold the
+    label of each id, or the arguments of these names of ``kgeval.evaluate``.
+    """
 
     @property
     def num_entities(self) -> int:
@@ -53,10 +59,25 @@ class Scorer(Protocol):
 class Labelled(Protocol):
     """A scorer that knows the labels of its own ids, or how its framework gives ids to labels."""
 
-    entities: Vocabulary | None
-    relations: Vocabulary | None
-    numbering: Numbering
-    layouts: tuple[str, ...]
+    @property
+    def entities(self) -> Vocabulary | None:
+        """The label of each entity id, if it has any."""
+        ...
+
+    @property
+    def relations(self) -> Vocabulary | None:
+        """The label of each relation id, if it has any."""
+        ...
+
+    @property
+    def numbering(self) -> Numbering:
+        """What its ids are where it has no labels."""
+        ...
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layouts of datasets whose files give the ids that it has."""
+        ...
 
     @property
     def model(self) -> Scorer | VectorScorer:
@@ -68,6 +89,9 @@ class VectorScorer(ABC):
     """A scorer whose score is a similarity between a query's vector and a candidate's vector.
 
     score(q, e) = similarity(query vector, entity vector) + entity bias + query offset
+
+    The similarity is ``"dot"``, ``"l1"``, ``"l2"``, ``"modulus"`` or ``"cosine"``. It may have labels of its ids as any
+    :class:`Scorer`.
 
     The *canonical* score of a pair is this formula in float64, from the stored parameters, summed over the dimensions
     in one fixed order. It is a function of the pair alone: no batch, thread or device changes it.
@@ -106,10 +130,12 @@ class VectorScorer(ABC):
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
+        refuse_other_queries(queries, candidates)
         flat = candidates.ravel()
-        vectors = np.asarray(self.entity_vectors(queries.side, flat), np.float64).reshape(*candidates.shape, -1)
+        vectors = as_float64(self.entity_vectors(queries.side, flat), "the scorer's entity vectors")
+        asked = as_float64(self.query_vectors(queries), "the scorer's query vectors")
         biases = self.entity_biases(queries.side, flat).reshape(candidates.shape)
-        similarities = canonical(self.similarity, self.query_vectors(queries)[:, None, :], vectors)
+        similarities = canonical(self.similarity, asked[:, None, :], vectors.reshape(*candidates.shape, -1))
         return similarities + biases + self.query_offsets(queries)[:, None]
 
 
@@ -143,11 +169,29 @@ class ViewedScorer(ABC):
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
+        refuse_other_queries(queries, candidates)
         parts = [
             view.scores(queries[part], candidates if candidates.ndim == 1 else candidates[part])
             for part, view in self.views(queries)
         ]
         return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+
+
+def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
+    """Refuse what a scorer cannot be called with, such as a triple of labels.
+
+    Raises
+    ------
+    InputError
+        with what to call it with
+    """
+    if isinstance(queries, Queries) and isinstance(candidates, np.ndarray) and candidates.dtype.kind in "iu":
+        return
+    raise InputError(
+        f"scores are asked of Queries and an array of candidate ids, not of {queries!r:.60} and {candidates!r:.60}. "
+        "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
+        "np.arange(scorer.num_entities)), with Queries of kgeval.graph.queries."
+    )
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[View]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -16,6 +15,7 @@ from kgeval.errors import InputError
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.finished import as_float64
+from kgeval.scorers.functions import evaluating
 
 CELLS = 2**12
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
@@ -118,15 +118,3 @@ class PyKEENScorer:
 def is_pykeen_model(candidate: object) -> bool:
     """Whether an object is a PyKEEN model, found out without importing PyKEEN."""
     return any(f"{base.__module__}.{base.__name__}" == "pykeen.models.base.Model" for base in type(candidate).__mro__)
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Put a model into evaluation mode, and each of its modules back into its own mode afterwards."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training

@@ -4,6 +4,7 @@ dot        Σ_k q_k e_k
 l1         −Σ_k |q_k − e_k|
 l2         −√ Σ_k (q_k − e_k)²
 modulus    −Σ_k |q_k − e_k| of complex numbers stored as halves [re | im]   (RotatE; Sun et al., 2019)
+cosine     Σ_k q'_k e'_k of the unit vectors q' = q / ‖q‖ and e' = e / ‖e‖; 0 where a vector is zero
 
 The order: lane l of eight sums the dimensions l, l + 8, l + 16, …, and the lanes are added from the first to the last
 (eight sums side by side are what a processor does well). Every operation is elementwise, so that a value depends
@@ -13,13 +14,14 @@ neither on its neighbours nor on the batch or the machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, FloatArray
+from kgeval.errors import InputError, did_you_mean
 
-Similarity = Literal["dot", "l1", "l2", "modulus"]
+Similarity = Literal["dot", "l1", "l2", "modulus", "cosine"]
 
 LANES = 8
 
@@ -31,8 +33,36 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
     array([-2., -3.])
     >>> canonical("modulus", np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
     array([-5.])
+    >>> canonical("cosine", np.array([[3.0, 4.0]]), np.array([[0.0, 2.0], [0.0, 0.0]]))
+    array([0.8, 0. ])
+
+    Raises
+    ------
+    InputError
+        if there is no such similarity, with the nearest one
     """
+    if similarity not in _CANONICAL:
+        raise InputError(f"unknown similarity {similarity!r}. {did_you_mean(str(similarity), get_args(Similarity))}")
     return _CANONICAL[similarity](queries, entities)
+
+
+def unit(vectors: FloatArray) -> Float64Array:
+    """Divide vectors by their Euclidean norms, in float64 and summed in the fixed order; zero vectors stay zero.
+
+    As scikit-learn and PyTorch have it, the cosine with a zero vector is then 0.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0], [1e-200, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ],
+           [1. , 0. ]])
+    """
+    exact = np.asarray(vectors, np.float64)
+    # A power of two loses no bit, and keeps squares of large and small numbers within float64.
+    _, exponents = np.frexp(np.abs(exact).max(axis=-1, keepdims=True, initial=0.0))
+    scaled = np.ldexp(exact, -exponents)
+    norms = np.sqrt(ordered_sum(lambda k: _square(scaled[..., k]), scaled.shape[-1]))[..., None]
+    with np.errstate(invalid="ignore"):  # an infinite vector has no direction: NaN, which is refused as any other
+        return np.asarray(np.divide(scaled, norms, out=scaled, where=norms != 0))
 
 
 def ordered_sum(term: Callable[[slice], Float64Array], count: int) -> Float64Array:
@@ -70,8 +100,12 @@ def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
     return -ordered_sum(moduli, half)
 
 
+def _cosine(queries: Float64Array, entities: Float64Array) -> Float64Array:
+    return _dot(unit(queries), unit(entities))
+
+
 def _square(values: Float64Array) -> Float64Array:
     return values * values
 
 
-_CANONICAL = {"dot": _dot, "l1": _l1, "l2": _l2, "modulus": _modulus}
+_CANONICAL = {"dot": _dot, "l1": _l1, "l2": _l2, "modulus": _modulus, "cosine": _cosine}

@@ -14,8 +14,11 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.triples import Side, Triples
+from kgeval.graph.vocabulary import Labels
 from kgeval.metrics.calibration import Calibration
 from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.degenerate import notes_on_equal_rows
+from kgeval.scorers.repeatability import notes_on_repeatability
 from kgeval.scoring.floors import CLASSIFICATION_FLOORS, Floor
 from kgeval.scoring.labelled import Labelled, labelled, notes_on_negatives
 from kgeval.scoring.negatives import MadeNegatives, NegativeFiles, Negatives
@@ -63,13 +66,21 @@ class Classification(Settings):
                 raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
         return parts
 
-    def __call__(self, model: Any, dataset: Dataset | str | Path, *, title: str | None = None) -> LabelTable:
+    def __call__(
+        self,
+        model: Any,
+        dataset: Dataset | str | Path,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        title: str | None = None,
+    ) -> LabelTable:
         """Score the true and false triples of validation and test; see :func:`classify`.
 
         ``title`` is what the result calls the model; by default what the model calls itself.
         """
         dataset = as_dataset(dataset)
-        parts, scorer = self.parts(dataset), align(model, dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
         table = scored_table(scorer, dataset, parts, CLASSIFICATION_FLOORS, side=self.side, unseen=self.unseen)
         return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))
 
@@ -78,6 +89,8 @@ def classify(
     model: Any,
     dataset: Dataset | str | Path,
     *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
     negatives: NegativeFiles | MadeNegatives | None = None,
     side: Side = "tail",
     unseen: Unseen = "error",
@@ -90,6 +103,8 @@ def classify(
         whatever ``kgeval.evaluate`` takes
     dataset
         the graph, with a validation split, or its folder or PyKEEN name
+    entities, relations
+        the labels of the model's ids, as ``kgeval.evaluate`` takes them
     negatives
         which triples are false: ``NegativeFiles``, or ``MadeNegatives`` (the default: one in place of every tail)
     side
@@ -113,7 +128,8 @@ def classify(
     >>> summarize_labels(table, ["accuracy"])["accuracy"] > 0.4
     True
     """
-    return Classification(negatives=negatives or MadeNegatives(), side=side, unseen=unseen)(model, dataset)
+    classification = Classification(negatives=negatives or MadeNegatives(), side=side, unseen=unseen)
+    return classification(model, dataset, entities=entities, relations=relations)
 
 
 def scored_table(
@@ -134,6 +150,7 @@ def scored_table(
         notes += _unseen(dataset, split, part.rows.triples, keep, unseen)
         parts = {**parts, split: Labelled(part.rows[keep], part.given[keep], part.known[keep])}
     triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
+    notes += notes_on_equal_rows(scorer.scorer, [side]) + notes_on_repeatability(scorer, triples, [side])
     scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
     scores |= {floor.name: floor.learn(dataset, parts)(triples) for floor in floors}
     thresholds = {floor.name: floor.threshold for floor in floors if floor.threshold is not None}

@@ -18,6 +18,7 @@ from kgeval.graph.labelled import LabelledTriples, LargestLabels, reverse
 from kgeval.graph.layouts import as_dataset
 from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Side, Triples
+from kgeval.graph.vocabulary import Labels
 from kgeval.metrics.facts import RankedFacts
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
@@ -30,7 +31,7 @@ from kgeval.provenance import UNKNOWN, LabelProvenance
 from kgeval.ranking.evaluation import Evaluation, Sides
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.scoring.alike import KnowingAlike
+from kgeval.scoring.alike import knowing_alike
 from kgeval.scoring.classification import SPLITS, Unseen, scored_table
 from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
 from kgeval.scoring.labelled import Labelled, labelled
@@ -127,6 +128,8 @@ class Confidences(Settings):
         model: Any,
         dataset: Dataset | str | Path,
         *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
         progress: Progress | None = None,
         title: str | None = None,
     ) -> ConfidenceTables:
@@ -142,7 +145,7 @@ class Confidences(Settings):
             if a score is not finite, with the triple
         """
         dataset = as_dataset(dataset)
-        parts, scorer = self.parts(dataset), align(model, dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
         labels = scored_table(scorer, dataset, parts, CONFIDENCE_FLOORS, side=self.side, unseen=self.unseen)
         labels = replace(
             labels,
@@ -151,11 +154,11 @@ class Confidences(Settings):
             negatives=UNKNOWN if self.negatives is None else self.negatives.describe(dataset),
         )
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
-        ranks = {"score": ranking(model, dataset, progress=progress, title=title)}
+        ranks = {"score": ranking(scorer, dataset, progress=progress, title=title)}
         if self.rank_floors:
             for floor in CONFIDENCE_FLOORS:
                 rule = floor.learn(dataset, parts)
-                ranks[floor.name] = ranking(KnowingAlike.of(rule, scorer, dataset), dataset, title=floor.name)
+                ranks[floor.name] = ranking(knowing_alike(rule, scorer, dataset), dataset, title=floor.name)
         return ConfidenceTables(labels, ranks)
 
 

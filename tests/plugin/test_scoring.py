@@ -50,7 +50,7 @@ def test_vectors_are_those_that_the_model_computes_with(graph, theirs, known, en
     model = build(graph, "distmult", **entity).train()
     assert isinstance(scorer_of(model), VectorScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    dataset = kgeval.pykeen.once.from_factories("n", graph.training, graph.testing, graph.validation)
+    dataset = kgeval.Dataset.from_factories(graph.training, graph.testing, graph.validation)
     assert_same_ranks(kgeval.pykeen.evaluate(model, dataset), ranks)
 
 

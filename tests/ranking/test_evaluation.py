@@ -174,7 +174,10 @@ def test_repeated_triples_are_noted():
     doubled = Dataset.build("d", {"test": Triples(ids)}, entities=DATA.entities, relations=DATA.relations)
     table = evaluate(by_hash, doubled)
     assert table.num_triples == len(DATA.test)
-    assert table.notes == ("2 test triples repeat an earlier one; each triple was ranked once.",)
+    assert table.notes == (
+        "the model has no labels; its ids were taken as those of dataset d.",
+        "2 test triples repeat an earlier one; each triple was ranked once.",
+    )
 
 
 def test_progress_counts_every_task():

@@ -15,7 +15,10 @@ from kgeval.scorers.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
-SIMILARITIES = ["dot", "l1", "l2", "modulus"]
+COMPILED = ["dot", "l1", "l2", "modulus"]
+
+SIMILARITIES = [*COMPILED, "cosine"]
+"""a cosine is ranked as the dot product of unit vectors"""
 
 
 class Vectors(VectorScorer):
@@ -46,7 +49,7 @@ class Vectors(VectorScorer):
         return 0.5 * queries.anchors
 
 
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_the_compiled_scores_have_the_bits_of_the_reference(similarity):
     rng = np.random.default_rng(0)
     for dim in (2, 10, 64, 130):
@@ -69,6 +72,7 @@ def test_canonical_scores_are_the_formulas(similarity):
         "l1": -np.linalg.norm(q - e, 1, axis=1),
         "l2": -np.linalg.norm(q - e, 2, axis=1),
         "modulus": -np.abs(as_complex).sum(1),
+        "cosine": np.einsum("nd,nd->n", q, e) / np.linalg.norm(q, axis=1) / np.linalg.norm(e, axis=1),
     }[similarity]
     np.testing.assert_allclose(canonical(similarity, q, e), expected, rtol=1e-14)
 

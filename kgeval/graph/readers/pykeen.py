@@ -35,10 +35,26 @@ def read_named(name: str, **options: Any) -> Dataset:
         hint = did_you_mean(name, [*dataset_resolver.lookup_dict, *here])
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
-        data = dataset_resolver.make(key, options)
-        return replace(from_factories(key, data.training, data.testing, data.validation), numbered_by="PyKEEN")
+        return from_dataset(dataset_resolver.make(key, options), key)
     except Exception as error:  # PyKEEN downloads and unpacks here: whatever goes wrong is told as one message
         raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
+
+
+def from_dataset(data: Any, name: str | None = None) -> Dataset:
+    """Take a dataset object of PyKEEN, with its ids and labels; an inductive one by its inference graph.
+
+    The inference graph is train: its entities compete, and its triples are known answers.
+    """
+    if hasattr(data, "inductive_inference"):
+        parts = (data.inductive_inference, data.inductive_testing, data.inductive_validation)
+    else:
+        parts = (data.training, data.testing, data.validation)
+    return replace(from_factories(name or _name(data), *parts), numbered_by="PyKEEN")
+
+
+def _name(data: Any) -> str:
+    """Call a dataset as PyKEEN does, by the name that it is loaded by; its class where it has no such name."""
+    return str(data.get_normalized_name()) if hasattr(data, "get_normalized_name") else type(data).__name__
 
 
 def from_factories(name: str, training: Any, testing: Any, validation: Any = None) -> Dataset:

@@ -1,0 +1,150 @@
+"""Scoring functions as they are: of numpy arrays or of PyTorch tensors, plain functions and modules."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+from kgeval.arrays import IntArray, untracked
+from kgeval.errors import InputError, ScoreError, reason
+
+ScoreFunction = Callable[..., Any]
+"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors"""
+
+
+class Called:
+    """A scoring function, called with what it takes.
+
+    A ``torch.nn.Module`` and its methods get LongTensors on the module's device; any other function gets int64 arrays,
+    and tensors once it has failed on arrays. What it took the first time, it gets from then on. The modules that it
+    is, or that it reaches as a method or through its closure, are in evaluation mode while it scores, and back in
+    their own mode afterwards; no gradient is kept. Torch is imported by nobody but the function's owner.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> embedding = torch.nn.Embedding.from_pretrained(torch.tensor([[1.0], [2.0]]))
+    >>> called = Called(lambda h, r, t: (embedding(h) * embedding(t)).sum(-1))
+    >>> called(np.array([0, 1]), np.array([0, 0]), np.array([1, 1]))
+    tensor([2., 4.])
+    """
+
+    def __init__(self, function: ScoreFunction) -> None:
+        self._function = function
+        reached, torch = list(_reached(function)), sys.modules.get("torch")
+        self._modules = [value for value in reached if torch and isinstance(value, torch.nn.Module)]
+        self._ways: list[Callable[[IntArray], Any]] = [lambda ids: ids]
+        if torch is not None:
+            tensors = [value for value in reached if isinstance(value, torch.Tensor)]
+            tensors = [*(tensor for module in self._modules for tensor in module.parameters()), *tensors]
+            device = tensors[0].device if tensors else "cpu"
+            self._ways.append(lambda ids: torch.tensor(ids, device=device))
+            if isinstance(getattr(function, "__self__", function), torch.nn.Module):
+                self._ways.reverse()
+
+    def __call__(self, heads: IntArray, relations: IntArray, tails: IntArray) -> Any:
+        """Score triples; whatever the function returned, off its device.
+
+        Raises
+        ------
+        ScoreError
+            if it takes neither arrays nor tensors of heads, relations and tails; an error of another kind is its own
+        """
+        failures: list[Exception] = []
+        with _scoring(self._modules):
+            for way in self._ways:
+                try:
+                    scores = untracked(self._function(way(heads), way(relations), way(tails)))
+                except Exception as failure:
+                    failures.append(failure)
+                else:
+                    self._ways = [way]
+                    return scores
+        told = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
+        if len(told) == 1 and not isinstance(failures[0], TypeError | IndexError):
+            raise failures[0]
+        raise ScoreError(
+            "the scoring function fails as f(heads, relations, tails) of ids, which it is given as arrays and, where "
+            f"torch is imported, as tensors. It said: {'; '.join(told)}. If its ids are not the dataset's, give their "
+            "labels as entities=[…] and relations=[…]."
+        ) from failures[0]
+
+
+def refuse_other_arguments(function: ScoreFunction) -> None:
+    """Refuse a function that is called with something else than heads, relations and tails.
+
+    Raises
+    ------
+    InputError
+        with the arguments that it has
+    """
+    forward = getattr(function, "forward", function)  # a module's own call takes anything
+    try:
+        signature = inspect.signature(forward)
+    except (TypeError, ValueError):  # compiled functions need not tell
+        return
+    try:
+        signature.bind("heads", "relations", "tails")
+    except TypeError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise InputError(
+            f"the scoring function {name}{signature} cannot be called as f(heads, relations, tails): {reason(error)}."
+        ) from error
+
+
+@contextmanager
+def evaluating(*modules: Any) -> Iterator[None]:
+    """Put modules into evaluation mode, and each of their parts back into its own mode afterwards."""
+    modes = {part: part.training for module in modules for part in module.modules()}
+    for module in modules:
+        module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes.items():
+            part.training = training
+
+
+@contextmanager
+def _scoring(modules: list[Any]) -> Iterator[None]:
+    with ExitStack() as stack:
+        if "torch" in sys.modules:
+            stack.enter_context(sys.modules["torch"].no_grad())
+        stack.enter_context(evaluating(*modules))
+        yield
+
+
+def _reached(function: Any) -> Iterator[Any]:
+    """Walk what a function works with: itself, its object, what was bound to it, its closure and its globals."""
+    seen: set[int] = set()
+    ahead = [function]
+    while ahead:
+        value = ahead.pop(0)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value
+        if isinstance(value, MethodType):
+            ahead += [value.__self__, value.__func__]
+        elif isinstance(value, partial):
+            ahead += [value.func, *value.args, *value.keywords.values()]
+        elif isinstance(value, FunctionType):
+            ahead += _names(value)
+        elif value is function or value is getattr(function, "__self__", None):
+            ahead += list(getattr(value, "__dict__", {}).values())
+
+
+def _names(function: FunctionType) -> list[Any]:
+    """List what the names in a function stand for, without the functions of other modules."""
+    try:
+        found = inspect.getclosurevars(function)
+    except ValueError:  # a name that stands for nothing yet
+        return []
+    theirs = (value for value in found.globals.values() if getattr(value, "__module__", None) != function.__module__)
+    foreign = {id(value) for value in theirs if isinstance(value, FunctionType)}
+    return [*found.nonlocals.values(), *(value for value in found.globals.values() if id(value) not in foreign)]

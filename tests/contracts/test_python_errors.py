@@ -1,0 +1,99 @@
+"""Calls from Python that are wrong: each is refused by an error of kgeval's own that says what to do instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kgeval
+from kgeval.errors import KgevalError
+from kgeval.scorers.families.distmult import DistMult
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return kgeval.load_dataset("nations")
+
+
+@pytest.fixture(scope="module")
+def saved(graph, tmp_path_factory):
+    path, rng = tmp_path_factory.mktemp("saved") / "model.safetensors", np.random.default_rng(0)
+    model = DistMult(rng.normal(size=(14, 4)), rng.normal(size=(55, 4)))
+    kgeval.save_checkpoint(model, path, entities=graph.entities, relations=graph.relations)
+    return path
+
+
+WRONG = {
+    "a checkpoint that is none": (
+        lambda path, data: kgeval.load_checkpoint(None),
+        "a checkpoint is a file or a folder, not None.",
+    ),
+    "a dataset that is none": (
+        lambda path, data: kgeval.load_checkpoint(path, dataset=5),
+        "a dataset is a folder or a PyKEEN name, not 5.",
+    ),
+    "another dataset": (
+        lambda path, data: kgeval.load_checkpoint(path, dataset="umls"),
+        "no entity label of the model occurs in dataset umls",
+    ),
+    "scores of labels": (
+        lambda path, data: kgeval.load_checkpoint(path).scores(("virus", "affects", None), 10),
+        "scores are asked of Queries and an array of candidate ids, not of ('virus', 'affects', None) and 10. For",
+    ),
+    "scores of labels, from a function": (
+        lambda path, data: kgeval.CallableScorer(lambda h, r, t: h, 14, 55).scores(("virus", "affects", None), 10),
+        "Queries.of(Triples.of([(head, relation, tail)]), 'tail')",
+    ),
+    "scores of labels, from a table": (
+        lambda path, data: kgeval.ScoreTable([(0, 0, 1)], tail=np.zeros((1, 14))).scores([(0, 0)], np.arange(3)),
+        "scores are asked of Queries",
+    ),
+    "scores of labels, from vectors": (
+        lambda path, data: DistMult(np.ones((2, 2)), np.ones((1, 2))).scores((0, 0), [1]),
+        "scores are asked of Queries",
+    ),
+    "a label for an id": (
+        lambda path, data: data.entities["brazil"],
+        "a vocabulary gives the label of an id, and 'brazil' is a label. For the id of a label, call .id('brazil').",
+    ),
+    "a count without its name": (
+        lambda path, data: kgeval.Uniform(50),
+        "Uniform takes its settings by name (count, seed, allow_known), found 50.",
+    ),
+    "a model's path": (
+        lambda path, data: kgeval.evaluate("model.safetensors", data),
+        "cannot score with a str: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable "
+        "f(heads, relations, tails) -> scores, or a score table. Read it first: kgeval.load_checkpoint("
+        "'model.safetensors').",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_call_is_refused_with_the_cure(call, message, saved, graph):
+    with pytest.raises(KgevalError) as refusal:
+        call(saved, graph)
+    assert message in str(refusal.value)
+
+
+def test_the_cures_work(saved, graph):
+    from kgeval.graph.queries import Queries
+    from kgeval.graph.triples import Triples
+
+    model = kgeval.load_checkpoint(saved)
+    brazil = graph.entities.id("brazil")
+    queries = Queries.of(Triples.of([(brazil, 0, 1)]), "tail")
+    assert model.scores(queries, np.arange(model.num_entities)).shape == (1, 14)
+    assert graph.entities[brazil] == "brazil"
+
+
+def test_a_dataset_is_taken_by_name_by_folder_and_as_pykeens(saved, graph, tmp_path):
+    from pykeen.datasets import Nations
+
+    for split, triples in graph.splits.items():
+        lines = ["\t".join((graph.entities[h], graph.relations[r], graph.entities[t])) for h, r, t in triples.ids]
+        (tmp_path / f"{split}.txt").write_text("\n".join(lines) + "\n")
+    expected = kgeval.evaluate(kgeval.load_checkpoint(saved), graph).column("greater").tolist()
+    for dataset in ("nations", tmp_path, str(tmp_path), Nations(), graph):
+        model = kgeval.load_checkpoint(saved, dataset=dataset)
+        assert kgeval.evaluate(model, dataset).column("greater").tolist() == expected

@@ -1,0 +1,113 @@
+"""The cosine of vectors: that of float64 arithmetic and of scikit-learn, exact in its ties, by every kernel."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from kgeval import VectorScorer, evaluate
+from kgeval.errors import InputError, ScoreError
+from kgeval.graph.queries import Queries
+from kgeval.scorers.similarity import canonical, unit
+from tests.conftest import random_dataset
+
+DATA = random_dataset(2)
+RNG = np.random.default_rng(0)
+
+
+class Encoder(VectorScorer):
+    """A vector for each text: of the question, and of the answer."""
+
+    num_entities, num_relations = 30, 4
+
+    def __init__(self, similarity="cosine", dtype=np.float32, dim=16):
+        self.kind = similarity
+        self.entity = RNG.normal(size=(30, dim)).astype(dtype)
+        self.question = RNG.normal(size=(30, 4, dim))
+
+    @property
+    def similarity(self):
+        return self.kind
+
+    def query_vectors(self, queries):
+        return self.question[queries.anchors, queries.relations]
+
+    def entity_vectors(self, side, ids):
+        return self.entity[ids]
+
+
+@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_ranks_are_those_of_cosines_in_float64(dtype, kernel):
+    from sklearn.metrics.pairwise import cosine_similarity
+
+    scorer = Encoder(dtype=dtype)
+    table = evaluate(scorer, DATA, sides="tail", filter=(), kernel=kernel)
+    questions = scorer.question[DATA.test.heads, DATA.test.relations]
+    cosines = cosine_similarity(questions, scorer.entity.astype(np.float64))
+    answers = cosines[np.arange(len(cosines)), DATA.test.tails]
+    assert table.column("greater").tolist() == (cosines > answers[:, None]).sum(1).tolist()
+    assert not table.column("tied").any()
+    np.testing.assert_allclose(table.column("score"), answers, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16"])
+def test_the_scores_are_the_canonical_ones_whatever_the_length_of_vectors(kernel):
+    """Powers of two change no bit of a vector's direction, so what is longer only ties."""
+    scorer = Encoder(dtype=np.float64)
+    scorer.entity[10:20] = scorer.entity[:10] * 2.0 ** RNG.integers(-600, 600, (10, 1))
+    table = evaluate(scorer, DATA, sides="tail", filter=(), kernel=kernel)
+    twins = table.where(table.column("tail") < 20)
+    assert (twins.column("tied") == 1).all()
+    queries = Queries.of(DATA.test, "tail")
+    scores = scorer.scores(queries, np.arange(30))
+    assert table.column("score")[queries.triples].tolist() == scores[queries.owners, queries.answers].tolist()
+
+
+VECTORS = arrays.arrays(np.float64, (2, 5), elements=st.floats(-1e300, 1e300))
+
+
+@settings(deadline=None)
+@given(VECTORS)
+def test_a_cosine_is_that_of_exact_arithmetic(pair):
+    """Against whole fractions, whose square root alone is rounded."""
+    first, second = pair
+    exact = [[Fraction(float(value)) for value in vector] for vector in pair]
+    square = [sum(value * value for value in vector) for vector in exact]
+    found = float(canonical("cosine", first, second))
+    if not all(square):
+        assert found == 0.0
+        return
+    product = sum(a * b for a, b in zip(*exact, strict=True))
+    share = product * product / (square[0] * square[1])
+    expected = float(share) ** 0.5 * (1 if product > 0 else -1)
+    assert abs(found - expected) < 1e-7 if abs(expected) < 1e-7 else abs(found - expected) < 1e-14
+    assert abs(np.linalg.norm(unit(first)) - 1) < 1e-15 * 8
+
+
+def test_a_zero_vector_has_the_cosine_zero_with_all():
+    scorer = Encoder()
+    scorer.entity[3] = 0.0
+    scores = scorer.scores(Queries.of(DATA.test, "tail"), np.arange(30))
+    assert (scores[:, 3] == 0).all()
+    assert (np.abs(np.delete(scores, 3, axis=1)) > 0).all()
+    evaluate(scorer, DATA)
+
+
+def test_an_infinite_vector_has_no_cosine():
+    scorer = Encoder()
+    scorer.entity[3, 0] = np.inf
+    with pytest.raises(ScoreError, match=r"NaN for .* candidate e0003"):
+        evaluate(scorer, DATA, sides="tail")
+
+
+@pytest.mark.parametrize(("similarity", "hint"), [("cosin", "Did you mean 'cosine'?"), ("euclidean", "Choose one of")])
+def test_an_unknown_similarity_is_refused_with_the_list(similarity, hint):
+    with pytest.raises(InputError, match="unknown similarity") as refusal:
+        evaluate(Encoder(similarity), DATA)
+    assert str(refusal.value).startswith(f"unknown similarity {similarity!r}. {hint}")

@@ -1,0 +1,73 @@
+"""Degenerate models: tables whose rows are alike are told of, with their number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import VectorScorer, evaluate, load_checkpoint
+from kgeval.scorers.families.distmult import DistMult
+from tests.conftest import random_dataset
+
+DATA = random_dataset(8)
+RNG = np.random.default_rng(0)
+ENTITY, RELATION = RNG.normal(size=(30, 6)), RNG.normal(size=(4, 6))
+
+
+class Vectors(VectorScorer):
+    similarity = "dot"
+    num_entities, num_relations = 30, 4
+
+    def __init__(self, entity):
+        self.entity = entity
+
+    def query_vectors(self, queries):
+        return ENTITY[queries.anchors] * RELATION[queries.relations]
+
+    def entity_vectors(self, side, ids):
+        return self.entity[ids]
+
+
+def told(model, **settings):
+    return [note for note in evaluate(model, DATA, **settings).notes if "told apart" in note]
+
+
+ZERO, EQUAL, MOST = (
+    np.zeros((30, 6)),
+    np.tile(ENTITY[:1], (30, 1)),
+    np.concatenate([ENTITY[:7], ENTITY[7:8].repeat(23, 0)]),
+)
+
+
+@pytest.mark.parametrize(
+    ("entity", "what"),
+    [
+        (ZERO, "30 of 30 rows of {} are zero"),
+        (EQUAL, "30 of 30 rows of {} are equal"),
+        (MOST, "23 of 30 rows of {} are equal"),
+        (ENTITY, None),
+    ],
+    ids=["zero", "equal", "most", "trained"],
+)
+def test_equal_rows_are_counted(entity, what, tmp_path):
+    np.savez(tmp_path / "m.npz", entity=entity, relation=RELATION)
+    checkpoint = load_checkpoint(tmp_path / "m.npz", model="DistMult")
+    end = ": what they stand for cannot be told apart."
+    assert told(checkpoint) == ([what.format("the array entity") + end] if what else [])
+    assert told(Vectors(entity), sides="tail") == ([what.format("the tails' vectors") + end] if what else [])
+
+
+def test_relations_that_are_all_alike_are_told_of():
+    assert told(DistMult(ENTITY, np.ones((4, 6)))) == [
+        "4 of 4 rows of the array relation are equal: what they stand for cannot be told apart."
+    ]
+
+
+def test_a_row_for_each_of_many_is_counted_beyond_those_that_were_looked_at():
+    from kgeval.scorers.degenerate import notes_on_equal_rows
+
+    entity = np.arange(5000.0)[:, None] * np.ones(3)
+    assert notes_on_equal_rows(DistMult(entity, RELATION[:, :3])) == []
+    entity[1000:] = 7.0
+    (note,) = notes_on_equal_rows(DistMult(entity, RELATION[:, :3]))
+    assert note.startswith("4001 of 5000 rows of the array entity are equal")
