@@ -11,6 +11,7 @@ import pyarrow as pa
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.budget import free_memory
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.corruption.sampled import Sampled
 from kgeval.errors import InputError, ScoreError
@@ -23,7 +24,7 @@ from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
-from kgeval.ranking.plan import BLOCK, SHARE, free_memory
+from kgeval.ranking.plan import BLOCK, SHARE
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import tabulated
