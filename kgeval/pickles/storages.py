@@ -29,8 +29,15 @@ DTYPES = {
 }
 
 
+class Sealed:
+    """Something that a pickle is given and cannot change: BUILD, which sets the state of an object, is refused."""
+
+    def __setstate__(self, state: Any) -> None:
+        raise PickleError("the pickle tries to change what it was given. It was refused.")
+
+
 @dataclass(frozen=True)
-class StorageType:
+class StorageType(Sealed):
     """The type of the numbers of a tensor."""
 
     name: str
@@ -47,10 +54,11 @@ class StorageType:
 
 
 @dataclass(frozen=True)
-class Storage:
+class Storage(Sealed):
     """The numbers that tensors are views of."""
 
     numbers: np.ndarray[Any, Any]
+    """numbers in one dimension"""
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[i
     data = storage.numbers
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     numbers = int(np.prod(size, dtype=object))
-    if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= len(data)) or numbers > len(data):
-        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {len(data)} numbers.")
+    if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= data.size) or numbers > data.size:
+        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {data.size} numbers.")
     steps = [step * data.itemsize for step in stride]
     return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)
