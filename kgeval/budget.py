@@ -38,7 +38,7 @@ class Budget:
     times
         how many bytes may be made of each of its bytes
     least
-        how many may be made of any file
+        how many may be made of any file, if not the usual number
 
     Examples
     --------
@@ -49,10 +49,10 @@ class Budget:
     kgeval.errors.FileError: README.md: it unpacks to more than 100000 bytes, as no sound file of ... bytes does. It ...
     """
 
-    def __init__(self, path: Path, *, times: int, least: int = LEAST) -> None:
+    def __init__(self, path: Path, *, times: int, least: int | None = None) -> None:
         self._path, self._size = path, path.stat().st_size
         free = free_memory()
-        self._most = min(max(least, times * self._size), free)
+        self._most = min(max(LEAST if least is None else least, times * self._size), free)
         self._left = self._most
         self._steps = min(max(LEAST_STEPS, STEPS * self._size), MOST_STEPS, free // STEP)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.budget import Budget
+from kgeval.budget import LEAST, Budget
 from kgeval.errors import FileError, reason
 from kgeval.files import checked
 
@@ -33,7 +33,7 @@ class Arrays:
             if found.dtype.kind not in "iuf":
                 raise FileError(f"{self.path}: {name!r} holds {found.dtype}, no numbers.")
             block = int(np.prod(found.chunks or (), dtype=object)) * found.dtype.itemsize
-            self._budget.take(found.nbytes + block)
+            self._budget.take(found.nbytes if block <= LEAST else max(found.nbytes, block))
             return np.asarray(found[()])
         except (KeyError, OSError, ValueError, AttributeError, RuntimeError, TypeError) as error:
             raise FileError(f"{self.path}: {name!r} is missing or damaged ({reason(error)}).") from error
@@ -44,7 +44,10 @@ class Arrays:
 
         place = self._file
         for step in name.split("/"):
-            if not isinstance(place.get(step, getlink=True), h5py.HardLink):
+            link = place.get(step, getlink=True)
+            if link is None:
+                raise KeyError(step)
+            if not isinstance(link, h5py.HardLink):
                 raise FileError(f"{self.path}: {name!r} is a link, perhaps to another file. It was refused.")
             place = place[step]
         if place.is_virtual or place.external:

@@ -52,7 +52,7 @@ class _Loader(yaml.SafeLoader):
         self.count += 1
         if self.count > MOST:
             raise ValueError(f"it has more than {MOST} values")
-        return super().compose_node(parent, index)  # type: ignore[no-any-return]
+        return super().compose_node(parent, index)
 
 
 def _refuse_unfolding(root: yaml.Node) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from kgeval.budget import Budget
 from kgeval.errors import PickleError
 from kgeval.pickles.bounds import refuse_entangled, refuse_instructions
-from kgeval.pickles.storages import DTYPES, Reference, Sealed, Storage, StorageType, tensor
+from kgeval.pickles.storages import DTYPES, Reference, Sealed, Storage, StorageType, shape_of, tensor
 
 LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
@@ -130,10 +130,8 @@ class _Array(np.ndarray[Any, Any]):
         _, shape, kind, fortran, content = state
         if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
             raise PickleError("the pickle holds an array of objects. It was refused.")
-        if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
-            raise PickleError(f"the pickle holds an array of the shape {short(shape)}.")
         self.budget.take(len(content))
-        super().__setstate__((1, shape, kind.numbers(), bool(fortran), content))  # type: ignore[arg-type]
+        super().__setstate__((1, shape_of(shape), kind.numbers(), bool(fortran), content))  # type: ignore[arg-type]
         self.flags.writeable = False
 
 
@@ -194,7 +192,7 @@ def _buffered(budget: Budget, content: Any, kind: Any, shape: Any, order: Any) -
     if not isinstance(kind, _NumpyType) or not isinstance(content, bytes | bytearray) or order not in {"C", "F"}:
         raise PickleError("the pickle holds an array that is made of no bytes.")
     budget.take(len(content))
-    return np.frombuffer(bytes(content), kind.numbers()).reshape(shape, order=order)
+    return np.frombuffer(bytes(content), kind.numbers()).reshape(shape_of(shape), order=order)
 
 
 def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:

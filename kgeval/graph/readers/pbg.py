@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import IntArray
-from kgeval.errors import DatasetError, InputError, reason
-from kgeval.files import read_json
+from kgeval.errors import DatasetError, FileError, InputError, reason
+from kgeval.files import read_json, refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import Layout
 from kgeval.graph.stored import id_columns, numbered, refuse_strange_ids
@@ -57,6 +57,7 @@ def read(folder: Path) -> Dataset:
         if len(triples) == 0:
             raise DatasetError(f"{files[split][0].parent}: no edges in it.")
     path = folder / RELATIONS
+    refuse_special(path)
     relations = (
         _vocabulary(folder, _names(path), "relation") if path.is_file() else numbered(str(folder), "relation", splits)
     )
@@ -89,6 +90,8 @@ def _names(path: Path) -> pa.Array:
         names = read_json(path)
         if isinstance(names, list):
             return Vocabulary(map(str, names)).labels
+    except FileError:
+        raise
     except (OSError, ValueError, RecursionError, InputError) as error:
         raise DatasetError(f"{path}: cannot be read as a list of labels ({reason(error)}).") from error
     raise DatasetError(f"{path}: expected a list of labels.")
