@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray
 from kgeval.atomic import replacing
-from kgeval.errors import TableError, did_you_mean, reason
+from kgeval.errors import FileError, TableError, did_you_mean, reason
+from kgeval.files import checked
+from kgeval.parquet import read_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,13 +120,15 @@ class Columns(ABC):
             if not path.is_file():
                 raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
         try:
-            data = pq.read_table(path, partitioning=None)  # a folder that is called key=value is no column
+            data = read_parquet(Path(path))
             about = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
             own = cls.SCHEMA.names
             fields = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
             return cls._of(data.cast(pa.schema(fields)), about)
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
+        except FileError:
+            raise
         except TableError as error:
             raise TableError(f"{path}: {error}") from error
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -134,8 +138,9 @@ class Columns(ABC):
     def is_in(cls, path: str | Path) -> bool:
         """Whether :meth:`to_parquet` wrote a file, whatever became of it."""
         try:
+            checked(Path(path))
             return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, FileError):
             return False
 
     @abstractmethod

@@ -18,6 +18,9 @@ Location = tuple[str | int, ...]
 LONGEST = 100
 """characters of a mistaken value that are shown"""
 
+MOST = 100
+"""complaints that are told one by one"""
+
 _KINDS = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -64,7 +67,9 @@ class Complaint:
 
 def complaints(error: ValidationError, content: Any, root: Any) -> list[Complaint]:
     """Say all of pydantic's complaints about ``content``, which is no ``root`` (a model, or a union of models)."""
-    return [_complaint(item, content, root) for item in error.errors(include_url=False)]
+    items = error.errors(include_url=False)
+    told = [_complaint(item, content, root) for item in items[:MOST]]
+    return [*told, Complaint((), f"{len(items) - MOST} more problems")] if len(items) > MOST else told
 
 
 def _complaint(item: Any, content: Any, root: Any) -> Complaint:

@@ -18,6 +18,7 @@ import yaml
 
 from kgeval.atomic import write_text
 from kgeval.errors import InputError, RunError
+from kgeval.files import refuse_special
 from kgeval.paths import is_there, nearby
 from kgeval.ranking.elsewhere import load_ranks
 from kgeval.ranking.table import RankTable
@@ -132,6 +133,7 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
     InputError
         if there are none
     """
+    refuse_special(path)
     if not is_there(path):
         raise InputError(f"no such file {str(path)[:200]!r}. {nearby(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():

@@ -7,7 +7,8 @@ KgevalError
 │   │   └── PickleError       a pickled file, of a model or of a graph: it is a DatasetError as well
 │   ├── ConfigError       a configuration file or command line
 │   ├── MetricError       a metric name, or a table that a metric cannot use
-│   └── TableError        a table of ranks
+│   ├── TableError        a table of ranks
+│   └── FileError         a file that is none of data, or asks for too much: all of the above but a MetricError
 └── RunError           the work began and could not be finished                        (exit code 1)
     └── ScoreError        a model gave a score that cannot be ranked
 """
@@ -55,6 +56,10 @@ class MetricError(InputError):
 
 class TableError(InputError):
     """A table of ranks cannot be used."""
+
+
+class FileError(CheckpointError, DatasetError, ConfigError, TableError):
+    """A file is no file of data, or asks for memory or time out of proportion, whatever it was given for."""
 
 
 class RunError(KgevalError):

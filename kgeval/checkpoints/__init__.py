@@ -12,6 +12,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import formats, recognise
 from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.files import refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import as_dataset
 from kgeval.paths import is_there, nearby
@@ -67,6 +68,7 @@ def read_checkpoint(
     path: Path, options: Mapping[str, Any], *, dataset: Dataset | None = None, format: str = "auto", nan: str = "error"
 ) -> Checkpoint:
     """Read a model as :func:`load_checkpoint` does, whatever the names of its options."""
+    refuse_special(path)
     if not is_there(path):
         raise CheckpointError(f"no such file or folder {str(path)!r}. {nearby(path)}".strip())
     if nan not in {"error", "worst"}:

@@ -14,10 +14,18 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray
+from kgeval.budget import Budget
 from kgeval.errors import CheckpointError
+from kgeval.files import checked, read_bytes
 
 MAGIC = 0xDB4775248B80FB57
 FOOTER = 48
+BLOCKS = 2
+"""how many times the size of a table its blocks may have in all"""
+
+KEY = 2**12
+"""bytes that a key may have: each may repeat the one before it"""
+
 FLOAT = 1
 """TensorFlow's number for float32"""
 
@@ -35,8 +43,9 @@ def read_bundle(folder: Path) -> dict[str, FloatArray]:
     """
     index, data = folder / "variables.index", folder / "variables.data-00000-of-00001"
     try:
+        checked(data)
         numbers = np.memmap(data, np.uint8, "r")
-        entries = dict(_table(index.read_bytes()))
+        entries = dict(_table(read_bytes(index), Budget(index, times=BLOCKS)))
         return {name.decode(): _tensor(value, numbers) for name, value in entries.items() if name and _is_float(value)}
     except OSError as error:
         raise CheckpointError(f"{error.filename}: cannot be read ({error.strerror}).") from error
@@ -53,7 +62,7 @@ def keras_settings(path: Path) -> dict[str, Any]:
         if the file is missing or damaged, or holds none
     """
     try:
-        for node in message(path.read_bytes()).get(1, []):
+        for node in message(read_bytes(path)).get(1, []):
             for text in message(_as_bytes(node)).get(5, []):
                 config = json.loads(_as_bytes(text)).get("config")
                 if isinstance(config, dict):
@@ -88,14 +97,15 @@ def message(data: bytes) -> Message:
     return fields
 
 
-def _table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the keys and values of a LevelDB table."""
+def _table(data: bytes, budget: Budget) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the keys and values of a LevelDB table; several of its handles may lead to the same block."""
     if len(data) < FOOTER or int.from_bytes(data[-8:], "little") != MAGIC:
         raise ValueError("no table")
     _, at = _handle(data, len(data) - FOOTER)
     index, _ = _handle(data, at)
     for _, value in _block(data, *index):
         handle, _ = _handle(value, 0)
+        budget.take(handle[1])
         yield from _block(data, *handle)
 
 
@@ -115,7 +125,7 @@ def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]
         shared, at = _varint(block, at)
         own, at = _varint(block, at)
         length, at = _varint(block, at)
-        if shared > len(key) or at + own + length > end:
+        if shared > len(key) or at + own + length > end or shared + own > KEY:
             raise ValueError("an entry of the table reaches beyond it")
         key = key[:shared] + block[at : at + own]
         yield key, block[at + own : at + own + length]

@@ -81,7 +81,7 @@ def _present(tables: dict[str, Any]) -> Any:
 
 def _count(model: Module, kind: str) -> int:
     count = model.state.get(f"num_{kind}")
-    if not isinstance(count, int) or count <= 0:
+    if type(count) is not int or count <= 0:
         raise CheckpointError(f"it has no number of {kind}.")
     return count
 

@@ -94,7 +94,7 @@ def norm_of(parts: Parts, default: Any) -> Literal[1, 2]:
     if power is not None and not isinstance(power, bool):
         raise CheckpointError(f"its power_norm is {power!r}, no truth value.")
     norm = parts.interaction.state.get("p", default)
-    if norm not in (1, 2):
+    if norm not in (1, 2) or isinstance(norm, bool):
         raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
     return 1 if norm == 1 else 2
 

@@ -153,7 +153,7 @@ class Parts:
     def num_relations(self) -> int:
         """How many relations the model knows, inverses counted; for models that store nothing of them."""
         count = self.model.state.get("num_relations")
-        if not isinstance(count, int):
+        if type(count) is not int:
             raise NoFormula("it does not tell how many relations it knows.")
         return count
 

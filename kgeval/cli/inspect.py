@@ -59,10 +59,11 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None) -> dict[s
 def _run(folder: Path) -> dict[str, Any]:
     from kgeval.directory import MANIFEST, METRICS
     from kgeval.errors import InputError
+    from kgeval.files import read_bytes
 
     try:
         manifest, metrics = (
-            json.loads((folder / name).read_text("utf-8"), parse_constant=_refuse) for name in (MANIFEST, METRICS)
+            json.loads(read_bytes(folder / name), parse_constant=_refuse) for name in (MANIFEST, METRICS)
         )
         provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
         return {**provenance, **manifest, "metrics": metrics.get("metrics", {})}

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kgeval.errors import DatasetError, reason
+from kgeval.files import refuse_special
 from kgeval.graph.headers import TRIPLE, columns, is_header
 from kgeval.graph.text import read_columns, rows
+from kgeval.parquet import read_parquet
 from kgeval.paths import is_there, no_file
 
 NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
@@ -66,12 +67,11 @@ def _ends_in_number(cells: Sequence[str]) -> bool:
 
 
 def _read_parquet(path: Path) -> pa.Table:
+    refuse_special(path)
     if not is_there(path) or not path.is_file():
         raise DatasetError(no_file(path))
     try:
-        # The file alone: to read_table, a folder that is called key=value is a column, and repeated names are too much.
-        with pq.ParquetFile(path) as file:
-            table = file.read()
+        table = read_parquet(path)
     except (pa.ArrowException, OSError) as error:
         raise DatasetError(f"{path}: not a readable Parquet file ({reason(error)}).") from error
     table = table.rename_columns(columns(path, table.column_names))

@@ -11,6 +11,7 @@ from typing import Any
 
 from kgeval.discovery import instances
 from kgeval.errors import DatasetError, did_you_mean
+from kgeval.files import refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.unknown import describe_unknown
 from kgeval.paths import is_there, nearby
@@ -64,6 +65,7 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     if not isinstance(source, (str, os.PathLike)) or source == "":
         raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {source!r:.60}.")
     path = Path(source)
+    refuse_special(path)
     if layout not in ("auto", PYKEEN, *layouts()):
         raise DatasetError(
             f"unknown dataset layout {layout!r}. {did_you_mean(str(layout), ['auto', PYKEEN, *layouts()])}"
@@ -102,6 +104,8 @@ def _read_folder(path: Path, layout: str) -> Dataset:
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
         raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
+    for entry in sorted(path.iterdir()):
+        refuse_special(entry)
     raise DatasetError(describe_unknown(path, layouts()))
 
 

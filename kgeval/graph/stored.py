@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
+from kgeval import files
+from kgeval.budget import free_memory
 from kgeval.errors import DatasetError, reason
 from kgeval.graph.dataset import check_ids
-from kgeval.graph.text import open_text
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.paths import is_there, no_file
+from kgeval.yaml import read_yaml
+
+LABEL = 2**7
+"""bytes that the label of an id may take while it is made"""
 
 SPARSE = 100
 """so many ids without a triple may there be for each id in one"""
@@ -31,6 +35,7 @@ def unpickled(path: Path, read: Callable[[Path], Any]) -> Any:
     PickleError
         if it is damaged, or asks for what no graph needs
     """
+    files.refuse_special(path)
     if not is_there(path) or not path.is_file():
         raise DatasetError(no_file(path))
     return read(path)
@@ -44,14 +49,31 @@ def read_settings(path: Path) -> dict[str, Any]:
     DatasetError
         if the file is missing, or is no YAML of names and values
     """
+    files.refuse_special(path)
+    if not is_there(path) or not path.is_file():
+        raise DatasetError(no_file(path))
     try:
-        with open_text(path) as text:
-            content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        content = read_yaml(files.read_settings(path))
+    except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read as YAML ({reason(error)}).") from error
     if not isinstance(content, dict):
         raise DatasetError(f"{path}: describes no dataset: it holds no names and values.")
     return content
+
+
+def numbered_by(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
+    """Label as many ids as settings say, where no file has their labels.
+
+    Raises
+    ------
+    DatasetError
+        if they say no number, or one that the memory has no room for
+    """
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise DatasetError(f"{settings}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
+    if size > free_memory() // LABEL:
+        raise DatasetError(f"{settings}: {key}: {size} are more than the memory has room for.")
+    return Vocabulary.numbered(size, kind)
 
 
 def id_columns(path: Path, columns: Sequence[Any]) -> Triples:

@@ -9,6 +9,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, NoReturn, TextIO
@@ -17,7 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from kgeval.errors import DatasetError, reason
+from kgeval.budget import Budget
+from kgeval.errors import DatasetError, FileError, reason
+from kgeval.files import checked, refuse_special
 from kgeval.paths import is_there, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
@@ -25,8 +28,11 @@ WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 MOST_DEFLATED = 500
 """how many times its size a compressed text may have"""
 
-PLAIN = 64 * 2**20
-"""bytes that any compressed text may have"""
+READ = 4
+"""how many bytes of memory each byte of a text takes"""
+
+LONGEST = 2**26
+"""characters that a line may have"""
 
 UNDECODED = re.compile("[\ud800-\udfff]")
 
@@ -63,6 +69,7 @@ def read_columns(
     DatasetError
         with the line of the first row that has another number of columns, or a value of another type
     """
+    _check(path)
     kind = kind or pa.string()
     delimiter = delimiter or _delimiter(path, skip)
     quoted = delimiter == "," if quoted is None else quoted
@@ -112,7 +119,7 @@ def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: boo
     line = skip + 1
     try:
         with open_text(path) as text:
-            for end, cells in _cells(islice(text, skip, None), delimiter, quoted=quoted):
+            for end, cells in _cells(islice(_lines(path, text), skip, None), delimiter, quoted=quoted):
                 row = Row(line, skip + end, cells)
                 line = row.end + 1
                 if any(map(UNDECODED.search, cells)):
@@ -143,7 +150,7 @@ def line_of(path: Path, row: int, skip: int = 0, *, delimiter: str | None = None
 def first_line(path: Path) -> str:
     """Read the first line of a text file (``.gz`` too), without its end."""
     with open_text(path) as text:
-        return text.readline().rstrip("\r\n")
+        return next(_lines(path, text), "").rstrip("\r\n")
 
 
 @contextmanager
@@ -155,26 +162,43 @@ def open_text(path: Path) -> Iterator[TextIO]:
     DatasetError
         if there is no such file, or when what is read of it turns out to be damaged
     """
-    if not is_there(path) or not path.is_file():
-        raise DatasetError(no_file(path))
+    _check(path)
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        if opened is gzip.open:
-            _refuse_bomb(path)
         with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             yield text
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
-def _refuse_bomb(path: Path) -> None:
-    """Refuse what would fill the memory: no text is compressed as much as a row of zeros."""
-    size, most = 0, max(PLAIN, MOST_DEFLATED * path.stat().st_size)
+def _check(path: Path) -> None:
+    """Refuse what is no file, or would fill the memory."""
+    refuse_special(path)
+    if not is_there(path) or not path.is_file():
+        raise DatasetError(no_file(path))
+    try:
+        checked(path, times=READ)
+        if path.suffix.lower() == ".gz":
+            _refuse_bomb(path, path.stat().st_size, path.stat().st_mtime_ns)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+@lru_cache(maxsize=64)
+def _refuse_bomb(path: Path, _: int, __: int) -> None:
+    """Unpack a file once for its size and time: no text is compressed as much as a row of zeros."""
+    budget = Budget(path, times=MOST_DEFLATED)
     with gzip.open(path) as file:
         while block := file.read(2**20):
-            size += len(block)
-            if size > most:
-                raise DatasetError(f"{path}: it unpacks to more than {size} bytes, as no text does. It was refused.")
+            budget.take(len(block))
+
+
+def _lines(path: Path, text: TextIO) -> Iterator[str]:
+    """Read line by line."""
+    while line := text.readline(LONGEST):
+        if len(line) == LONGEST:
+            raise FileError(f"{path}: a line of it has more than {LONGEST} characters, as in no text. It was refused.")
+        yield line
 
 
 def _delimiter(path: Path, skip: int) -> str:
@@ -182,7 +206,7 @@ def _delimiter(path: Path, skip: int) -> str:
         uncompressed = path.with_suffix("") if path.suffix.lower() == ".gz" else path
         if uncompressed.suffix.lower() == ".csv":
             return ","
-        line = next((line for line in islice(text, skip, None) if line.strip("\r\n")), "")
+        line = next((line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n")), "")
     return "\t" if "\t" in line or " " not in line else " "
 
 

@@ -9,6 +9,7 @@ import pickletools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kgeval.budget import Budget
 from kgeval.errors import PickleError
 
 FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
@@ -18,16 +19,29 @@ KEY = 64
 """how many values a key of a dictionary may be made of: it is hashed while the pickle is read"""
 
 
-def refuse_instructions(program: bytes) -> None:
+LONG = 2**64
+"""from here on a number is a large one: those can be chosen so that a dictionary takes forever to find its keys"""
+
+LONGS = 16
+"""how many of them there may be: PyTorch's magic number, the state of a random generator"""
+
+
+def refuse_instructions(program: bytes, budget: Budget) -> None:
     """Refuse a pickle by its instructions, none of which is followed.
 
     Raises
     ------
     PickleError
         if it has one that no model needs, numbers its parts beyond its own length, or makes keys of many values
+    FileError
+        if there are more of them than the budget has steps
     """
-    sizes = _Sizes()
+    sizes, longs = _Sizes(), 0
     for opcode, argument, _ in pickletools.genops(program):
+        budget.step()
+        longs += isinstance(argument, int) and abs(argument) >= LONG
+        if longs > LONGS:
+            raise PickleError(f"the pickle has more than {LONGS} numbers beyond 64 bits. It was refused.")
         if opcode.name in FORBIDDEN:
             raise PickleError(f"the pickle has the instruction {opcode.name}, which no model needs. It was refused.")
         if "PUT" in opcode.name and int(argument or 0) > len(program):

@@ -6,14 +6,16 @@ import io
 import pickle
 import pickletools
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kgeval.errors import PickleError, reason
+from kgeval.budget import Budget
+from kgeval.errors import FileError, PickleError, reason
+from kgeval.files import checked, read_bytes
 from kgeval.pickles.bounds import refuse_instructions
 from kgeval.pickles.storages import DTYPES, Reference, StorageType
 from kgeval.pickles.unpickle import Inert, unpickle
@@ -23,6 +25,9 @@ MAGIC = 0x1950A86A20F9469CFC6C
 
 BEGINNING = b"\x80\x02\x8a\n" + MAGIC.to_bytes(10, "little") + b"."
 """its pickle"""
+
+UNPACKED = 4
+"""how many times the size of a file all that is decoded from it may have"""
 
 PICKLES = 5
 """in a stream: magic number, version, machine, the object itself, and the order of its numbers"""
@@ -36,7 +41,7 @@ def read_torch(path: Path) -> Any:
     PickleError
         if the file is damaged or cut short, or if its pickle asks for a name that no model needs
     """
-    return _guarded(path, lambda: _read_archive(path) if _is_zip(path) else _read_older(path))
+    return _guarded(path, lambda budget: (_read_archive if _is_zip(path) else _read_older)(path, budget))
 
 
 def read_pickle(path: Path) -> Any:
@@ -47,7 +52,7 @@ def read_pickle(path: Path) -> Any:
     PickleError
         as :func:`read_torch` does
     """
-    return _guarded(path, lambda: unpickle(path.read_bytes(), _no_numbers))
+    return _guarded(path, lambda budget: unpickle(read_bytes(path), _no_numbers, budget))
 
 
 def read_any(path: Path) -> Any:
@@ -58,6 +63,7 @@ def read_any(path: Path) -> Any:
     PickleError
         as :func:`read_torch` does
     """
+    checked(path)
     with path.open("rb") as file:
         beginning = file.read(len(BEGINNING))
     return read_torch(path) if beginning[:2] == b"PK" or _is_stream(beginning) else read_pickle(path)
@@ -69,8 +75,9 @@ def words(path: Path) -> frozenset[str]:
     Whatever is no such file, or damaged, has the words that could be read.
     """
     try:
+        checked(path)
         info = path.stat()
-    except OSError:
+    except (OSError, FileError):
         return frozenset()
     return _words(path, info.st_size, info.st_mtime_ns)
 
@@ -78,34 +85,44 @@ def words(path: Path) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _words(path: Path, size: int, _: int) -> frozenset[str]:
     found: set[str] = set()
+    budget = Budget(path, times=UNPACKED)
     try:
         if _is_zip(path):
             with zipfile.ZipFile(path) as archive:
                 name = _program_name(archive)
                 if archive.getinfo(name).file_size <= size:
-                    found.update(_spoken(io.BytesIO(archive.read(name))))
+                    found.update(_spoken(io.BytesIO(archive.read(name)), budget))
         else:
             with path.open("rb") as file:
                 if file.read(1) == b"\x80":
                     file.seek(0)
-                    found.update(_spoken(file))
+                    found.update(_spoken(file, budget))
     except Exception:  # noqa: S110 - a damaged file has fewer words, and its reader will say what is wrong
         pass
     return frozenset(found)
 
 
-def _spoken(file: Any) -> Iterator[str]:
-    """Yield the texts and names of a pickle, or of the pickles of a stream."""
-    spoken = [argument for _, argument, _ in pickletools.genops(file)]
-    pickles = PICKLES - 2 if spoken[1:2] == [MAGIC] else 0
-    for _ in range(pickles):
-        spoken += [argument for _, argument, _ in pickletools.genops(file)]
-    yield from (argument for argument in spoken if isinstance(argument, str))
+def _spoken(file: Any, budget: Budget) -> list[str]:
+    """Collect the texts and names of a pickle, or of the pickles of a stream."""
+    spoken = []
+    pickles = 1
+    while pickles:
+        pickles -= 1
+        for _, argument, _ in pickletools.genops(file):
+            budget.step()
+            if isinstance(argument, str):
+                spoken.append(argument)
+            elif argument == MAGIC:
+                pickles = PICKLES - 2
+    return spoken
 
 
-def _guarded(path: Path, read: Callable[[], Any]) -> Any:
+def _guarded(path: Path, read: Callable[[Budget], Any]) -> Any:
+    checked(path)
     try:
-        return read()
+        return read(Budget(path, times=UNPACKED))
+    except FileError:
+        raise
     except PickleError as error:
         raise PickleError(f"{path}: {error}") from error
     except zipfile.BadZipFile as error:
@@ -123,20 +140,22 @@ def _is_stream(content: bytes) -> bool:
     return content[: len(BEGINNING)] == BEGINNING
 
 
-def _read_older(path: Path) -> Any:
-    content = path.read_bytes()
+def _read_older(path: Path, budget: Budget) -> Any:
+    content = read_bytes(path)
     if not _is_stream(content):
         raise PickleError("not a PyTorch file (a zip archive), or cut short (it is another kind of file).")
-    return read_stream(content)
+    return read_stream(content, budget)
 
 
-def read_stream(content: bytes) -> Any:
+def read_stream(content: bytes, budget: Budget) -> Any:
     """Read what ``torch.save`` wrote before version 1.6: five pickles, then the numbers of each storage.
 
     Raises
     ------
     PickleError
         if it is no such stream, or one of a big-endian machine; damage raises whatever it raises
+    FileError
+        if the budget of the file is spent
     """
     if not _is_stream(content):
         raise PickleError("not a stream that torch.save wrote.")
@@ -145,17 +164,17 @@ def read_stream(content: bytes) -> Any:
     for _ in range(PICKLES):
         start = file.tell()
         for _ in pickletools.genops(file):
-            pass
+            budget.step()
         programs.append(content[start : file.tell()])
-    machine = unpickle(programs[2], _no_numbers)
+    machine = unpickle(programs[2], _no_numbers, budget)
     if not machine.get("little_endian"):
         raise PickleError("written on a big-endian machine, which is not supported.")
-    kinds = _storages(programs[3])
+    kinds = _storages(programs[3], budget)
     parts: dict[str, bytes] = {}
-    for key in unpickle(programs[4], _no_numbers):
+    for key in unpickle(programs[4], _no_numbers, budget):
         count = int.from_bytes(file.read(8), "little")
         parts[key] = file.read(min(count * kinds[key].itemsize, len(content)))
-    return unpickle(programs[3], parts.__getitem__)
+    return unpickle(programs[3], parts.__getitem__, budget)
 
 
 class _Survey(pickle.Unpickler):
@@ -175,23 +194,29 @@ class _Survey(pickle.Unpickler):
         self.kinds[asked.key] = asked.storage_type.dtype
 
 
-def _storages(program: bytes) -> dict[str, np.dtype[Any]]:
-    refuse_instructions(program)
+def _storages(program: bytes, budget: Budget) -> dict[str, np.dtype[Any]]:
+    refuse_instructions(program, budget)
     survey = _Survey(program)
     survey.load()
     return survey.kinds
 
 
-def _read_archive(path: Path) -> Any:
+def _read_archive(path: Path, budget: Budget) -> Any:
     with zipfile.ZipFile(path) as archive:
-        program_name = _program_name(archive)
-        prefix = program_name.removesuffix("data.pkl")
-        read = (info for info in archive.infolist() if info.filename.startswith((program_name, f"{prefix}data/")))
+        program = _program_name(archive)
+        prefix = program.removesuffix("data.pkl")
+        order, numbers = f"{prefix}byteorder", f"{prefix}data/"
+        read = (info for info in archive.infolist() if info.filename.startswith((program, numbers, order)))
         if any(info.compress_type != zipfile.ZIP_STORED for info in read):
             raise PickleError("not a PyTorch file: its archive is compressed.")
-        if f"{prefix}byteorder" in archive.namelist() and archive.read(f"{prefix}byteorder") != b"little":
+
+        def member(name: str) -> bytes:
+            budget.take(archive.getinfo(name).file_size)
+            return archive.read(name)
+
+        if order in archive.namelist() and member(order) != b"little":
             raise PickleError("written on a big-endian machine, which is not supported.")
-        return unpickle(archive.read(program_name), lambda key: archive.read(f"{prefix}data/{key}"))
+        return unpickle(member(program), lambda key: member(f"{numbers}{key}"), budget)
 
 
 def _program_name(archive: zipfile.ZipFile) -> str:

@@ -29,8 +29,15 @@ DTYPES = {
 }
 
 
+class Sealed:
+    """Something that a pickle is given and cannot change: BUILD, which sets the state of an object, is refused."""
+
+    def __setstate__(self, state: Any) -> None:
+        raise PickleError("the pickle tries to change what it was given. It was refused.")
+
+
 @dataclass(frozen=True)
-class StorageType:
+class StorageType(Sealed):
     """The type of the numbers of a tensor."""
 
     name: str
@@ -47,10 +54,11 @@ class StorageType:
 
 
 @dataclass(frozen=True)
-class Storage:
+class Storage(Sealed):
     """The numbers that tensors are views of."""
 
     numbers: np.ndarray[Any, Any]
+    """numbers in one dimension"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,8 @@ class Reference:
         PickleError
             if it refers to anything but the numbers of a tensor
         """
+        if not isinstance(pid, tuple):
+            raise PickleError(f"the pickle refers to data by a {type(pid).__name__}.")
         kind, storage_type, key, _, count, *view = pid
         if kind != "storage" or not isinstance(storage_type, StorageType) or any(part is not None for part in view):
             raise PickleError(f"the pickle refers to an unknown kind of data ({short(kind)}).")
@@ -78,14 +88,27 @@ class Reference:
         return cls(storage_type, str(key), count)
 
 
+def shape_of(lengths: Any) -> tuple[int, ...]:
+    """Take lengths or strides.
+
+    Raises
+    ------
+    PickleError
+        if they are no tuple of whole numbers from 0
+    """
+    if not isinstance(lengths, tuple) or not all(isinstance(length, int) and length >= 0 for length in lengths):
+        raise PickleError(f"the pickle holds an array of the shape {short(lengths)}.")
+    return lengths
+
+
 def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
     """Make a strided view of a storage, refusing what lies outside of it."""
     if not isinstance(storage, Storage):
         raise PickleError("a tensor is made of something that is no storage.")
-    data = storage.numbers
+    data, size, stride = storage.numbers, shape_of(size), shape_of(stride)
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     numbers = int(np.prod(size, dtype=object))
-    if min((offset, *size, *stride), default=0) < 0 or (numbers and last >= len(data)) or numbers > len(data):
-        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {len(data)} numbers.")
+    if offset < 0 or (numbers and last >= data.size) or numbers > data.size:
+        raise PickleError(f"a tensor of shape {size} does not fit into its storage of {data.size} numbers.")
     steps = [step * data.itemsize for step in stride]
     return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)

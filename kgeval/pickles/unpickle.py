@@ -18,9 +18,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kgeval.budget import Budget
 from kgeval.errors import PickleError
 from kgeval.pickles.bounds import refuse_entangled, refuse_instructions
-from kgeval.pickles.storages import DTYPES, Reference, Storage, StorageType, tensor
+from kgeval.pickles.storages import DTYPES, Reference, Sealed, Storage, StorageType, shape_of, tensor
 
 LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
@@ -34,6 +35,9 @@ STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__built
 NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}
 """numpy's names for the types of plain numbers"""
 
+
+CLASS = 2**11
+"""bytes that a stand-in class takes"""
 
 REPEATED = 64
 """how many values there may be for each byte of a pickle, where every value is counted as often as it is used"""
@@ -72,22 +76,21 @@ class Inert:
         return self.origin.rpartition(".")[2]
 
 
-class _Constructor:
-    """A function that a pickle may call, and do nothing else with: it has no attributes that could be set."""
+class _Constructor(Sealed):
+    """A function that a pickle may call, and do nothing else with."""
 
-    __slots__ = ("_function",)
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        object.__setattr__(self, "_function", function)
+    def __init__(self, function: Callable[..., Any], budget: Budget) -> None:
+        self._function, self._budget = function, budget
 
     def __call__(self, *args: Any) -> Any:
-        return self._function(*args)  # type: ignore[attr-defined]
+        return self._function(self._budget, *args)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise PickleError("the pickle tries to change a function. It was refused.")
+
+class _Ordered(OrderedDict[Any, Any]):
+    """An ordered dictionary whose attributes stay what they are: what torch keeps in them is no matter to a score."""
 
     def __setstate__(self, state: Any) -> None:
-        raise PickleError("the pickle tries to change a function. It was refused.")
+        """Do nothing."""
 
 
 class _NumpyType:
@@ -99,8 +102,9 @@ class _NumpyType:
 
     def __setstate__(self, state: Any) -> None:
         """Take the byte order; all else describes structures, which no file needs."""
-        if isinstance(state, tuple) and len(state) > 1:
-            self.order = state[1] if isinstance(state[1], str) else ""
+        if not isinstance(state, tuple) or len(state) < 2 or not isinstance(state[1], str):
+            raise PickleError(f"the pickle describes the numbers of an array by {short(state)}.")
+        self.order = state[1]
 
     def numbers(self) -> np.dtype[Any]:
         """As numpy calls it.
@@ -116,87 +120,104 @@ class _NumpyType:
 
 
 class _Array(np.ndarray[Any, Any]):
-    """An array that a pickle fills: with plain numbers that are in the pickle, or not at all."""
+    """An array that a pickle fills once: with plain numbers that are in the pickle, or not at all."""
+
+    budget: Budget
 
     def __setstate__(self, state: Any) -> None:
+        if not self.flags.writeable:  # others may look at its numbers by now
+            raise PickleError("the pickle fills an array twice. It was refused.")
         _, shape, kind, fortran, content = state
         if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
             raise PickleError("the pickle holds an array of objects. It was refused.")
-        if not isinstance(shape, tuple) or not all(isinstance(length, int) and length >= 0 for length in shape):
-            raise PickleError(f"the pickle holds an array of the shape {short(shape)}.")
-        super().__setstate__((1, shape, kind.numbers(), bool(fortran), content))  # type: ignore[arg-type]
+        self.budget.take(len(content))
+        super().__setstate__((1, shape_of(shape), kind.numbers(), bool(fortran), content))  # type: ignore[arg-type]
+        self.flags.writeable = False
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, program: bytes, numbers: Callable[[str], bytes]) -> None:
+    def __init__(self, program: bytes, numbers: Callable[[str], bytes], budget: Budget) -> None:
         super().__init__(io.BytesIO(program))
+        self._budget = budget
         self._numbers = cache(lambda kind, key: kind.decode(numbers(key)))
         self._made: dict[str, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         """Give what stands for a name; nothing is imported."""
         full = f"{module}.{name}"
+        if full not in self._made:
+            self._budget.take(CLASS)
+            self._made[full] = self._make(module, name, full)
+        return self._made[full]
+
+    def _make(self, module: str, name: str, full: str) -> Any:
         if full == "numpy.dtype":
-            return self._made.setdefault(full, type("NumpyType", (_NumpyType,), {}))
+            return type("NumpyType", (_NumpyType,), {})
         if full in _CONSTRUCTORS:
-            return self._made.setdefault(full, _Constructor(_CONSTRUCTORS[full]))
+            return _Constructor(_CONSTRUCTORS[full], self._budget)
         if module == "torch" and name in DTYPES:
             return StorageType(name)
         if module.partition(".")[0] in LIBRARIES or full in STAND_INS:
-            return self._made.setdefault(full, type("Inert", (Inert,), {"origin": full}))
+            return type("Inert", (Inert,), {"origin": full})
         raise PickleError(f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed.")
 
     def persistent_load(self, pid: Any) -> Storage:
         """Give the numbers of a tensor's storage."""
         asked = Reference.of(pid)
         data = self._numbers(asked.storage_type, asked.key)
-        if len(data) < asked.count:
+        if data.size < asked.count:
             raise PickleError(
-                f"storage {asked.key} holds {len(data)} numbers where {asked.count} are announced: cut short?"
+                f"storage {asked.key} holds {data.size} numbers where {asked.count} are announced: cut short?"
             )
         return Storage(data)
 
 
-def _text(kind: Any, content: Any) -> str:
+def _text(budget: Budget, kind: Any, content: Any) -> str:
     """Make the text that numpy pickled as a scalar of its own."""
     if not isinstance(kind, _NumpyType) or not kind.name.startswith("U") or not isinstance(content, bytes):
         raise PickleError("the pickle holds a numpy scalar that is no text.")
+    budget.take(len(content))
     return content.decode("utf-32-le").rstrip("\0")
 
 
-def _empty_array(*_: Any) -> Any:
+def _empty_array(budget: Budget, *_: Any) -> Any:
     """Make the array without numbers that ``_Array.__setstate__`` then fills."""
-    return _Array(0, np.uint8)
+    array = _Array(0, np.uint8)
+    array.budget = budget
+    return array
 
 
-def _buffered(content: Any, kind: Any, shape: Any, order: Any) -> Any:
+def _buffered(budget: Budget, content: Any, kind: Any, shape: Any, order: Any) -> Any:
     """Make an array of the bytes that newer pickles hold."""
     if not isinstance(kind, _NumpyType) or not isinstance(content, bytes | bytearray) or order not in {"C", "F"}:
         raise PickleError("the pickle holds an array that is made of no bytes.")
-    return np.frombuffer(content, kind.numbers()).reshape(shape, order=order)
+    budget.take(len(content))
+    return np.frombuffer(bytes(content), kind.numbers()).reshape(shape_of(shape), order=order)
 
 
-def _bytes(text: Any, encoding: Any) -> bytes:
+def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
     """Make the bytes that older pickles spell as text."""
     if not isinstance(text, str) or encoding != "latin1":
         raise PickleError("the pickle encodes something that stands for no bytes.")
+    budget.take(len(text))
     return text.encode("latin1")
 
 
-def _stream(content: Any) -> Any:
+def _stream(budget: Budget, content: Any) -> Any:
     """Read what ``torch`` pickled as the bytes of a whole older file."""
     from kgeval.pickles.pickled import read_stream
 
     if not isinstance(content, bytes):
         raise PickleError("the pickle holds a tensor that is made of no bytes.")
-    return read_stream(content)
+    budget.take(len(content))
+    return read_stream(content, budget)
 
 
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     # Called without arguments, it is filled item by item: copying collections over and over would take memory.
-    "collections.OrderedDict": lambda: OrderedDict([]),
-    "torch._utils._rebuild_tensor_v2": tensor,
-    "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
+    "collections.OrderedDict": lambda _: _Ordered(),
+    "torch._utils._rebuild_tensor_v2": lambda _, *said: tensor(*said),
+    "torch._utils._rebuild_parameter": lambda _, *said: said[0],
     "_codecs.encode": _bytes,
     "numpy.core.multiarray.scalar": _text,
     "numpy._core.multiarray.scalar": _text,
@@ -208,7 +229,7 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
 }
 
 
-def unpickle(program: bytes, numbers: Callable[[str], bytes]) -> Any:
+def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -> Any:
     """Read one pickle: tensors as arrays, instances of classes as :class:`Inert`.
 
     Parameters
@@ -217,14 +238,18 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes]) -> Any:
         the pickle
     numbers
         gives the bytes of the numbers that the pickle refers to by a key
+    budget
+        what is left for all that is decoded from the file
 
     Raises
     ------
     PickleError
         if it asks for a name or an instruction that no model needs; damage raises whatever it raises
+    FileError
+        if the budget is spent
     """
-    refuse_instructions(program)
-    read = _Unpickler(program, numbers).load()
+    refuse_instructions(program, budget)
+    read = _Unpickler(program, numbers, budget).load()
     refuse_entangled(read, REPEATED * len(program), _parts)
     return read
 

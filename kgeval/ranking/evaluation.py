@@ -13,6 +13,7 @@ import pyarrow as pa
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.budget import free_memory
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.corruption.sampled import Sampled
 from kgeval.errors import InputError, ScoreError
@@ -28,7 +29,7 @@ from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Ranked, UndefinedScore
 from kgeval.ranking.kernels import KernelName, kernel
-from kgeval.ranking.plan import BLOCK, SHARE, free_memory
+from kgeval.ranking.plan import BLOCK, SHARE
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST, tabulated, with_counts_of

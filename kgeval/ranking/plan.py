@@ -40,13 +40,6 @@ class Plan:
         return cls(batch_size or min(_fit(memory, 32 * width), 4096), width)
 
 
-def free_memory() -> int:
-    """Ask how many bytes of memory are free."""
-    import psutil
-
-    return int(psutil.virtual_memory().available)
-
-
 def _fit(memory: int, each: int) -> int:
     """How many fit into half of the memory: there is room for one kind and for another."""
     return max(1, memory // 2 // each)

@@ -12,7 +12,9 @@ import yaml
 from kgeval.complaints import Complaint, shown, spelled
 from kgeval.directory import CONFIG, is_run
 from kgeval.errors import ConfigError
+from kgeval.files import read_settings, refuse_special
 from kgeval.paths import is_there, nearby
+from kgeval.yaml import read_yaml
 
 Place = tuple[str, ...]
 """the keys and positions that lead to a value, as they are written"""
@@ -99,12 +101,13 @@ def read_document(path: Path) -> Document:
     ConfigError
         if it is not there, no readable YAML, or no mapping
     """
+    refuse_special(path)
     if is_there(path) and path.is_dir():
         raise ConfigError(f"no such configuration file {shown(str(path))}: it is {_folder(path)}")
     if not is_there(path) or not path.is_file():
         raise ConfigError(f"no such configuration file {shown(str(path))}. {nearby(path)}".strip())
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_settings(path)
         content = read_yaml(text)
         lines, problems = _survey(yaml.compose(text, yaml.SafeLoader))
     except (OSError, ValueError) as error:
@@ -134,20 +137,6 @@ def parse_value(text: str, where: str) -> Any:
         return read_yaml(text)
     except ValueError as error:
         raise ConfigError(f"{where}: the value is not readable YAML.") from error
-
-
-def read_yaml(text: str) -> Any:
-    """Read YAML.
-
-    Raises
-    ------
-    ValueError
-        if it is not readable, for whichever of the library's many reasons
-    """
-    try:
-        return yaml.safe_load(text)
-    except Exception as error:
-        raise ValueError(str(error)) from error
 
 
 def _survey(root: yaml.Node | None) -> tuple[dict[Place, str], list[str]]:

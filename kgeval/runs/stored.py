@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kgeval.directory import CONFIG, holds_confidences, holds_labels_alone, ranks_of, read_labels, read_ranks
 from kgeval.errors import ConfigError, InputError, MetricError, reason
+from kgeval.files import read_settings
 from kgeval.metrics.confidence_summary import CONFIDENCES, summarize_confidences
 from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary, summarize_labels
 from kgeval.metrics.mapping import ConfidenceMapping
@@ -20,6 +19,7 @@ from kgeval.protocols.protocol import protocol_of
 from kgeval.runs.asked import UNFIT, Asked
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences, ConfidenceTables
+from kgeval.yaml import read_yaml
 
 ELSEWHERE = ("split", "filter", "setting", "unmatched", "columns", "separator")
 """what is said of ranks that were made elsewhere, beside their dataset: the options of ``kgeval.load_ranks``"""
@@ -36,11 +36,11 @@ def read_asked(run: Path) -> Asked:
     if not is_there(run / CONFIG):
         return Asked()
     try:
-        content = yaml.safe_load((run / CONFIG).read_text(encoding="utf-8"))
+        content = read_yaml(read_settings(run / CONFIG))
         return Asked(**{name: content[name] for name in Asked.model_fields if name in content})
     except InputError as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run.\n{error}") from error
-    except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run ({reason(error)}).") from error
 
 

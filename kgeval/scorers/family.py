@@ -137,9 +137,12 @@ class Family(ABC):
     @classmethod
     def _checked(cls, name: str, value: Any) -> Any:
         try:
-            return TypeAdapter(cls._hints()[name]).validate_python(value)
+            checked = TypeAdapter(cls._hints()[name]).validate_python(value)
         except ValidationError as error:
             raise CheckpointError(f"{cls.name}: {name}={value!r}: {error.errors()[0]['msg']}.") from error
+        if isinstance(value, bool) and not isinstance(checked, bool):
+            raise CheckpointError(f"{cls.name}: {name}={value!r}: a truth value is no number.")
+        return checked
 
 
 class VectorFamily(Family, VectorScorer):

@@ -197,7 +197,8 @@ def test_a_state_can_be_set_on_nothing_that_matters(file, thing, state):
     )
     numbers, empty, _ = read_torch(archive(file, sound, TEN))
     assert numbers.tolist() == np.arange(10.0).reshape(2, 5).tolist()
-    assert type(empty) is OrderedDict
+    assert isinstance(empty, OrderedDict)
+    assert vars(empty) == {}
     assert len(empty) == 0
 
 

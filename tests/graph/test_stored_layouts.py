@@ -97,7 +97,7 @@ WRONG = [
     ("pbg", "entity_names_all_1.json", '["dog"]', "names an id that partition 1 has no label for"),
     ("pbg", "entity_names_user_0.json", '["dog"]', "found 2 types (all, user)"),
     ("pbg", "dynamic_rel_names.json", '["likes"]', "names relation id 1, but there are 1 of them"),
-    ("pbg", "small-train_partitioned/edges_0_0.h5", "hello", "edges_0_0.h5: cannot be read as HDF5"),
+    ("pbg", "small-train_partitioned/edges_0_0.h5", "hello", "edges_0_0.h5: missing, or not a readable HDF5 file"),
 ]
 
 
@@ -118,7 +118,7 @@ def test_a_file_that_announces_more_than_it_holds_is_refused(tmp_path):
     with h5py.File(path, "w") as file:
         for name in ("lhs", "rel", "rhs"):
             file.create_dataset(name, (10**12,), np.int64)
-    with pytest.raises(DatasetError, match=r"edges_0_0\.h5: announces more edges than its size can hold"):
+    with pytest.raises(DatasetError, match=r"edges_0_0\.h5: it unpacks to more than [0-9]+ bytes"):
         load_dataset(tmp_path)
 
 

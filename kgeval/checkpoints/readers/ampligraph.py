@@ -43,7 +43,7 @@ class Parts:
     def k(self) -> int:
         """How many dimensions the model has, complex ones where it is complex."""
         k = self.settings.get("k")
-        if not isinstance(k, int) or k <= 0:
+        if not isinstance(k, int) or isinstance(k, bool) or k <= 0:
             raise CheckpointError(f"{KERAS}: k is {k!r}; expected a positive number.")
         return k
 
@@ -89,7 +89,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 def _rotate(parts: Parts) -> Family:
     """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
     size = parts.settings.get("max_rel_size")
-    if not isinstance(size, int) or size <= 0:
+    if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
         raise CheckpointError(f"{KERAS}: max_rel_size is {size!r}, so that phases have no unit.")
     extent = np.sqrt(6 / (2 * parts.k * size))
     return RotatE(parts.entity, np.asarray(parts.relation[:, : parts.k], np.float64) / (extent / np.pi), 1)

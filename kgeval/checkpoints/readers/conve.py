@@ -78,7 +78,7 @@ def _tokens(file: Path) -> dict[str, int]:
 
 def _number_all(ids: list[Any]) -> bool:
     """Whether ids are 0 … n − 1, each once."""
-    return all(isinstance(row, int) for row in ids) and sorted(ids) == list(range(len(ids)))
+    return all(type(row) is int for row in ids) and sorted(ids) == list(range(len(ids)))
 
 
 def _spelt(lowered: list[str], ours: Vocabulary | None, kind: str) -> Vocabulary:

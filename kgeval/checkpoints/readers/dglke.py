@@ -6,7 +6,6 @@ evaluation, which its inference does not have.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.places import labels
 from kgeval.checkpoints.reader import Reader
-from kgeval.errors import CheckpointError, reason
+from kgeval.errors import CheckpointError, FileError, reason
+from kgeval.files import checked, read_json
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.rescal import RESCAL
@@ -60,7 +60,7 @@ class Parts:
             if it is missing
         """
         value = self.config.get(name)
-        if not isinstance(value, (int, float)) or not value:
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not value:
             raise CheckpointError(f"{self.folder / 'config.json'}: {name} is {value!r}; expected a number.")
         return float(value)
 
@@ -115,7 +115,10 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 def _array(file: Path) -> FloatArray:
     """Map an array from disk; only its header is read."""
     try:
+        checked(file)
         array: FloatArray = np.lib.format.open_memmap(file, mode="r")
+    except FileError:
+        raise
     except Exception as error:  # numpy has many ways of refusing a damaged file
         raise CheckpointError(f"{file}: not a readable array, or cut short ({reason(error)}).") from error
     if array.ndim != 2 or array.dtype.kind != "f":
@@ -126,8 +129,8 @@ def _array(file: Path) -> FloatArray:
 def _config(folder: Path) -> dict[str, Any] | None:
     """Read a configuration if it is one of DGL-KE."""
     try:
-        config = json.loads((folder / "config.json").read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        config = read_json(folder / "config.json")
+    except (OSError, ValueError, RecursionError, FileError):
         return None
     told = isinstance(config, dict) and {"model_name", "dataset", "hidden_dim", "gamma"} <= config.keys()
     return config if told else None

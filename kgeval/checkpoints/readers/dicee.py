@@ -5,7 +5,6 @@ Where the relations have inverses (``<r>_inverse``), heads are asked for with th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError, DatasetError
+from kgeval.files import read_json
 from kgeval.graph.text import read_columns, rows
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_pickle
@@ -78,7 +78,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 def _config(folder: Path) -> dict[str, Any]:
     try:
-        config = json.loads((folder / CONFIG).read_text("utf-8"))
+        config = read_json(folder / CONFIG)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder / CONFIG}: cannot be read ({error}).") from error
     if not isinstance(config, dict):
@@ -100,7 +100,7 @@ def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
 
 def _pickled(file: Path) -> dict[str, int]:
     ids = read_pickle(file)
-    if not isinstance(ids, dict) or not all(isinstance(row, int) for row in ids.values()):
+    if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
         raise CheckpointError(f"{file}: holds no ids of labels.")
     return {str(label): row for label, row in ids.items()}
 

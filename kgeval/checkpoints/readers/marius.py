@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
@@ -19,6 +18,7 @@ from kgeval.checkpoints.places import labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors
 from kgeval.errors import CheckpointError, reason
+from kgeval.files import checked, read_settings
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.families.complex import ComplEx
@@ -26,6 +26,7 @@ from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.fartranse import FarTransE
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.yaml import read_yaml
 
 CONFIG, NODES, MODEL = "full_config.yaml", "embeddings.bin", "model.pt"
 
@@ -47,9 +48,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     folder = path if path.is_dir() else path.parent
     config = folder / CONFIG
     try:
-        decoder = yaml.safe_load(config.read_text("utf-8"))["model"]["decoder"]
+        decoder = read_yaml(read_settings(config))["model"]["decoder"]
         stored, inverse = decoder["type"], bool((decoder.get("options") or {}).get("inverse_edges"))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise CheckpointError(f"{config}: no configuration of Marius ({reason(error)}).") from error
     if not isinstance(stored, str):
         raise CheckpointError(f"{config}: its decoder has no name.")
@@ -86,7 +87,7 @@ def _relations(file: Path, *, inverse: bool) -> FloatArray:
 def _nodes(file: Path, width: int) -> FloatArray:
     """Map the nodes from disk: float32 rows without a header."""
     try:
-        size = file.stat().st_size
+        size = checked(file)
         if size == 0 or size % (4 * width):
             raise CheckpointError(f"{file}: {size} bytes are no rows of {width} numbers (float32). Cut short?")
         return np.memmap(file, "<f4", "r", shape=(size // (4 * width), width))

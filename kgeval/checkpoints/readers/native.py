@@ -12,12 +12,14 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from kgeval.arrays import FloatArray
+from kgeval.budget import Budget
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
 from kgeval.checkpoints.mapping import special_arrays
 from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
-from kgeval.errors import CheckpointError, reason
+from kgeval.errors import CheckpointError, FileError, reason
+from kgeval.files import checked
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.base import Numbering
 from kgeval.scorers.family import families, family
@@ -27,6 +29,9 @@ SUFFIXES = {".npz", ".safetensors"}
 
 MOST_DEFLATED = 1032
 """how many bytes one byte of a zip archive can stand for"""
+
+UNPACKED = 100
+"""how many times its size an archive of arrays may have in all"""
 
 
 @dataclass(frozen=True)
@@ -107,10 +112,13 @@ def _labels(file: Path, stored: Stored) -> tuple[dict[str, Vocabulary], tuple[Pa
 
 def _read_npz(file: Path) -> Stored:
     try:
+        checked(file)
         with zipfile.ZipFile(file) as archive:
-            _refuse_bombs(archive, file.stat().st_size)
+            _refuse_bombs(archive, file)
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
+    except FileError:
+        raise
     except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
         raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
     return Stored(arrays, {}, None, {}, None)
@@ -119,6 +127,7 @@ def _read_npz(file: Path) -> Stored:
 def _read_safetensors(file: Path) -> Stored:
     from safetensors import safe_open
 
+    checked(file)
     try:
         with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
@@ -162,9 +171,15 @@ def _json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
     return value
 
 
-def _refuse_bombs(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse arrays that announce another size than they can have, before anything is allocated."""
+def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
+    """Refuse arrays that announce another size than they can have, or share their bytes, before any is allocated."""
+    size, budget = file.stat().st_size, Budget(file, times=UNPACKED)
+    if len(set(archive.namelist())) < len(archive.namelist()):
+        raise ValueError("two arrays have the same name")
+    if sum(info.compress_size for info in archive.infolist()) > size:
+        raise ValueError("its arrays announce more bytes than it has")
     for info in archive.infolist():
+        budget.take(info.file_size)
         if info.compress_size > size or info.file_size > MOST_DEFLATED * info.compress_size:
             raise ValueError(f"{info.filename} announces {info.file_size} bytes, which the file cannot hold")
         with archive.open(info) as member:

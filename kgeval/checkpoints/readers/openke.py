@@ -6,7 +6,6 @@ whether vectors are normalised first: these are asked for under OpenKE's own nam
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from kgeval.checkpoints.places import folder_of, holds, labels, one_of
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, names_in, normalised, side_by_side
 from kgeval.errors import CheckpointError
+from kgeval.files import read_json
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.rescal import RESCAL
@@ -89,7 +89,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 def _read_json(file: Path) -> Tensors:
     try:
-        content = json.loads(file.read_text("utf-8"))
+        content = read_json(file)
         arrays = {name: np.asarray(values) for name, values in content.items()}
         return Tensors(file, {name: _single(array) for name, array in arrays.items()})
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:

@@ -7,7 +7,6 @@ applied here. Needs h5py: the extra ``kgeval[pbg]``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,9 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shapes import shaped
 from kgeval.checkpoints.tensors import same_rows
 from kgeval.errors import CheckpointError
+from kgeval.files import read_json, read_settings
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.hdf5 import Arrays, open_hdf5
 from kgeval.scorers.families.biggraph import BigGraph
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
@@ -126,8 +127,8 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 def _model(folder: Path) -> Model:
     try:
-        config = json.loads((folder / CONFIG).read_text("utf-8"))
-        model = Model(folder, config, int((folder / VERSION).read_text("utf-8")))
+        config = read_json(folder / CONFIG)
+        model = Model(folder, config, int(read_settings(folder / VERSION)))
         operators = {relation["operator"] for relation in config["relations"]}
         kinds = {relation[side] for relation in config["relations"] for side in ("lhs", "rhs")}
         known = model.operator in PARAMETERS and "comparator" in config
@@ -139,7 +140,11 @@ def _model(folder: Path) -> Model:
             f"{folder / CONFIG}: kgeval reads models with one type of entities and one of the operators "
             f"{', '.join(PARAMETERS)}; found types {sorted(config['entities'])}, operators {sorted(operators)}."
         )
-    if not isinstance(longest, int | float | None) or not 0 < parts <= sum(1 for _ in folder.iterdir()):
+    if (
+        not isinstance(longest, int | float | None)
+        or isinstance(longest, bool)
+        or not 0 < parts <= sum(1 for _ in folder.iterdir())
+    ):
         raise CheckpointError(f"{folder / CONFIG}: max_norm is {longest!r:.60}, and there are {parts} partitions.")
     return model
 
@@ -168,7 +173,7 @@ def _relation(model: Model, width: int) -> FloatArray:
     if not shapes:
         count = len(_names(model, None)) if model.dynamic else len(model.config["relations"])
         return np.zeros((2 * count if model.dynamic else count, 1), np.float32)
-    with _opened(model.file("model")) as file:
+    with open_hdf5(model.file("model")) as file:
         if not model.dynamic:
             count = len(model.config["relations"])
             return np.stack([_parameters(file, f"{index}/operator/rhs", shapes) for index in range(count)])
@@ -177,12 +182,12 @@ def _relation(model: Model, width: int) -> FloatArray:
         return np.concatenate([heads, _parameters(file, "0/operator/rhs", plural, len(heads))])
 
 
-def _parameters(file: Any, place: str, shapes: dict[str, tuple[int, ...]], *rows: int | None) -> FloatArray:
+def _parameters(file: Arrays, place: str, shapes: dict[str, tuple[int, ...]], *rows: int | None) -> FloatArray:
     """Lay an operator's parameters side by side, as one row or as a table with a row for each relation."""
     arrays = [_array(file, f"model/relations/{place}/{name}", *rows, *shape) for name, shape in shapes.items()]
     flat = [array.reshape(*array.shape[: len(rows)], -1) for array in arrays]
     if rows:
-        same_rows(Path(file.filename), flat)
+        same_rows(file.path, flat)
     return np.concatenate(flat, axis=-1)
 
 
@@ -190,7 +195,7 @@ def _entities(model: Model) -> FloatArray:
     """Read the entities, as they are when they meet the operator."""
     parts: list[FloatArray] = []
     for path in model.embeddings:
-        with _opened(path) as file:
+        with open_hdf5(path) as file:
             parts.append(_array(file, "embeddings", None, parts[0].shape[1] if parts else None))
     entity: FloatArray = np.concatenate(parts)
     most = model.config.get("max_norm")
@@ -198,38 +203,21 @@ def _entities(model: Model) -> FloatArray:
         norms = lengths(np.asarray(entity, np.float64))
         entity = np.where(norms > most, entity * (most / (norms + SLACK)), entity)
     if model.config.get("global_emb") and not model.dynamic:
-        with _opened(model.file("model")) as file:
+        with open_hdf5(model.file("model")) as file:
             place = f"model/entities/{model.kind}/global_embedding"
             entity = np.asarray(entity, np.float64) + _array(file, place, entity.shape[1])
     return entity
 
 
-def _opened(path: Path) -> Any:
-    try:
-        import h5py
-    except ImportError as error:
-        raise CheckpointError(
-            f"{path}: HDF5 files are read with h5py, which is not installed: pip install 'kgeval[pbg]'."
-        ) from error
-    try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        raise CheckpointError(f"{path}: missing, or not a readable HDF5 file ({error}).") from error
-
-
-def _array(file: Any, name: str, *shape: int | None) -> FloatArray:
-    """Read a dataset of that shape that is as large as its file can hold."""
-    try:
-        found = file[name]
-        if found.dtype.kind != "f" or found.nbytes > Path(file.filename).stat().st_size:
-            raise CheckpointError(f"{file.filename}: {name!r} announces {found.dtype} {found.shape}.")
-        array = found[()]
-    except (KeyError, OSError, ValueError, AttributeError, RuntimeError) as error:
-        raise CheckpointError(f"{file.filename}: {name!r} is missing or damaged ({error}).") from error
+def _array(file: Arrays, name: str, *shape: int | None) -> FloatArray:
+    """Read an array of floating-point numbers, of that shape."""
+    array = file.read(name)
+    if array.dtype.kind != "f":
+        raise CheckpointError(f"{file.path}: {name!r} is {array.dtype} {array.shape}; expected floating-point numbers.")
     try:
         return shaped(name, array, *shape)
     except CheckpointError as error:
-        raise CheckpointError(f"{file.filename}: {error}") from error
+        raise CheckpointError(f"{file.path}: {error}") from error
 
 
 def _labels(model: Model, options: Options) -> tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]:
@@ -257,7 +245,7 @@ def _names(model: Model, place: Path | None) -> list[str]:
 
 def _json_list(file: Path) -> list[str]:
     try:
-        names = json.loads(file.read_text("utf-8"))
+        names = read_json(file)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{file}: cannot be read ({error}).") from error
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

@@ -154,7 +154,7 @@ def _tell(model: Module, key: str, value: Any) -> None:
 def _mapped(ids: Any, kind: str) -> Vocabulary | None:
     if ids is None:
         return None
-    told = all(isinstance(label, str) and isinstance(row, int) for label, row in ids.items())
+    told = all(isinstance(label, str) and type(row) is int for label, row in ids.items())
     if not told or sorted(ids.values()) != list(range(len(ids))):
         raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
     return Vocabulary(sorted(ids, key=ids.__getitem__), kind)

@@ -6,7 +6,6 @@ embeddings, in whose units phases are stored, is in the checkpoint.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from kgeval.checkpoints.places import folder_of, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
+from kgeval.files import read_json
 from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
@@ -64,7 +64,7 @@ def _named(config: Path) -> str | None:
     if not config.is_file():
         return None
     try:
-        name = json.loads(config.read_text("utf-8")).get("model")
+        name = read_json(config).get("model")
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{config}: cannot be read ({error}).") from error
     return None if name is None else str(name)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from kgeval.errors import DatasetError
+from kgeval.files import read_bytes, refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import Layout
 from kgeval.graph.numbering import by_id, read_mapping
-from kgeval.graph.stored import read_settings, refuse_strange_ids, stored_triples
+from kgeval.graph.stored import numbered_by, read_settings, refuse_strange_ids, stored_triples
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.paths import no_file
@@ -57,11 +58,12 @@ def read(folder: Path) -> Dataset:
 
 
 def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
+    refuse_special(path)
     if not path.is_file():
         raise DatasetError(no_file(path))
-    content, count = path.read_bytes(), settings.get(key)
+    content, count = read_bytes(path), settings.get(key)
     for width in (4, 8):
-        if isinstance(count, int) and len(content) == 3 * width * count:
+        if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
     raise DatasetError(
         f"{path}: {len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64. "
@@ -73,9 +75,7 @@ def _vocabulary(folder: Path, kind: str, settings: Mapping[str, Any]) -> Vocabul
     mapping, key = LABELS[kind]
     path, size = folder / mapping, settings.get(key)
     if not path.is_file():
-        if not isinstance(size, int) or size < 1:
-            raise DatasetError(f"{folder / CONFIG}: without {mapping} it must say {key}; found {size!r}.")
-        return Vocabulary.numbered(size, kind)
+        return numbered_by(folder / CONFIG, key, size, kind)
     return by_id(path, read_mapping(path), kind, skip=0)
 
 

@@ -5,7 +5,6 @@ Needs h5py: the extra ``kgeval[pbg]``.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import IntArray
-from kgeval.errors import DatasetError, InputError, reason
+from kgeval.errors import DatasetError, FileError, InputError, reason
+from kgeval.files import read_json, refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import Layout
 from kgeval.graph.stored import id_columns, numbered, refuse_strange_ids
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
+from kgeval.hdf5 import open_hdf5
 
 NAMES, EDGES = re.compile(r"entity_names_(.+)_([0-9]+)\.json"), re.compile(r"edges_([0-9]+)_([0-9]+)\.h5")
 
@@ -56,6 +57,7 @@ def read(folder: Path) -> Dataset:
         if len(triples) == 0:
             raise DatasetError(f"{files[split][0].parent}: no edges in it.")
     path = folder / RELATIONS
+    refuse_special(path)
     relations = (
         _vocabulary(folder, _names(path), "relation") if path.is_file() else numbered(str(folder), "relation", splits)
     )
@@ -85,9 +87,11 @@ def _partitions(folder: Path) -> list[Path]:
 
 def _names(path: Path) -> pa.Array:
     try:
-        names = json.loads(path.read_text("utf-8"))
+        names = read_json(path)
         if isinstance(names, list):
             return Vocabulary(map(str, names)).labels
+    except FileError:
+        raise
     except (OSError, ValueError, RecursionError, InputError) as error:
         raise DatasetError(f"{path}: cannot be read as a list of labels ({reason(error)}).") from error
     raise DatasetError(f"{path}: expected a list of labels.")
@@ -120,18 +124,8 @@ def _buckets(place: Path) -> list[Path]:
 
 def _edges(path: Path, starts: IntArray) -> Triples:
     """Read a bucket: edges from one partition to another."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise DatasetError(f"{path}: HDF5 files need h5py. Install it: pip install 'kgeval[pbg]'.") from error
-    try:
-        with h5py.File(path, "r") as file:
-            stored = [file[name] for name in ("lhs", "rel", "rhs")]
-            if any(column.nbytes > LARGEST * path.stat().st_size for column in stored):
-                raise DatasetError(f"{path}: announces more edges than its size can hold.")
-            lhs, rel, rhs = (np.asarray(column[...]) for column in stored)
-    except (OSError, KeyError, ValueError, RuntimeError, AttributeError, TypeError) as error:
-        raise DatasetError(f"{path}: cannot be read as HDF5 with lhs, rel, rhs ({reason(error)}).") from error
+    with open_hdf5(path, times=LARGEST) as file:
+        lhs, rel, rhs = (file.read(name) for name in ("lhs", "rel", "rhs"))
     triples = id_columns(path, (lhs, rel, rhs))
     match = EDGES.fullmatch(path.name)
     parts = [int(part) for part in match.groups()] if match else []

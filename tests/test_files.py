@@ -1,0 +1,193 @@
+"""Files that are no files of data, wherever one is given: refused by name, at once, and never opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgeval import RankTable, files, load_checkpoint, load_dataset
+from kgeval.errors import FileError, KgevalError
+from kgeval.files import checked, read_bytes, read_json, read_settings, refuse_special
+from kgeval.runs.load import load_config
+
+linux = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs a system with /proc")
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def device(path):
+    path.symlink_to("/dev/zero")
+
+
+def system(path):
+    path.symlink_to("/proc/kmsg" if Path("/proc/kmsg").exists() else "/proc/self/environ")
+
+
+def hollow(path):
+    """Twenty gigabytes that were never written."""
+    with path.open("wb") as file:
+        file.truncate(20 * 2**30)
+
+
+ODD = [pipe, device, pytest.param(system, marks=linux), hollow]
+
+WHY = r"is a pipe|is a device|is a part of the system|most were never written"
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_no_way_of_reading_opens_it(tmp_path, odd):
+    path = tmp_path / "odd"
+    odd(path)
+    for read in (checked, read_bytes, read_settings, read_json):
+        with pytest.raises(FileError, match=WHY) as refusal:
+            read(path)
+        assert str(path) in str(refusal.value)
+
+
+def test_a_socket_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s")
+        with pytest.raises(FileError, match="s: it is a socket"):
+            refuse_special(Path("s"))
+
+
+def test_what_is_not_there_or_sound_passes(tmp_path):
+    (tmp_path / "a").write_text("[1]")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("none", "a", "link", "loop", ".", "x" * 5000):
+        refuse_special(tmp_path / name)
+    assert checked(tmp_path / "link") == 3
+    assert read_json(tmp_path / "link") == [1]
+    with pytest.raises(FileNotFoundError):
+        checked(tmp_path / "none")
+
+
+def test_a_large_file_that_was_written_is_sound(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "SPARSE", 2**20)
+    path = tmp_path / "large"
+    path.write_bytes(os.urandom(2**21))
+    assert checked(path) == 2**21
+    with path.open("r+b") as file:
+        file.truncate(3 * 2**20)
+    assert checked(path) == 3 * 2**20
+    with path.open("r+b") as file:
+        file.truncate(8 * 2**20)
+    with pytest.raises(FileError, match="most were never written"):
+        checked(path)
+
+
+@pytest.mark.parametrize(("read", "size"), [(read_bytes, 600), (read_json, 60), (read_settings, 600)])
+def test_a_file_that_the_memory_has_no_room_for_is_not_read(tmp_path, monkeypatch, read, size):
+    monkeypatch.setattr(files, "free_memory", lambda: 1000)
+    path = tmp_path / "a"
+    path.write_text(json.dumps("x" * size))
+    with pytest.raises(FileError, match="1000 bytes of memory are free"):
+        read(path)
+    path.write_text(json.dumps("x" * 10))
+    assert read(path)
+
+
+def test_settings_have_a_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "CONFIGURATION", 10)
+    (tmp_path / "a.yaml").write_text("a: 12345678")
+    with pytest.raises(FileError, match="it has 11 bytes; settings have at most 10"):
+        load_config(tmp_path / "a.yaml")
+
+
+# In the place of every file that is read
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", ["model.npz", "model.safetensors", "model.pt", "model.pkl", "model.json", "model"])
+def test_in_the_place_of_a_checkpoint(tmp_path, odd, name):
+    odd(tmp_path / name)
+    with pytest.raises(KgevalError, match=WHY if odd is not hollow else "never written|in no known"):
+        load_checkpoint(tmp_path / name)
+
+
+FORMATS = {
+    "pbg": ["config.json", "checkpoint_version.txt"],
+    "dgl-ke": ["config.json"],
+    "marius": ["full_config.yaml", "embeddings.bin", "model.pt"],
+    "dicee": ["configuration.json", "model.pt"],
+    "rotate": ["checkpoint", "config.json"],
+    "native": ["model.npz"],
+    "ampligraph": ["keras_metadata.pb"],
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", FORMATS)
+def test_in_the_place_of_a_file_of_a_checkpoint(tmp_path, odd, name):
+    for file in FORMATS[name]:
+        odd(tmp_path / file)
+    with pytest.raises(KgevalError):
+        load_checkpoint(tmp_path, format=name)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("place", ["folder/train.txt", "folder/test.tsv.gz", "folder/test.parquet", "folder"])
+def test_in_the_place_of_a_dataset(tmp_path, odd, place):
+    path = tmp_path / place
+    path.parent.mkdir(exist_ok=True)
+    for name in ("train.txt", "valid.txt", "test.txt") if place != "folder" and "train" in place else ("train.txt",):
+        if place != "folder":
+            (tmp_path / "folder" / name).write_text("a\tr\tb\n")
+    path.unlink(missing_ok=True)
+    odd(path)
+    with pytest.raises(KgevalError, match=WHY if place != "folder" or odd is not hollow else "is a file"):
+        load_dataset(tmp_path / "folder")
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("file", ["entity_names_all_0.json", "dynamic_rel_names.json", "train/edges_0_0.h5"])
+def test_in_the_place_of_a_file_of_pbg(tmp_path, odd, file):
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "entity_names_all_0.json").write_text('["a", "b"]')
+    (tmp_path / "dynamic_rel_names.json").write_text('["r"]')
+    for split in ("train", "test"):
+        (tmp_path / split).mkdir()
+        with h5py.File(tmp_path / split / "edges_0_0.h5", "w") as edges:
+            for name, ids in (("lhs", [0]), ("rel", [0]), ("rhs", [1])):
+                edges[name] = np.array(ids)
+    assert len(load_dataset(tmp_path).train) == 1
+    (tmp_path / file).unlink()
+    odd(tmp_path / file)
+    with pytest.raises(FileError, match=WHY):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_in_the_place_of_a_configuration_or_a_table(tmp_path, odd):
+    odd(tmp_path / "odd.parquet")
+    with pytest.raises(FileError, match=WHY):
+        load_config(tmp_path / "odd.parquet")
+    with pytest.raises(FileError, match=WHY):
+        RankTable.from_parquet(tmp_path / "odd.parquet")
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_in_the_place_of_the_configuration_of_a_dataset(tmp_path, odd):
+    odd(tmp_path / "dataset.yaml")
+    (tmp_path / "train.del").write_text("0\t0\t1\n")
+    with pytest.raises(FileError, match=WHY):
+        load_dataset(tmp_path, layout="libkge")
+
+
+def test_a_line_that_is_longer_than_any_text(tmp_path, monkeypatch):
+    from kgeval.graph import text
+
+    monkeypatch.setattr(text, "LONGEST", 1000)
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.txt").write_text("a\tr\tb\n" + "x" * 2000 + "\n")
+    with pytest.raises(FileError, match="a line of it has more than 1000 characters"):
+        load_dataset(tmp_path)

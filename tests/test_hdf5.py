@@ -1,0 +1,118 @@
+"""HDF5 files: arrays that lie in the file, and nothing that it points to elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import load_checkpoint, load_dataset
+from kgeval.errors import FileError
+from kgeval.hdf5 import open_hdf5
+from tests.checkpoints.layouts import pbg_static
+from tests.checkpoints.memory import at_most
+from tests.graph import stored_layouts
+
+h5py = pytest.importorskip("h5py")
+
+
+@pytest.fixture
+def secret(tmp_path):
+    """Another file of this machine, as HDF5 and as plain bytes."""
+    path = tmp_path / "secret.h5"
+    with h5py.File(path, "w") as file:
+        file["embeddings"] = np.full((5, 4), 7, np.float32)
+        file["lhs"] = np.zeros(2, np.int64)
+    return path
+
+
+def external_storage(file, name, shape, dtype, secret):
+    file.create_dataset(name, shape, dtype, external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+
+
+def external_link(file, name, shape, dtype, secret):
+    file[name] = h5py.ExternalLink(str(secret), name.rpartition("/")[2])
+
+
+def soft_link(file, name, shape, dtype, secret):
+    file["other"] = h5py.ExternalLink(str(secret), name.rpartition("/")[2])
+    file[name] = h5py.SoftLink("/other")
+
+
+def virtual(file, name, shape, dtype, secret):
+    layout = h5py.VirtualLayout(shape, dtype)
+    layout[...] = h5py.VirtualSource(str(secret), name.rpartition("/")[2], shape, dtype)
+    file.create_virtual_dataset(name, layout)
+
+
+WAYS = [external_storage, external_link, soft_link, virtual]
+
+WHY = "are in other files|is a link, perhaps to another file"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_outside_of_the_file_is_read(tmp_path, secret, way):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["own"] = np.ones((2, 2), np.float32)
+        way(file, "embeddings", (5, 4), np.float32, secret)
+    with open_hdf5(tmp_path / "a.h5") as file:
+        assert file.read("own").tolist() == [[1, 1], [1, 1]]
+        with pytest.raises(FileError, match=WHY):
+            file.read("embeddings")
+
+
+def test_no_group_on_the_way_is_a_link(tmp_path, secret):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["model"] = h5py.ExternalLink(str(secret), "/")
+    with open_hdf5(tmp_path / "a.h5") as file, pytest.raises(FileError, match=WHY):
+        file.read("model/embeddings")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_checkpoint_reads_no_other_file(tmp_path, secret, way):
+    pbg_static(tmp_path)
+    load_checkpoint(tmp_path)
+    for path in (tmp_path / "model").glob("embeddings_all_0.*.h5"):
+        with h5py.File(path, "r+") as file:
+            shape, dtype = file["embeddings"].shape, file["embeddings"].dtype
+            del file["embeddings"]
+            way(file, "embeddings", shape, dtype, secret)
+    with pytest.raises(FileError, match=WHY):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_graph_reads_no_other_file(tmp_path, secret, way):
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    stored_layouts.pbg(folder)
+    for path in folder.glob("*train*/edges_0_0.h5"):
+        with h5py.File(path, "r+") as file:
+            shape = file["lhs"].shape
+            del file["lhs"]
+            way(file, "lhs", shape, np.int64, secret)
+    with pytest.raises(FileError, match=WHY):
+        load_dataset(folder)
+
+
+def test_arrays_are_as_large_as_their_file(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("hollow", (10**7,), np.float32)
+        file.create_dataset("blocks", (10,), np.float32, chunks=(10,), maxshape=(None,))
+        file.create_dataset("block", (10,), np.float32, chunks=(2**26,), maxshape=(None,))
+        file["whole"] = np.arange(1000, dtype=np.float32)
+        for name in range(20):
+            file[f"whole {name}"] = file["whole"]  # a hard link: the same numbers under another name
+        file["text"] = "x"
+        file.create_group("group")
+    with at_most(8), open_hdf5(tmp_path / "a.h5") as file:
+        assert file.read("blocks").tolist() == [0] * 10
+        for name in ("hollow", "block"):
+            with pytest.raises(FileError, match="it unpacks to"):
+                file.read(name)
+        for name in ("text", "group", "none", "whole/none"):
+            with pytest.raises(FileError, match=rf"a\.h5: '{name}' (holds object, no|is missing or)"):
+                file.read(name)
+    with open_hdf5(tmp_path / "a.h5") as file:
+        file.read("whole 0")
+        with pytest.raises(FileError, match="it unpacks to"):
+            _ = [file.read(f"whole {name}") for name in range(1, 20)]
