@@ -185,15 +185,15 @@ MODELS: dict[str, Callable[[Tensors, Options], Family]] = {
 
 
 def _is_model(file: Path, prefix: str = "") -> bool:
-    """Whether a file has OpenKE's tables, and either its constants or its labels beside it.
+    """Whether a file has OpenKE's tables, and its ending, its constants, or its labels beside it.
 
     pykg2vec gives its tables the same names, and its ids to other labels.
     """
     if file.suffix not in {".ckpt", ".pt", ".pth"}:
         return False
     found = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
-    has_labels = file.with_name("entity2id.txt").is_file()
-    return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (has_labels or bool({*CONSTANTS} & found))
+    named = file.suffix == ".ckpt" or file.with_name("entity2id.txt").is_file()
+    return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (named or bool({*CONSTANTS} & found))
 
 
 def _is_trainers(file: Path) -> bool:
