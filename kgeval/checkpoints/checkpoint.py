@@ -23,7 +23,7 @@ ROWS = 2**16
 """rows of an array that are looked at together"""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Checkpoint:
     """A scorer that was read from files. It speaks its own ids; ``evaluate`` aligns them with a dataset by label."""
 
@@ -53,6 +53,12 @@ class Checkpoint:
                 raise CheckpointError(
                     f"{self.files[0]}: the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels."
                 )
+
+    def __repr__(self) -> str:
+        described = self.describe()
+        what = described.get("model") or self.format
+        size = f"{self.num_entities} entities, {self.num_relations} relations"
+        return f"{type(self).__name__}({what} from {self.files[0].name}: {size})"
 
     @property
     def family(self) -> Family:

@@ -10,7 +10,7 @@ from kgeval.errors import CheckpointError
 from kgeval.scorers.family import Family
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Formulaless(Checkpoint):
     """A scorer that was read from files and is no model family. What is not finite in it, its reader has refused."""
 

@@ -10,7 +10,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.scorers.listed import ListedScores
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Predictions(Formulaless):
     """A scorer that was read from a file of predictions. It speaks the ids of its dataset."""
 

@@ -15,7 +15,7 @@ from kgeval.pickles.unpickle import Inert
 from kgeval.scorers.marginals import Marginals
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Baseline(Formulaless):
     """A baseline that was read from a file."""
 

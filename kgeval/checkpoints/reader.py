@@ -10,7 +10,6 @@ from pathlib import Path
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.discovery import instances
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_any
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
@@ -25,6 +24,8 @@ class Reader:
     recognises: Callable[[Path], bool]
     """whether a file or folder is in this format; cheap, and never by guessing"""
     read: Callable[[Path, Options], Checkpoint]
+    known_by: tuple[frozenset[str], ...] = ()
+    """groups of tensors (of a file) or files (of a folder), each enough to know the format by"""
 
 
 @cache
@@ -44,10 +45,9 @@ def recognise(path: Path) -> Reader:
     fitting = [reader for reader in formats().values() if reader.recognises(path)]
     if len(fitting) == 1:
         return fitting[0]
-    if not fitting and path.is_file() and path.suffix in PICKLED:
-        read_any(path)  # what is damaged or refused is no unknown format
-    known = "; ".join(f"{reader.name}: {reader.summary}" for reader in formats().values())
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
         raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
-    raise CheckpointError(f"{str(path)!r} is in no known checkpoint format. Known formats: {known}.")
+    from kgeval.checkpoints.unknown import unknown  # it tells of readers
+
+    raise CheckpointError(unknown(path, formats()))

@@ -35,8 +35,10 @@ def command(path: str, options: tuple[str, ...], dataset: str | None, as_json: b
 
 def _describe(path: str, options: dict[str, Any], dataset: str | None) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
-    from kgeval.checkpoints.reader import formats
+    from kgeval.checkpoints.reader import formats, recognise
+    from kgeval.checkpoints.unknown import holds_models
     from kgeval.directory import LABELS, MANIFEST, RANKS, is_run
+    from kgeval.errors import DatasetError
     from kgeval.graph.layouts import load_dataset
     from kgeval.paths import is_there
 
@@ -53,7 +55,12 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None) -> dict[s
     if is_there(place) and any(reader.recognises(place) for reader in formats().values()):
         graph = None if dataset is None else load_dataset(dataset)
         return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
-    return {"dataset": path, **_dataset(path)}
+    try:
+        return {"dataset": path, **_dataset(path)}
+    except DatasetError:
+        if is_there(place) and holds_models(place, formats()):
+            recognise(place)  # refuses it, and tells what is in it
+        raise
 
 
 def _run(folder: Path) -> dict[str, Any]:

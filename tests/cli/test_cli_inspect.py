@@ -92,7 +92,7 @@ def test_what_people_get_of_a_run_is_of_moderate_width(done, place):
         (["config.yaml"], "'config.yaml' is a file"),
         (["graph/test.txt"], "'graph/test.txt' is a file"),
         (["run/config.yaml"], "is a file"),
-        (["."], "in no known layout"),
+        (["."], "'.' holds 1 folder that is a checkpoint: model. Give one of them."),
         (["model"], "give the option model"),
         (["model", "--option", "model"], "--option 'model': expected KEY=VALUE"),
         (["model", "--option", "model=ComplX"], "unknown model 'ComplX'. Did you mean 'ComplEx'?"),
@@ -176,3 +176,17 @@ def test_a_run_that_was_finished_is_complete(data):
 def test_a_path_that_is_no_text_is_refused(refused, place):
     shutil.copytree(place / "graph", place / os.fsdecode(b"graph-\xff"))
     assert "is not UTF-8 text" in refused("inspect", os.fsdecode(b"graph-\xff"))
+
+
+def test_inspect_tells_what_an_unknown_file_holds(place, refused):
+    torch = pytest.importorskip("torch")
+    torch.save({"node_emb.weight": torch.ones(8, 4), "rel_emb.weight": torch.ones(3, 4)}, place / "stranger.pt")
+    said = refused("inspect", "stranger.pt")
+    assert "stranger.pt is a state_dict with node_emb.weight [8, 4], rel_emb.weight [3, 4].\n" in said
+    assert "A dataset is a folder" not in said
+
+
+def test_inspect_names_the_checkpoints_in_a_folder(place, refused):
+    (place / "saved").mkdir()
+    (place / "model").rename(place / "saved/model")
+    assert "'saved' holds 1 folder that is a checkpoint: model. Give one of them." in refused("inspect", "saved")

@@ -143,4 +143,5 @@ READER = Reader(
     summary="a folder that AmpliGraph 2 saved (saved_model.pb, keras_metadata.pb, variables, *_metadata.ampkl)",
     recognises=lambda path: _folder(path) is not None,
     read=read,
+    known_by=(frozenset({KERAS, "variables"}),),
 )

@@ -151,9 +151,13 @@ TELLTALE = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult":
 """the tensor that tells a model from those after it"""
 
 
+TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
+"""the tables that a model has"""
+
+
 def _fits(file: Path) -> bool:
     found = names_in(file) if file.suffix in {".model", ".pt", ".pth"} else frozenset()
-    return {"emb_e.weight", "emb_rel.weight"} <= found or {"emb_e_real.weight", "emb_rel_real.weight"} <= found
+    return any(names <= found for names in TABLES)
 
 
 READER = Reader(
@@ -161,4 +165,5 @@ READER = Reader(
     summary="a model of the ConvE code (.model) with vocab_e1 and vocab_rel beside it",
     recognises=lambda path: holds(path, _fits),
     read=read,
+    known_by=TABLES,
 )

@@ -161,4 +161,5 @@ READER = Reader(
     summary="a folder of dice-embeddings (model.pt, configuration.json, entity_to_idx and relation_to_idx)",
     recognises=_recognises,
     read=read,
+    known_by=(frozenset({ENTITY, RELATION}), frozenset({MODEL, CONFIG})),
 )

@@ -62,4 +62,5 @@ READER = Reader(
     summary="a state_dict of a CP or ComplEx of facebookresearch/kbc (.pt), ent_id and rel_id beside it",
     recognises=lambda path: holds(path, _fits),
     read=read,
+    known_by=tuple(frozenset(names) for names in NAMES.values()),
 )

@@ -106,4 +106,5 @@ READER = Reader(
     summary="a model directory of Marius (full_config.yaml, embeddings.bin, model.pt)",
     recognises=_recognises,
     read=read,
+    known_by=(frozenset({CONFIG, NODES, MODEL}),),
 )

@@ -30,6 +30,9 @@ from kgeval.scorers.family import Family
 
 ENTITY, RELATION = "ent_embeddings.weight", "rel_embeddings.weight"
 
+CONSTANTS = ("zero_const", "pi_const")
+"""what every model holds beside its tables"""
+
 TELLTALE = {
     "TransH": "norm_vector.weight",
     "TransR": "transfer_matrix.weight",
@@ -181,13 +184,20 @@ MODELS: dict[str, Callable[[Tensors, Options], Family]] = {
 }
 
 
-def _is_model(file: Path) -> bool:
-    return file.suffix in {".ckpt", ".pt", ".pth"} and bool({ENTITY, "ent_re_embeddings.weight"} & names_in(file))
+def _is_model(file: Path, prefix: str = "") -> bool:
+    """Whether a file has OpenKE's tables, and its ending, its constants, or its labels beside it.
+
+    pykg2vec gives its tables the same names, and its ids to other labels.
+    """
+    if file.suffix not in {".ckpt", ".pt", ".pth"}:
+        return False
+    found = {name.removeprefix(prefix) for name in names_in(file) if name.startswith(prefix)}
+    named = file.suffix == ".ckpt" or file.with_name("entity2id.txt").is_file()
+    return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (named or bool({*CONSTANTS} & found))
 
 
 def _is_trainers(file: Path) -> bool:
-    named = {f"model.{ENTITY}", "model.ent_re_embeddings.weight"}
-    return file.suffix in {".ckpt", ".pt", ".pth"} and bool(named & names_in(file))
+    return _is_model(file, "model.")
 
 
 def _is_json(file: Path) -> bool:
@@ -204,4 +214,5 @@ READER = Reader(
     summary="a model of OpenKE (.ckpt, or the .json of save_parameters)",
     recognises=lambda path: holds(path, lambda file: _is_model(file) or _is_trainers(file) or _is_json(file)),
     read=read,
+    known_by=(frozenset({ENTITY, RELATION, *CONSTANTS}),),
 )

@@ -277,4 +277,5 @@ READER = Reader(
     summary="a checkpoint folder of PyTorch-BigGraph (checkpoint_version.txt, config.json, *.h5); needs kgeval[pbg]",
     recognises=lambda path: _folder(path) is not None,
     read=read,
+    known_by=(frozenset({VERSION, CONFIG}),),
 )

@@ -78,7 +78,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     try:
         model = Module.of(pickled)
         _refuse_sigmoids(model)
-        found = _labels(file)
+        found = _labels(file, options)
         if (name := model.class_name) in BASELINES:
             files = (file, *found[2])
             return Baseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
@@ -115,7 +115,7 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
         raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
     files: tuple[Path, ...] = ()
     if entities is None and relations is None:
-        entities, relations, files = _labels(file)
+        entities, relations, files = _labels(file, options)
     name = options.require("model", None, file.name, list(TOLD))
     model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
     for key, choices in TOLD[name].items():
@@ -160,13 +160,18 @@ def _mapped(ids: Any, kind: str) -> Vocabulary | None:
     return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
 
 
-def _labels(file: Path) -> Found:
-    folder = file.with_name("training_triples")
-    files = [folder / f"{kind}_to_id.tsv.gz" for kind in ("entity", "relation")]
-    if not all(path.is_file() for path in files):
-        return None, None, ()
-    entities, relations = (read_labels(file, file.name.split("_")[0], quoted=True) for file in files)
-    return entities, relations, tuple(files)
+def _labels(file: Path, options: Options) -> Found:
+    """Read the labels from the folder of the option ``labels``, from ``training_triples``, or from beside the model."""
+    named = options.resolve("labels", None, "")
+    folders = [file.with_name("training_triples"), file.parent] if named is None else [Path(str(named))]
+    for folder in folders:
+        files = [folder / f"{kind}_to_id.tsv.gz" for kind in ("entity", "relation")]
+        if all(path.is_file() for path in files):
+            entities, relations = (read_labels(path, path.name.split("_")[0], quoted=True) for path in files)
+            return entities, relations, tuple(files)
+    if named is not None:
+        raise CheckpointError(f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz.")
+    return None, None, ()
 
 
 def _fits(file: Path) -> bool:
@@ -185,4 +190,5 @@ READER = Reader(
     summary="a folder of save_to_directory, its trained_model.pkl, or a state_dict, also a training loop's (.pt)",
     recognises=lambda path: holds(path, _fits),
     read=read,
+    known_by=(frozenset({f"{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation")}),),
 )

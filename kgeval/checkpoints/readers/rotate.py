@@ -113,4 +113,5 @@ READER = Reader(
     summary="a folder of the RotatE code or an OGB example (checkpoint, config.json), or its checkpoint",
     recognises=lambda path: _fits(path / FILE if path.is_dir() else path),
     read=read,
+    known_by=(frozenset({"entity_embedding", "relation_embedding"}), frozenset({FILE, "config.json"})),
 )

@@ -145,4 +145,5 @@ READER = Reader(
     summary="a state_dict of a TorchKGE model (.pt, .pth, or a plain pickle)",
     recognises=lambda path: holds(path, _fits),
     read=read,
+    known_by=(frozenset({"ent_emb.weight", "rel_emb.weight"}),),
 )

@@ -100,4 +100,5 @@ READER = Reader(
     summary="a state_dict of the TuckER code (.pt); which row is which relation, the dataset tells",
     recognises=lambda path: holds(path, _fits),
     read=read,
+    known_by=(frozenset({"E.weight", "R.weight", "W"}),),
 )
