@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, pairs
+from kgeval.cli.options import JSON, NAMES, dataset_block, pairs
 
 
 @click.command("classify")
 @click.argument("checkpoint")
 @click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
 @click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@NAMES
 @click.option("--valid-negatives", metavar="FILE", help="False triples beside those of validation.")
 @click.option("--test-negatives", metavar="FILE", help="False triples beside those of test.")
 @click.option("--count", type=int, help="Without files: entities drawn in place of every tail.  [default: 1]")
@@ -46,10 +47,9 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     from kgeval.runs.load import check
     from kgeval.runs.runner import run
 
-    layout = {} if given["layout"] == "auto" else {"layout": given["layout"]}
     weighted = bool(load_dataset(dataset, layout=given["layout"]).confidences)
     content = {
-        "dataset": {"path": dataset, **layout} if layout else dataset,
+        "dataset": dataset_block(dataset, given["layout"], given["names"]),
         "model": {"path": checkpoint, "format": given["format"], "options": pairs(given["options"], "--option")},
         "task": _confidences(given) if weighted else _classification(given),
         "metrics": list(given["metrics"]),

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, METRIC, pairs, policies
+from kgeval.cli.options import JSON, METRIC, NAMES, dataset_block, pairs, policies
 
 
 @click.command("evaluate")
 @click.argument("checkpoint")
 @click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
 @click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@NAMES
 @click.option("--split", default="test", help="The split whose triples are ranked.  [default: test]")
 @click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
 @click.option(
@@ -45,9 +46,8 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
 
     keys = ("split", "unseen", "nan", "batch_size", "memory_limit", "threads")
     evaluation = {key: given[key] for key in keys if given[key] is not None}
-    layout = {} if given["layout"] == "auto" else {"layout": given["layout"]}
     content = {
-        "dataset": {"path": dataset, **layout} if layout else dataset,
+        "dataset": dataset_block(dataset, given["layout"], given["names"]),
         "model": {"path": checkpoint, "format": given["format"], "options": pairs(given["options"], "--option")},
         "protocol": given["protocol"],
         "evaluation": evaluation,

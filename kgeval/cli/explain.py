@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, pairs
+from kgeval.cli.options import JSON, NAMES, pairs
 
 
 @click.command("explain")
 @click.argument("checkpoint")
 @click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
 @click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@NAMES
 @click.option(
     "--protocols", required=True, metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
 )
@@ -38,7 +39,7 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
     from kgeval.ranking.evaluation import Evaluation
 
     evaluation = Evaluation(split=given["split"], unseen=given["unseen"])
-    graph = load_dataset(dataset, layout=given["layout"])
+    graph = load_dataset(dataset, layout=given["layout"], names=given["names"])
     options = pairs(given["options"], "--option")
     scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
     names = [name.strip() for name in protocols.split(",") if name.strip()]

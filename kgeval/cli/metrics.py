@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, METRIC, policies
+from kgeval.cli.options import JSON, METRIC, NAMES, policies
 
 
 @click.command("metrics")
@@ -27,9 +27,10 @@ from kgeval.cli.options import JSON, METRIC, policies
     type=click.Choice(["raw", "logistic", "bounded-linear"]),
     help="Of confidences: how scores become confidences, fitted in validation.  [default: as in the run]",
 )
+@NAMES
 @click.option("--high", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
 @JSON
-def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def command(run: Path, metrics: tuple[str, ...], names: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
@@ -41,9 +42,13 @@ def command(run: Path, metrics: tuple[str, ...], as_json: bool, **given: Any) ->
     """
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.directory import as_json as json_text
+    from kgeval.graph.names import Names, read_names
+    from kgeval.runs.named import named
     from kgeval.runs.stored import ask_again
 
     said = {name: value for name, value in given.items() if value is not None and value != ()}
     notes, summary = ask_again(run, metrics, said)
+    if names:
+        summary = named(summary, Names.together(map(read_names, names)))
     click.echo(json_text(summary.to_dict()), nl=False) if as_json else show_summary(summary)
     show_notes([*notes, *summary.notes])

@@ -8,6 +8,13 @@ from typing import Any
 import click
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+NAMES = click.option(
+    "--names",
+    multiple=True,
+    metavar="FILE",
+    help="Rows label<TAB>name: what people call entities and relations; may be repeated."
+    "  [default: entity2text.txt and relation2text.txt of the dataset]",
+)
 METRIC = click.option(
     "--metric",
     "-m",
@@ -61,6 +68,17 @@ def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., An
         return command
 
     return add
+
+
+def dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
+    """Say the dataset as a configuration does: by its path or its PyKEEN name, with what is to be known of it."""
+    from kgeval.graph.layouts import PYKEEN
+    from kgeval.runs.config import dataset_block as spelled_out
+
+    further = {**({} if layout == "auto" else {"layout": layout}), **({"names": names} if names else {})}
+    if not further:
+        return source
+    return ({"name": source} if layout == PYKEEN else spelled_out(source)) | further
 
 
 def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:

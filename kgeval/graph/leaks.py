@@ -81,7 +81,7 @@ def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
     if (swapped := int(leaks.swapped.sum())) >= WORTH_SAYING * len(triples):
         counts = np.bincount(triples.relations[leaks.swapped], minlength=len(dataset.relations))
         most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
-        named = ", ".join(f"{dataset.relations[relation]} ({counts[relation]})" for relation in most)
+        named = ", ".join(f"{counts[relation]} of {dataset.called(dataset.relations[relation])}" for relation in most)
         share = f"{swapped} of {len(triples)} {split} triples ({swapped / len(triples):.1%})"
         notes.append(
             f"{share} are in train with head and tail swapped, under an inverse or symmetric relation: {named}"
