@@ -21,10 +21,10 @@ WORTH_SAYING = 0.01
 train has as they are, one is worth saying"""
 
 MOST_SWAPPED = 2**24
-"""so many pairs of triples of which one is the other swapped, under any relations, are counted by their relations"""
+"""the most pairs of triples, (h, r, t) with (t, r', h), that are counted by their relations r and r'"""
 
-TOO_LARGE = "it was not looked whether train gives {} triples away: the graph has too many entities and relations."
-TOO_MANY = "it was not looked whether train has {} triples with head and tail swapped: too many stand both ways."
+TOO_LARGE = "whether train gives {} triples away is not known: the graph has too many entities and relations to search."
+TOO_MANY = "whether train has {} triples with head and tail swapped is not known: too many pairs stand both ways."
 
 
 @dataclass(frozen=True, eq=False)
