@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import chosen, configured
-from kgeval.cli.options import JSON, QUIET, listed
+from kgeval.cli.options import JSON, NAMES, QUIET, listed
 
 
 @click.command("classify")
 @click.argument("checkpoint")
 @click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
 @click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@NAMES
 @click.option("--valid-negatives", metavar="FILE", help="False triples beside those of validation.")
 @click.option("--test-negatives", metavar="FILE", help="False triples beside those of test.")
 @click.option("--count", type=int, help="Without files: entities drawn in place of every tail.  [default: 1]")

@@ -16,6 +16,7 @@ OPTIONS: dict[Place, str] = {
     ("dataset", "path"): "--dataset",
     ("dataset", "name"): "--dataset",
     ("dataset", "layout"): "--layout",
+    ("dataset", "names"): "--names",
     ("model",): "CHECKPOINT",
     ("model", "path"): "CHECKPOINT",
     ("model", "format"): "--format",
@@ -42,7 +43,7 @@ def configured(command: str, checkpoint: str, dataset: str, given: Mapping[str, 
     checkpoint, dataset
         the model and the graph
     given
-        further options, among them ``layout``, ``format`` and ``options``
+        further options, among them ``layout``, ``names``, ``format`` and ``options``
     content
         the other blocks of the configuration
 
@@ -55,7 +56,7 @@ def configured(command: str, checkpoint: str, dataset: str, given: Mapping[str, 
     from kgeval.runs.load import check
 
     blocks = {
-        "dataset": dataset if given["layout"] == "auto" else {"path": dataset, "layout": given["layout"]},
+        "dataset": _dataset_block(dataset, given["layout"], given["names"]),
         "model": {"path": checkpoint, "format": given["format"], "options": pairs(given["options"], "--option")},
         **content,
     }
@@ -65,3 +66,14 @@ def configured(command: str, checkpoint: str, dataset: str, given: Mapping[str, 
 def chosen(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Keep those of some options that were said."""
     return {name: given[name] for name in names if given[name] is not None}
+
+
+def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
+    """Say the dataset as a configuration does: by its path or its PyKEEN name, with what is to be known of it."""
+    from kgeval.graph.layouts import PYKEEN
+    from kgeval.runs.config import dataset_block as spelled_out
+
+    further = {**({} if layout == "auto" else {"layout": layout}), **({"names": names} if names else {})}
+    if not further:
+        return source
+    return ({"name": source} if layout == PYKEEN else spelled_out(source)) | further

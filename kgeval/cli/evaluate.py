@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import chosen, configured
-from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, QUIET, listed, pairs, policies
+from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, listed, pairs, policies
 
 
 @click.command("evaluate")
 @click.argument("checkpoint")
 @click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
 @click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@NAMES
 @click.option("--split", default="test", help="The split whose triples are ranked.  [default: test]")
 @click.option(
     "--sides", multiple=True, callback=listed, metavar="SIDE", help="head, tail; may be repeated.  [default: both]"

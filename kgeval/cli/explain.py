@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import chosen, configured
-from kgeval.cli.options import JSON, QUIET, pairs
+from kgeval.cli.options import JSON, NAMES, QUIET, pairs
 
 
 @click.command("explain")
 @click.argument("checkpoint")
 @click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
 @click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
+@NAMES
 @click.option(
     "--protocols", required=True, metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
 )
@@ -40,7 +41,7 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
 
     config = configured("explain", checkpoint, dataset, given, evaluation=chosen(given, "split", "unseen"))
     with watching("loading dataset"):
-        graph = load_dataset(dataset, layout=given["layout"])
+        graph = load_dataset(dataset, layout=given["layout"], names=given["names"])
     options = pairs(given["options"], "--option")
     with watching("loading model"):
         scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])

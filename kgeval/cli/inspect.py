@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, pairs
+from kgeval.cli.options import JSON, NAMES, pairs
 
 WIDTH = 100
 """columns from which on a sentence goes on in the next line"""
@@ -19,13 +19,18 @@ WIDTH = 100
 @click.argument("path")
 @click.option("--option", "options", multiple=True, metavar="K=V", help="What a checkpoint's files do not hold.")
 @click.option("--dataset", help="The graph that tells the labels, where a checkpoint keeps none.")
+@NAMES
 @JSON
-def command(path: str, options: tuple[str, ...], dataset: str | None, as_json: bool) -> None:
+def command(path: str, options: tuple[str, ...], dataset: str | None, names: tuple[str, ...], as_json: bool) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.display import show_prose
     from kgeval.cli.streams import say_json
+    from kgeval.errors import ConfigError
 
-    described = _describe(path, pairs(options, "--option"), dataset)
+    described = _describe(path, pairs(options, "--option"), dataset, names)
+    kind = next(iter(described))
+    if names and kind != "dataset":
+        raise ConfigError(f"--names: {path!r} is a {kind}; names are those of a dataset. Leave them out.")
     if as_json:
         say_json(described)
     else:
@@ -33,7 +38,7 @@ def command(path: str, options: tuple[str, ...], dataset: str | None, as_json: b
         show_prose(["", ""], [row for row in rows if row[1]])
 
 
-def _describe(path: str, options: dict[str, Any], dataset: str | None) -> dict[str, Any]:
+def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tuple[str, ...]) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats, recognise
     from kgeval.checkpoints.unknown import holds_models
@@ -56,7 +61,7 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None) -> dict[s
         graph = None if dataset is None else load_dataset(dataset)
         return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
     try:
-        return {"dataset": path, **_dataset(path)}
+        return {"dataset": path, **_dataset(path, names)}
     except DatasetError:
         if is_there(place) and holds_models(place, formats()):
             recognise(place)  # refuses it, and tells what is in it
@@ -107,11 +112,12 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _dataset(path: str) -> dict[str, Any]:
+def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
     from kgeval.graph.layouts import load_dataset
     from kgeval.graph.leaks import notes_on_leaks
+    from kgeval.graph.names import num_named
 
-    dataset = load_dataset(path)
+    dataset = load_dataset(path, names=names)
     weighted, leaks = dataset.confidences, dataset.leaks
     notes = [*dataset.notes, *(note for split in leaks for note in notes_on_leaks(dataset, split))]
     return {
@@ -123,6 +129,7 @@ def _dataset(path: str) -> dict[str, Any]:
         "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
         **({"confidences": {split: len(said) for split, said in weighted.items()}} if weighted else {}),
+        **({"names": num_named(dataset, dataset.names)} if dataset.names else {}),
         "notes": notes,
         "files": [str(file) for file in dataset.files],
     }

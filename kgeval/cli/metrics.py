@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, QUIET, policies
+from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, policies
 
 
 @click.command("metrics")
@@ -45,11 +45,19 @@ from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, QUIET, policies
     type=click.Choice(["raw", "logistic", "bounded-linear"]),
     help="Of confidences: how scores become confidences, fitted in validation.  [default: as in the run]",
 )
+@NAMES
 @click.option("--high", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
 @FAIL_UNDER
 @QUIET
 @JSON
-def command(run: Path, metrics: tuple[str, ...], fail_under: dict[str, float], as_json: bool, **given: Any) -> None:
+def command(
+    run: Path,
+    metrics: tuple[str, ...],
+    fail_under: dict[str, float],
+    names: tuple[str, ...],
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
@@ -61,12 +69,16 @@ def command(run: Path, metrics: tuple[str, ...], fail_under: dict[str, float], a
     """
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.cli.streams import say_json
+    from kgeval.graph.names import Names, read_names
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
+    from kgeval.runs.named import named
     from kgeval.runs.stored import ask_again
 
     said = {name: value for name, value in given.items() if value is not None and value != ()}
     summary = ask_again(run, metrics, said)
+    if names:
+        summary = named(summary, Names.together(map(read_names, names)))
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
         measured = ask_again(run, tuple(fail_under), whole)

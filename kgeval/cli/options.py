@@ -26,6 +26,13 @@ def listed(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tup
     return tuple(name.strip() for text in given for name in text.split(","))
 
 
+NAMES = click.option(
+    "--names",
+    multiple=True,
+    metavar="FILE",
+    help="Rows label<TAB>name: what people call entities and relations; may be repeated."
+    "  [default: entity2text.txt and relation2text.txt of the dataset]",
+)
 METRIC = click.option(
     "--metric",
     "-m",

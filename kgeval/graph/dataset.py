@@ -15,6 +15,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import DatasetError, did_you_mean
 from kgeval.graph.labelled import LabelledTriples
+from kgeval.graph.names import called
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 
@@ -45,6 +46,8 @@ class Dataset:
     """the layout whose files gave the ids, or who made them up: ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
     notes: tuple[str, ...] = ()
     """what a reader of it should know about how it was read"""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """what people call its entities and relations, by label; for messages and tables, nothing else"""
 
     @classmethod
     def build(
@@ -100,6 +103,7 @@ class Dataset:
             confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
             numbered_by=numbered_by,
             notes=notes,
+            names={},
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
@@ -173,13 +177,17 @@ class Dataset:
         return digest.hexdigest()
 
     def triple(self, head: int, relation: int, tail: int) -> str:
-        """Spell a triple by its labels, ``?`` for a negative id.
+        """Spell a triple by its labels, and names where it has them, ``?`` for a negative id.
 
         >>> Dataset.build("d", {}, entities=Vocabulary(["a"]), relations=Vocabulary(["r"])).triple(0, 0, -1)
         '(a, r, ?)'
         """
         cells = ((self.entities, head), (self.relations, relation), (self.entities, tail))
-        return f"({', '.join(labels[index] if index >= 0 else '?' for labels, index in cells)})"
+        return f"({', '.join(self.called(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
+
+    def called(self, label: str) -> str:
+        """Spell a label with its name before it, if it has one."""
+        return called(label, self.names)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(triples)} {split}" for split, triples in self.splits.items())

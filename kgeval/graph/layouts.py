@@ -13,6 +13,7 @@ from kgeval.discovery import instances
 from kgeval.errors import DatasetError, did_you_mean
 from kgeval.files import refuse_special
 from kgeval.graph.dataset import Dataset
+from kgeval.graph.names import Named, with_found_names, with_names
 from kgeval.graph.unknown import describe_unknown
 from kgeval.paths import is_there, nearby
 
@@ -41,7 +42,7 @@ def layouts() -> dict[str, Layout]:
     return {layout.name: layout for layout in instances("kgeval.graph.readers", Layout)}
 
 
-def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
+def load_dataset(source: str | Path, *, layout: str = "auto", names: Named = ()) -> Dataset:
     """Read a graph from a folder in any known layout, or by its PyKEEN name.
 
     Parameters
@@ -51,6 +52,9 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     layout
         ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows, or
         ``"pykeen"`` for a PyKEEN name where there is a folder of that name too
+    names
+        what people call entities and relations, by label, or files of rows ``label<TAB>name``; by default
+        ``entity2text.txt`` and ``relation2text.txt``, where the folder has them. Messages and tables show them
 
     Raises
     ------
@@ -62,6 +66,11 @@ def load_dataset(source: str | Path, *, layout: str = "auto") -> Dataset:
     >>> load_dataset("umls")
     Dataset(umls: 135 entities, 46 relations; triples: 5216 train, 652 valid, 661 test)
     """
+    dataset = _read_source(source, layout)
+    return with_names(dataset, names) if names else dataset
+
+
+def _read_source(source: str | Path, layout: str) -> Dataset:
     if not isinstance(source, (str, os.PathLike)) or source == "":
         raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {source!r:.60}.")
     path = Path(source)
@@ -110,8 +119,8 @@ def _read_folder(path: Path, layout: str) -> Dataset:
 
 
 def _read(layout: Layout, path: Path) -> Dataset:
-    """Read a folder, and remember whose ids it has."""
-    dataset = layout.read(path)
+    """Read a folder and the names in it, and remember whose ids it has."""
+    dataset = with_found_names(layout.read(path), path)
     return replace(dataset, numbered_by=dataset.numbered_by or layout.name)
 
 

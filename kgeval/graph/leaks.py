@@ -21,10 +21,10 @@ WORTH_SAYING = 0.01
 train has as they are, one is worth saying"""
 
 MOST_SWAPPED = 2**24
-"""so many pairs of triples of which one is the other swapped, under any relations, are counted by their relations"""
+"""the most pairs of triples, (h, r, t) with (t, r', h), that are counted by their relations r and r'"""
 
-TOO_LARGE = "it was not looked whether train gives {} triples away: the graph has too many entities and relations."
-TOO_MANY = "it was not looked whether train has {} triples with head and tail swapped: too many stand both ways."
+TOO_LARGE = "whether train gives {} triples away is not known: the graph has too many entities and relations to search."
+TOO_MANY = "whether train has {} triples with head and tail swapped is not known: too many pairs stand both ways."
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
     if (swapped := int(leaks.swapped.sum())) >= WORTH_SAYING * len(triples):
         counts = np.bincount(triples.relations[leaks.swapped], minlength=len(dataset.relations))
         most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
-        named = ", ".join(f"{dataset.relations[relation]} ({counts[relation]})" for relation in most)
+        named = ", ".join(f"{counts[relation]} of {dataset.called(dataset.relations[relation])}" for relation in most)
         share = f"{swapped} of {len(triples)} {split} triples ({swapped / len(triples):.1%})"
         notes.append(
             f"{share} are in train with head and tail swapped, under an inverse or symmetric relation: {named}"

@@ -291,7 +291,8 @@ def _repeated(dataset: Dataset, split: str) -> list[str]:
 def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
     anchor, relation = error.anchor, error.relation
     query = dataset.triple(anchor, relation, -1) if error.side == "tail" else dataset.triple(-1, relation, anchor)
+    candidate = dataset.called(dataset.entities[error.candidate])
     return (
-        f"the model's score is NaN for {query}, candidate {dataset.entities[error.candidate]}: a rank is undefined. "
+        f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
         "Fix the model, or set nan: worst."
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny, field_validator, model_validator
 
 from kgeval.complaints import shown
 from kgeval.corruption import AllEntities, Corruption, Degree, FromFile, OGBNegatives, Popular, Typed, Uniform
 from kgeval.errors import did_you_mean
 from kgeval.graph.dataset import Dataset
-from kgeval.graph.layouts import layouts
+from kgeval.graph.layouts import PYKEEN, layouts
 from kgeval.metrics.confidence_summary import CONFIDENCES
 from kgeval.metrics.label_summary import CLASSIFICATION
 from kgeval.paths import is_there, nearby, no_file
@@ -21,10 +21,10 @@ from kgeval.runs.asked import Asked
 from kgeval.runs.document import Document
 from kgeval.runs.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.runs.values import PathText, or_text, readable, refusing, writable
+from kgeval.runs.values import PathText, ReadableFile, or_text, readable, refusing, writable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
-from kgeval.settings import Settings
+from kgeval.settings import Settings, listed
 
 
 def _is_folder(path: str) -> bool:
@@ -51,6 +51,13 @@ class DatasetConfig(Settings):
     """the layout of the folder, by default recognised from its files; ``kgeval list datasets`` shows all"""
     options: dict[str, Any] = Field(default_factory=dict)
     """what the PyKEEN dataset is constructed with"""
+    names: Annotated[
+        tuple[ReadableFile, ...],
+        BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
+        Field(strict=False),
+    ] = ()
+    """files of rows ``label<TAB>name``: what people call entities and relations, which messages and tables show; by
+    default ``entity2text.txt`` and ``relation2text.txt`` in the folder"""
 
     @model_validator(mode="before")
     @classmethod
@@ -67,7 +74,7 @@ class DatasetConfig(Settings):
     @field_validator("layout")
     @classmethod
     def _known_layout(cls, value: str) -> str:
-        if value not in (known := ["auto", *layouts()]):
+        if value not in (known := ["auto", PYKEEN, *layouts()]):
             raise ValueError(f"unknown dataset layout {shown(value)}. {did_you_mean(value, known)}")
         return value
 
@@ -77,8 +84,13 @@ class DatasetConfig(Settings):
             raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
         if self.path is not None and self.options:
             raise ValueError("options are those of a PyKEEN dataset, by its name; a folder has none")
-        if self.name is not None and self.layout != "auto":
-            raise ValueError("a layout is that of a folder, by its path; a PyKEEN dataset has none")
+        if self.path is not None and self.layout == PYKEEN:
+            raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give its name, or another")
+        if self.name is not None and self.layout not in ("auto", PYKEEN):
+            raise ValueError(
+                f"layout {shown(self.layout)} is one of folders, and there is no folder {shown(self.name)}. Leave the "
+                "layout out for the PyKEEN dataset of that name"
+            )
         return self
 
 

@@ -17,6 +17,7 @@ from kgeval.directory import RANKS, claim, describe_machine, fingerprints, write
 from kgeval.errors import ConfigError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
+from kgeval.graph.names import with_names
 from kgeval.graph.readers.pykeen import read_named
 from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary, summarize
@@ -207,8 +208,9 @@ def _results(
 
 def _dataset(config: DatasetConfig) -> Dataset:
     if config.path is not None:
-        return load_dataset(config.path, layout=config.layout)
-    return read_named(str(config.name), **config.options)
+        return load_dataset(config.path, layout=config.layout, names=config.names)
+    dataset = read_named(str(config.name), **config.options)
+    return with_names(dataset, config.names) if config.names else dataset
 
 
 def _scorer(

@@ -12,8 +12,8 @@ NOTES = {
     split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
     f": {relations}. To read train backwards is enough for them."
     for split, count, share, relations in (
-        ("valid", "3 of 4 valid", "75.0%", "likes (2), eats (1)"),
-        ("test", "2 of 6 test", "33.3%", "eats (1), likes (1)"),
+        ("valid", "3 of 4 valid", "75.0%", "2 of likes, 1 of eats"),
+        ("test", "2 of 6 test", "33.3%", "1 of eats, 1 of likes"),
     )
 }
 """What there is to know about the graph, in which 3(3h + 1) + 5 = h (mod 8): who eats is liked by what it eats."""

@@ -95,7 +95,7 @@ def test_notes_give_count_share_and_names(leaking):
     both = [(0, 0, 1), (1, 0, 0), (2, 0, 3), (3, 0, 2), (4, 0, 5), (5, 0, 4), (0, 1, 2)]
     assert notes_on_leaks(graph({"train": both[1:], "test": both[:1]}, 9, 2), "test") == [
         "1 of 1 test triples (100.0%) are in train with head and tail swapped, under an inverse or symmetric relation: "
-        "r0 (1). To read train backwards is enough for them."
+        "1 of r0. To read train backwards is enough for them."
     ]
 
 
@@ -106,7 +106,7 @@ def test_a_graph_without_train_has_nothing_to_give_away():
 def test_what_is_too_much_is_not_looked_for_and_that_is_said(leaking, monkeypatch):
     monkeypatch.setattr(leaks, "MOST_SWAPPED", 0)
     assert notes_on_leaks(graph({"train": [(0, 0, 1)], "test": [(1, 0, 0), (0, 0, 1)]}), "test") == [
-        "it was not looked whether train has test triples with head and tail swapped: too many stand both ways.",
+        "whether train has test triples with head and tail swapped is not known: too many pairs stand both ways.",
         "1 of 2 test triples (50.0%) are in train too, such as (e0, r0, e1).",
     ]
 
@@ -116,7 +116,7 @@ def test_what_is_too_much_is_not_looked_for_and_that_is_said(leaking, monkeypatc
 
     huge = Dataset.build("huge", leaking.splits, entities=Many(list(leaking.entities)), relations=leaking.relations)
     assert notes_on_leaks(huge, "test") == [
-        "it was not looked whether train gives test triples away: the graph has too many entities and relations."
+        "whether train gives test triples away is not known: the graph has too many entities and relations to search."
     ]
 
 

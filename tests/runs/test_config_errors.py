@@ -83,7 +83,7 @@ def test_every_metric_that_is_wrong_is_told(config):
         ),
         (
             "dataset: {name: umls, layout: labels}\nmodel: model.safetensors",
-            "dataset: a layout is that of a folder, by its path; a PyKEEN dataset has none (config line 1).",
+            "dataset: layout 'labels' is one of folders, and there is no folder 'umls' (config line 1). Leave",
         ),
         ("dataset: {path: grph}\nmodel: model.safetensors", "dataset.path: no such folder 'grph' (config line 1)"),
         ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "dataset.path: no such folder"),
