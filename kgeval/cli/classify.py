@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, pairs
+from kgeval.cli.options import FOLDER, JSON, pairs
 
 
 @click.command("classify")
@@ -27,7 +27,7 @@ from kgeval.cli.options import JSON, pairs
 )
 @click.option("--unseen", help="Triples the model does not know: error or drop.  [default: error]")
 @click.option("--metric", "-m", "metrics", multiple=True, metavar="METRIC", help="[macro.]name; may be repeated.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
+@click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @JSON
 def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:

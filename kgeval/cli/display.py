@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
-    from kgeval.runs.runner import Outcome
+    from kgeval.runs.outcome import Outcome
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: int | None = None) -> None:

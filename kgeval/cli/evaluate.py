@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.options import JSON, METRIC, pairs, policies
+from kgeval.cli.options import FOLDER, JSON, METRIC, pairs, policies
 
 
 @click.command("evaluate")
@@ -29,7 +29,7 @@ from kgeval.cli.options import JSON, METRIC, pairs, policies
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
 @METRIC
 @policies(stored=False)
-@click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
+@click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @JSON
 def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,18 @@ METRIC = click.option(
     metavar="METRIC",
     help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
 )
+
+
+class _Folder(click.Path):
+    """A folder to write into. An empty name, as an unset variable of the shell leaves it, is not the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty. Name a folder; '.' is the current one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Folder(path_type=Path)
 
 
 def _exponents(_: click.Context, __: click.Parameter, given: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.options import JSON
+from kgeval.cli.options import FOLDER, JSON
 
 if TYPE_CHECKING:
-    from kgeval.runs.runner import Outcome
+    from kgeval.runs.outcome import Outcome
 
 
 @click.command("run")
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, such as evaluation.split=valid."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="The run directory, instead of the configuration's.")
+@click.option("--out", type=FOLDER, help="The run directory, instead of the configuration's.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @JSON
 def command(
@@ -27,13 +27,16 @@ def command(
     """Run experiments from configuration files.
 
     Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (of a task,
-    labels.parquet); one with several models gives a directory for each of them, and one table.
+    labels.parquet); one with several models gives a directory for each of them, and one table. A model whose run is
+    there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
+    the same.
     """
     from kgeval.cli.display import show_notes, watching
     from kgeval.directory import as_json as json_text
-    from kgeval.errors import ConfigError
+    from kgeval.errors import ConfigError, RunError
     from kgeval.runs.load import load_config
-    from kgeval.runs.runner import incomparable, run
+    from kgeval.runs.outcome import ModelsFailed, incomparable
+    from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
     folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
@@ -41,18 +44,25 @@ def command(
         raise ConfigError(
             "two configurations would be written to one folder: run them one by one, or name their outputs."
         )
-    told = {}
+    told, failed = {}, []
     for path, config in loaded.items():
-        outcomes = run(config, folders[path], force=force, watch=watching)
-        told[str(path)] = _content(outcomes)
+        try:
+            outcomes = run(config, folders[path], force=force, watch=watching)
+        except ModelsFailed as failure:
+            outcomes = failure.outcomes
+            failed.append(f"{path}: {failure}")
+        told[str(path)] = _content(outcomes, several=len(config.jobs) > 1)
         if not as_json:
-            _show(outcomes)
+            show_outcomes(outcomes)
         for outcome in outcomes:
             show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
-            click.echo(f"Written to {outcome.folder}", err=True)
+            where = "Taken from" if outcome.stored else "Written to"
+            click.echo(f"{where} {outcome.folder}{', an earlier run of the same' * outcome.stored}", err=True)
         show_notes(incomparable(outcomes))
     if as_json:
         click.echo(json_text(told if len(told) > 1 else next(iter(told.values()))), nl=False)
+    if failed:
+        raise RunError("\n".join(failed))
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
@@ -61,18 +71,19 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
     return out / config.stem if several else out
 
 
-def _content(outcomes: list[Outcome]) -> dict[str, Any]:
+def _content(outcomes: list[Outcome], *, several: bool) -> dict[str, Any]:
     """The content of metrics.json; of several models, by their names."""
-    if len(outcomes) == 1:
-        return outcomes[0].to_dict()
+    if not several:
+        return outcomes[0].to_dict() if outcomes else {}
     return {outcome.name: outcome.to_dict() for outcome in outcomes}
 
 
-def _show(outcomes: list[Outcome]) -> None:
-    """Print one model's numbers; of several, a table with a row each."""
-    from kgeval.cli.display import show_labels, show_outcome
+def show_outcomes(outcomes: list[Outcome]) -> None:
+    """Print one model's numbers; of several, a row each, or where they are grouped, a table each."""
+    from kgeval.cli.display import show_labels, show_outcome, show_summary
     from kgeval.metrics.label_summary import LabelSummary
-    from kgeval.runs.runner import incomparable
+    from kgeval.metrics.summary import Summary
+    from kgeval.runs.outcome import incomparable
 
     judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
     if judged:
@@ -81,7 +92,11 @@ def _show(outcomes: list[Outcome]) -> None:
             show_labels(part)
     elif len(outcomes) == 1:
         show_outcome(outcomes[0])
-    else:
+    elif any(outcome.summary.by for outcome in outcomes if isinstance(outcome.summary, Summary)):
+        for outcome in outcomes:
+            click.echo(f"{outcome.name}:")
+            show_summary(outcome.summary)
+    elif outcomes:
         _compare(outcomes)
 
 
@@ -89,7 +104,7 @@ def _compare(outcomes: list[Outcome]) -> None:
     """Print a row for each model that ranked, and how many triples each ranked where they differ."""
     from kgeval.cli.display import show_table, show_undefined
     from kgeval.metrics.summary import Summary, number
-    from kgeval.runs.runner import incomparable
+    from kgeval.runs.outcome import incomparable
 
     summaries = [outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)]
     values = [summary.groups[0].values for summary in summaries]

@@ -8,7 +8,18 @@ from typing import Any
 
 import yaml
 
-from kgeval.directory import CONFIG, holds_confidences, holds_labels_alone, ranks_of, read_labels, read_ranks
+from kgeval.directory import (
+    CONFIG,
+    MANIFEST,
+    altered,
+    holds_confidences,
+    holds_labels_alone,
+    is_run,
+    ranks_of,
+    read_labels,
+    read_ranks,
+    tables_in,
+)
 from kgeval.errors import ConfigError, InputError, MetricError, reason
 from kgeval.metrics.confidence_summary import CONFIDENCES, summarize_confidences
 from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary, summarize_labels
@@ -80,10 +91,27 @@ def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> A
     InputError
         if there is no such run, if it is damaged, or if something is said that means nothing to its metrics
     """
+    changed = _changed(run)
     kind = _kind(run, metrics)
     _refuse_unfit(said, kind)
     answer = {"classification": _of_labels, "confidences": _of_confidences, "ranks": _of_ranks}[kind]
-    return answer(run, metrics, read_asked(run).but(said), said)
+    notes, summary = answer(run, metrics, read_asked(run).but(said), said)
+    return (*notes, *changed), summary
+
+
+def _changed(run: Path) -> tuple[str, ...]:
+    """Refuse what an interrupted run left; tell which files of a run are not those that it wrote."""
+    if not is_there(run) or not run.is_dir():
+        return ()
+    if is_run(run):
+        names = [name for name in altered(run) if name != MANIFEST]
+        return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
+    if there := [name for name in tables_in(run) if (run / name).is_file()]:
+        raise InputError(
+            f"{str(run)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, or give the "
+            "table itself."
+        )
+    return ()
 
 
 def _kind(run: Path, metrics: tuple[str, ...]) -> str:

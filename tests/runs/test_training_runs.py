@@ -13,7 +13,7 @@ import pytest
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
 from kgeval.directory import is_run
-from kgeval.errors import RunError
+from kgeval.errors import InputError, RunError
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
@@ -147,7 +147,7 @@ def test_a_model_that_is_half_saved_is_not_there(config, place, monkeypatch, err
     monkeypatch.setattr("pykeen.pipeline.PipelineResult.save_to_directory", half_saved(error))
     with pytest.raises(outcome):
         run(load_config(config(**job())), place / "run")
-    assert list((place / "run").iterdir()) == []
+    assert not (place / "run").exists()
 
 
 @pytest.mark.parametrize(("error", "outcome"), SAVING_FAILS.values(), ids=SAVING_FAILS)
@@ -160,16 +160,52 @@ def test_a_model_that_cannot_be_saved_leaves_the_earlier_one(config, place, monk
     assert {path.name: path.read_bytes() for path in (place / "run/model").iterdir() if path.is_file()} == before
 
 
-def test_a_model_that_was_replaced_stands_beside_no_manifest_of_another(config, place, monkeypatch):
-    run(load_config(config(**job())), place / "run")
+def interrupted_ranking(settings, folder, **keys):
+    """Run until the model is trained, and be interrupted while it is ranked."""
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        run(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(settings, folder, **keys)
+
+
+def test_a_replacement_that_is_interrupted_leaves_the_earlier_run_and_its_model(config, place):
+    run(load_config(config(**job())), place / "run")
+    files = [path for path in (place / "run").rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    interrupted_ranking(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    assert is_run(place / "run")
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_a_model_that_was_trained_before_an_interruption_is_not_trained_again(config, place, monkeypatch):
+    run(load_config(config(**job())), place / "whole")
+    interrupted_ranking(load_config(config(**job())), place / "run")
     assert not is_run(place / "run")
+    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained again"))
+    run(load_config(config(**job())), place / "run")
+    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("whole", "run")]
+    assert same_tables(*tables)
+    assert {path.name for path in (place / "run").iterdir()} == {path.name for path in (place / "whole").iterdir()}
+
+
+def test_a_model_that_another_training_left_is_not_taken(config, place):
+    run(load_config(config(**job(random_seed=1))), place / "whole")
+    interrupted_ranking(load_config(config(**job())), place / "run")
+    run(load_config(config(**job(random_seed=1))), place / "run")
+    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("whole", "run")]
+    assert same_tables(*tables)
+
+
+def test_a_folder_of_that_name_is_not_replaced_by_the_trained_model(config, place):
+    (place / "run/model").mkdir(parents=True)
+    (place / "run/model/mine.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"run/model.* is there already, where the trained model has to be saved"):
+        run(load_config(config(**job())), place / "run")
+    assert (place / "run/model/mine.txt").read_text() == "mine"
 
 
 def test_a_model_that_is_trained_again_replaces_the_earlier_one(config, place):
