@@ -12,6 +12,7 @@ import yaml
 from kgeval.complaints import Complaint, shown, spelled
 from kgeval.errors import ConfigError
 from kgeval.paths import is_there, nearby
+from kgeval.runs.variables import ExpandingLoader
 
 Place = tuple[str, ...]
 """the keys and positions that lead to a value, as they are written"""
@@ -87,7 +88,9 @@ def read_document(path: Path) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
         content = read_yaml(text)
-        lines, problems = _survey(yaml.compose(text, yaml.SafeLoader))
+        lines, problems = _survey(yaml.compose(text, ExpandingLoader))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
@@ -105,20 +108,26 @@ def parse_value(text: str, where: str) -> Any:
     """
     try:
         return read_yaml(text)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}".replace(" (config line 1)", "")) from error
     except ValueError as error:
         raise ConfigError(f"{where}: the value is not readable YAML.") from error
 
 
 def read_yaml(text: str) -> Any:
-    """Read YAML.
+    """Read YAML, with variables of the environment.
 
     Raises
     ------
+    ConfigError
+        if a variable is not set
     ValueError
         if it is not readable, for whichever of the library's many reasons
     """
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, ExpandingLoader)  # noqa: S506  # it is a SafeLoader
+    except ConfigError:
+        raise
     except Exception as error:
         raise ValueError(str(error)) from error
 

@@ -32,6 +32,7 @@ from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import read_outcome, refuse_changes
 from kgeval.runs.trackers import report, tracking
 from kgeval.runs.training import train
+from kgeval.runs.variables import escaped
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scoring.confidences import Confidences
 from kgeval.staging import alone_in, claimed, unstaged, write_run
@@ -135,7 +136,7 @@ def _stored(
     for name, folder in folders.items():
         if folder is not None and is_run(folder) and not force:
             manifest = {"dataset": {"sha256": dataset.sha256()}, "sha256": inputs[name], **describe_machine()}
-            refuse_changes(folder, _content(config, name, folder), manifest)
+            refuse_changes(folder, escaped(_content(config, name, folder)), manifest)
             stored[name] = read_outcome(folder, name, (), {})
     return stored
 
@@ -158,7 +159,7 @@ def _run_model(
         tables = table.tables if isinstance(table, Judgement) else {RANKS: table}
         write_run(
             stage,
-            config=_content(config, name, folder),
+            config=escaped(_content(config, name, folder)),
             manifest=_manifest(_alone(config, name, folder), dataset, scorer, table, clock),
             tables=tables,
             metrics=outcome.to_dict(),
