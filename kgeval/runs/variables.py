@@ -10,8 +10,9 @@ import yaml
 
 from kgeval.errors import ConfigError
 
-VARIABLE = re.compile(r"\$(\$?)\{([^{}\n]*)\}")
-NAMED = re.compile(r"([A-Za-z_]\w*)(?::-(.*))?")
+VARIABLE = re.compile(r"""\$(\$?)\{([A-Za-z_]\w*)(:-(?:[^{}\n'":]|:(?!\s))*)?\}""")
+"""with or without a default, which holds nothing that would be structure in YAML"""
+
 HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 
@@ -23,7 +24,7 @@ class ExpandingLoader(yaml.SafeLoader):
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__(VARIABLE.sub(lambda found: f"\ue000{found[1]}{found[2]}\ue001", text))
+        super().__init__(VARIABLE.sub(lambda found: f"\ue000{found[1]}{found[2]}{found[3] or ''}\ue001", text))
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
         """Expand the variables of a value or a key."""
@@ -37,20 +38,15 @@ class ExpandingLoader(yaml.SafeLoader):
 
 
 def _value(variable: str, line: int) -> str:
+    """Look up ``NAME`` or ``NAME:-default``; a default stands for an empty variable too, as in a shell."""
     if variable.startswith("$"):
         return f"${{{variable[1:]}}}"
-    named = NAMED.fullmatch(variable)
-    if named is None:
-        what = f"${{{variable}}} names no variable (config line {line})"
-        raise ConfigError(f"{what}. Write ${{NAME}} or ${{NAME:-default}}; $${{…}} stands for the text itself.")
-    name, default = named.groups()
-    value = os.environ.get(name, "")
-    if value or default is not None:
-        return value or default
-    if name in os.environ:
-        return ""
-    what = f"the environment has no variable {name} (config line {line})"
-    raise ConfigError(f"{what}. Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself.")
+    name, has_default, default = variable.partition(":-")
+    value = os.environ.get(name)
+    if value is None and not has_default:
+        what = f"the environment has no variable {name} (config line {line})"
+        raise ConfigError(f"{what}. Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself.")
+    return value or default
 
 
 def escaped(content: Any) -> Any:
