@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import get_args
 
 import numpy as np
-from numba import njit
 
+from kgeval.compiling import njit
 from kgeval.scorers.similarity import LANES, Similarity
 
 SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
