@@ -1,4 +1,4 @@
-"""The run directory: configuration, manifest, metrics and ranks, each written whole or not at all."""
+"""The run directory: what its files are called, how they are read, and what is told about the machine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import yaml
-
-from kgeval.atomic import write_text
-from kgeval.errors import InputError, RunError
+from kgeval.errors import InputError, reason
 from kgeval.files import refuse_special
 from kgeval.paths import is_there, nearby
 from kgeval.ranking.elsewhere import load_ranks
@@ -49,78 +46,16 @@ def is_run(folder: Path) -> bool:
     return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
 
 
-def claim(folder: Path, *, force: bool) -> None:
-    """Make sure that a run may be written into a folder, before any work is done; nothing is left there until then.
+def is_several(folder: Path) -> bool:
+    """Whether a folder holds the runs of several models, and their common table.
 
     Raises
     ------
     InputError
-        if it already holds a run, or part of one, and ``force`` is not given; if it is a file, or no UTF-8 text
-    RunError
-        if it cannot be made
+        if what may be that table is damaged
     """
-    try:
-        str(folder).encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"the folder {str(folder)!r} has a name that is not UTF-8 text. Choose another.") from error
-    try:
-        for place in (folder, *folder.parents):
-            if place.exists() and not place.is_dir():
-                raise InputError(f"{str(place)!r} is a file; a run needs a folder. Choose another name.")
-        missing = [place for place in (folder, *folder.parents) if not place.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
-        with suppress(OSError):  # another run may be at home in a parent by now
-            for place in missing:
-                place.rmdir()
-        there = [
-            path.name
-            for path in (folder / name for name in (CONFIG, MANIFEST, METRICS, *_tables(folder)))
-            if path.exists()
-        ]
-        for name in there:
-            if (folder / name).is_dir():
-                raise RunError(f"{str(folder / name)!r} is a folder; a file of that name has to be written.")
-        if there and not force:
-            what = f"{str(folder)!r} already holds a run ({', '.join(there)})"
-            raise InputError(f"{what}. Choose another folder, or add --force.")
-    except OSError as error:
-        raise RunError(f"cannot make the folder {str(folder)!r}: {error.strerror}.") from error
-
-
-def reopen(folder: Path) -> None:
-    """Take away the manifest, without which no folder looks complete, before any other file of a run is replaced."""
-    _remove(folder / MANIFEST)
-
-
-class Stored(Protocol):
-    """A table that can be written."""
-
-    def to_parquet(self, path: Path) -> None:
-        """Write the table, whole or not at all."""
-        ...
-
-
-def write_run(
-    folder: Path,
-    *,
-    config: dict[str, Any],
-    manifest: dict[str, Any],
-    tables: Mapping[str, Stored],
-    metrics: dict[str, Any],
-    curves: dict[str, Any] | None = None,
-) -> None:
-    """Write a run; the manifest comes last, so a folder with a manifest is complete."""
-    numbers = as_json(metrics)  # before any file is touched: a number that is no JSON must not cost a run
-    reopen(folder)
-    for left in set(_tables(folder)) - tables.keys():  # by an earlier run, which may have been of another kind
-        _remove(folder / left)
-    for name, table in tables.items():
-        table.to_parquet(folder / name)
-    if curves:
-        write_text(folder / CURVES, as_json(curves))
-    write_text(folder / METRICS, numbers)
-    write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
-    write_text(folder / MANIFEST, as_json(manifest))
+    there = is_there(folder / METRICS) and not is_there(folder / MANIFEST)
+    return there and isinstance(read_json(folder / METRICS).get("models"), dict)
 
 
 def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTable:
@@ -199,16 +134,51 @@ def as_json(content: Any) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _tables(folder: Path) -> list[str]:
+def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The SHA-256 of files in a folder, by their names."""
+    return {name: _sha256(folder / name) for name in names}
+
+
+def altered(folder: Path) -> list[str]:
+    """Name the files of a run that are not as it wrote them; of a run that kept no digests, its manifest.
+
+    Raises
+    ------
+    InputError
+        if its manifest is damaged
+    """
+    written = read_json(folder / MANIFEST).get("written")
+    if not isinstance(written, dict):
+        return [MANIFEST]
+    return [
+        name for name, sha256 in written.items() if not (folder / name).is_file() or _sha256(folder / name) != sha256
+    ]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file of a run that holds a block of keys.
+
+    Raises
+    ------
+    InputError
+        if it cannot be read
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"), parse_constant=_refuse_constant)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{str(path)!r} cannot be read (it holds no block of keys).")
+    return content
+
+
+def _refuse_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def tables_in(folder: Path) -> list[str]:
     """The files that runs of one kind or another hold beside what every run holds."""
     return [RANKS, LABELS, CURVES, *sorted(path.name for path in folder.glob(ranks_of("*")))]
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise RunError(f"cannot replace {str(path)!r}: {error.strerror}.") from error
 
 
 def _sha256(path: Path) -> str:

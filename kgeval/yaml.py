@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from kgeval.errors import KgevalError
+
 MOST = 20_000
 """values that a text may have, those of an alias wherever it is used"""
 
@@ -18,8 +20,8 @@ KEY = 17
 TEXT = "tag:yaml.org,2002:str"
 
 
-def read_yaml(text: str) -> Any:
-    r"""Read YAML.
+def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
+    r"""Read YAML, by a loader that may do more than count values.
 
     Raises
     ------
@@ -33,22 +35,25 @@ def read_yaml(text: str) -> Any:
     {'a': {'norm': 1}, 'b': {'norm': 1, 'bias': True}}
     """
     try:
-        loader = _Loader(text)
-        root = loader.get_single_node()
+        document = (loader or CountingLoader)(text)
+        root = document.get_single_node()
         if root is None:
             return None
         _refuse_unfolding(root)
-        return loader.construct_document(root)
+        return document.construct_document(root)
+    except KgevalError:  # of a loader that refuses more
+        raise
     except Exception as error:
         raise ValueError(str(error)) from error
 
 
-class _Loader(yaml.SafeLoader):
+class CountingLoader(yaml.SafeLoader):
     """Counts values as they are read, for reading them takes most of the time."""
 
     count = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Compose one value."""
         self.count += 1
         if self.count > MOST:
             raise ValueError(f"it has more than {MOST} values")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import chosen, configured
-from kgeval.cli.options import JSON, NAMES, QUIET, listed
+from kgeval.cli.options import FOLDER, JSON, NAMES, QUIET, listed
 
 
 @click.command("classify")
@@ -31,7 +31,7 @@ from kgeval.cli.options import JSON, NAMES, QUIET, listed
 @click.option(
     "--metric", "-m", "metrics", multiple=True, callback=listed, metavar="METRIC", help="[macro.]name; may be repeated."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
+@click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @QUIET
 @JSON

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgeval.progress import Progress
     from kgeval.protocols.explain import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
-    from kgeval.runs.runner import Outcome
+    from kgeval.runs.outcome import Outcome
 
 QUIET = "kgeval.quiet"
 """where the context of a command keeps whether ``--quiet`` was said"""
@@ -191,9 +191,9 @@ def show_notes(notes: Iterable[str]) -> None:
         _remark(f"Note: {note}")
 
 
-def show_place(path: Any) -> None:
-    """Say where results were written."""
-    _remark(f"Written to {path}")
+def show_place(path: Any, *, stored: bool = False) -> None:
+    """Say where results were written, or where an earlier run had written them."""
+    _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
 
 
 def watching(what: str, total: int | None = None) -> AbstractContextManager[Progress]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import chosen, configured
-from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, listed, pairs, policies
+from kgeval.cli.options import FAIL_UNDER, FOLDER, JSON, METRIC, NAMES, QUIET, listed, pairs, policies
 
 
 @click.command("evaluate")
@@ -48,7 +48,7 @@ from kgeval.cli.options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, listed, p
 @METRIC
 @policies(stored=False)
 @FAIL_UNDER
-@click.option("--out", type=click.Path(path_type=Path), help="Write a run directory.")
+@click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @QUIET
 @JSON

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -42,14 +41,14 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats, recognise
     from kgeval.checkpoints.unknown import holds_models
-    from kgeval.directory import LABELS, MANIFEST, RANKS, is_run
+    from kgeval.directory import LABELS, MANIFEST, RANKS, is_run, is_several
     from kgeval.errors import DatasetError
     from kgeval.graph.layouts import load_dataset
     from kgeval.paths import is_there
 
     place = Path(path)
-    if is_there(place) and is_run(place):
-        return {"run": path, "complete": True, **_run(place)}
+    if is_there(place) and (is_run(place) or is_several(place)):
+        return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
     interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
     if is_there(place) and (place / RANKS).is_file():
         return {**interrupted, **_ranks(place)}
@@ -69,18 +68,30 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
 
 
 def _run(folder: Path) -> dict[str, Any]:
-    from kgeval.directory import MANIFEST, METRICS
-    from kgeval.errors import InputError
-    from kgeval.files import read_bytes
+    from kgeval.directory import MANIFEST, METRICS, altered, read_json
 
-    try:
-        manifest, metrics = (
-            json.loads(read_bytes(folder / name), parse_constant=_refuse) for name in (MANIFEST, METRICS)
-        )
-        provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
-        return {**provenance, **manifest, "metrics": metrics.get("metrics", {})}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{str(folder)!r}: its {MANIFEST} or {METRICS} cannot be read ({error}).") from error
+    changed = altered(folder)
+    manifest, metrics = (read_json(folder / name) for name in (MANIFEST, METRICS))
+    provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
+    notes = [f"{name} is not as the run wrote it" for name in changed if name != MANIFEST]
+    return {
+        **provenance,
+        **manifest,
+        "notes": [*manifest.get("notes", []), *notes],
+        "metrics": metrics.get("metrics", {}),
+    }
+
+
+def _runs(folder: Path) -> dict[str, Any]:
+    """Describe the runs of several models."""
+    from kgeval.directory import METRICS, is_run, read_json
+
+    table = read_json(folder / METRICS)
+    models = {
+        name: {"complete": is_run(folder / name), "metrics": content.get("metrics", {})}
+        for name, content in table["models"].items()
+    }
+    return {"models": models, "failed": table.get("failed", {}), "notes": table.get("notes", [])}
 
 
 def _ranks(path: Path) -> dict[str, Any]:
@@ -106,10 +117,6 @@ def _labels(path: Path) -> dict[str, Any]:
         "floors": list(table.floors),
         "notes": list(table.notes),
     }
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:

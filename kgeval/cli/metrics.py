@@ -60,6 +60,8 @@ def command(
 ) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
+    Of several models, give the directory that holds their runs.
+
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
     classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
     its ranks too: name them.
@@ -69,6 +71,7 @@ def command(
     """
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.cli.streams import say_json
+    from kgeval.directory import is_several
     from kgeval.graph.names import Names, read_names
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
@@ -76,6 +79,9 @@ def command(
     from kgeval.runs.stored import ask_again
 
     said = {name: value for name, value in given.items() if value is not None and value != ()}
+    if is_several(run):
+        _several(run, metrics, said, fail_under, as_json=as_json)
+        return
     summary = ask_again(run, metrics, said)
     if names:
         summary = named(summary, Names.together(map(read_names, names)))
@@ -90,3 +96,30 @@ def command(
     show_notes(summary.notes)
     if fail_under:
         refuse_shortfalls({"": measured}, fail_under)
+
+
+def _several(
+    folder: Path, metrics: tuple[str, ...], said: dict[str, Any], fail_under: dict[str, float], *, as_json: bool
+) -> None:
+    """Show the metrics of several models' runs side by side."""
+    from kgeval.cli.display import show_notes
+    from kgeval.cli.run import show_outcomes
+    from kgeval.cli.streams import say_json
+    from kgeval.directory import METRICS, read_json
+    from kgeval.runs.fail_under import refuse_shortfalls
+    from kgeval.runs.outcome import common_table, incomparable
+    from kgeval.runs.resume import read_outcomes
+
+    outcomes = read_outcomes(folder, metrics, said)
+    failed = read_json(folder / METRICS).get("failed", {})
+    if as_json:
+        say_json(common_table(outcomes, failed))
+    else:
+        show_outcomes(outcomes)
+    for outcome in outcomes:
+        show_notes(f"{outcome.name}: {note}" for note in outcome.notes)
+    show_notes([*incomparable(outcomes), *(f"{name} failed: {why}" for name, why in failed.items())])
+    if fail_under:
+        whole = {name: value for name, value in said.items() if name != "by"}
+        bounded = read_outcomes(folder, tuple(fail_under), whole)
+        refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, fail_under)

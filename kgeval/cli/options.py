@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -64,6 +65,18 @@ FAIL_UNDER = click.option(
     metavar="METRIC=NUMBER",
     help="Exit with 1 if a metric is lower, or undefined; may be repeated.",
 )
+
+
+class _Folder(click.Path):
+    """A folder to write into. An empty name, as an unset variable of the shell leaves it, is not the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty. Name a folder; '.' is the current one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Folder(path_type=Path)
 
 
 def _exponents(_: click.Context, __: click.Parameter, given: tuple[float, float] | None) -> tuple[float, float] | None:

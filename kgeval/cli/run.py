@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.options import FAIL_UNDER, JSON, QUIET
+from kgeval.cli.options import FAIL_UNDER, FOLDER, JSON, QUIET
 
 if TYPE_CHECKING:
-    from kgeval.runs.runner import Outcome
+    from kgeval.metrics.label_summary import LabelSummary
+    from kgeval.metrics.summary import Summary
+    from kgeval.runs.config import RunConfig
+    from kgeval.runs.outcome import Outcome
 
 
 @click.command("run")
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, such as evaluation.split=valid."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="The run directory, instead of the configuration's.")
+@click.option("--out", type=FOLDER, help="The run directory, instead of the configuration's.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @FAIL_UNDER
 @QUIET
@@ -34,14 +37,17 @@ def command(
     """Run experiments from configuration files.
 
     Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (of a task,
-    labels.parquet); one with several models gives a directory for each of them, and one table.
+    labels.parquet); one with several models gives a directory for each of them, and one table. A model whose run is
+    there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
+    the same.
     """
     from kgeval.cli.display import show_notes, show_place, watching
     from kgeval.cli.streams import say, say_json
-    from kgeval.errors import ConfigError
-    from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
+    from kgeval.errors import ConfigError, RunError
+    from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
     from kgeval.runs.load import load_config
-    from kgeval.runs.runner import incomparable, run
+    from kgeval.runs.outcome import ModelsFailed, incomparable
+    from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
     folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
@@ -51,24 +57,28 @@ def command(
         )
     for config in loaded.values():
         refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
-    told, bounded = {}, {}
+    done: dict[Path, list[Outcome]] = {}
+    failed = []
     for path, config in loaded.items():
-        outcomes = run(config, folders[path], force=force, watch=watching)
-        told[str(path)] = _content(outcomes)
+        try:
+            done[path] = run(config, folders[path], force=force, watch=watching)
+        except ModelsFailed as failure:
+            done[path] = failure.outcomes
+            failed.append(f"{path}: {failure}")
         if not as_json:
-            if len(told) > 1:
+            if len(done) > 1:
                 say("")
-            _show(outcomes)
-        for outcome in outcomes:
+            show_outcomes(done[path])
+        for outcome in done[path]:
             show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
-            show_place(outcome.folder)
-            if fail_under:
-                where = [str(path)] if len(loaded) > 1 else []
-                bounded[": ".join([*where, *filter(None, [outcome.name])])] = measured(outcome, [*fail_under])
-        show_notes(incomparable(outcomes))
+            show_place(outcome.folder, stored=outcome.stored)
+        show_notes(incomparable(done[path]))
     if as_json:
-        say_json(told if len(told) > 1 else next(iter(told.values())))
-    refuse_shortfalls(bounded, fail_under)
+        contents = {str(path): _content(outcomes, loaded[path]) for path, outcomes in done.items()}
+        say_json(contents if len(contents) > 1 else next(iter(contents.values())))
+    if failed:
+        raise RunError("\n".join(failed))
+    refuse_shortfalls(_bounded(done, fail_under), fail_under)
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
@@ -77,20 +87,33 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
     return out / config.stem if several else out
 
 
-def _content(outcomes: list[Outcome]) -> dict[str, Any]:
+def _content(outcomes: list[Outcome], config: RunConfig) -> dict[str, Any]:
     """The content of metrics.json; of several models, by their names."""
-    if len(outcomes) == 1:
+    if config.models is None:
         return outcomes[0].to_dict()
     return {outcome.name: outcome.to_dict() for outcome in outcomes}
 
 
-def _show(outcomes: list[Outcome]) -> None:
-    """Print one model's numbers; of several, a table with a row each."""
-    from kgeval.cli.display import show_comparison, show_labels, show_outcome
+def _bounded(done: dict[Path, list[Outcome]], bounds: dict[str, float]) -> dict[str, Summary | LabelSummary]:
+    """Compute the metrics that have bounds, by model, and by configuration where there are several."""
+    from kgeval.runs.fail_under import measured
+
+    return {
+        ": ".join([*([str(path)] if len(done) > 1 else []), *filter(None, [outcome.name])]): measured(
+            outcome, [*bounds]
+        )
+        for path, outcomes in done.items()
+        for outcome in (outcomes if bounds else [])
+    }
+
+
+def show_outcomes(outcomes: list[Outcome]) -> None:
+    """Print one model's numbers; of several, a table with a row each, or where they are grouped, a table each."""
+    from kgeval.cli.display import show_comparison, show_labels, show_outcome, show_summary
     from kgeval.cli.streams import say
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
-    from kgeval.runs.runner import incomparable
+    from kgeval.runs.outcome import incomparable
 
     judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
     ranked = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)}
@@ -103,5 +126,9 @@ def _show(outcomes: list[Outcome]) -> None:
             show_labels(part)
     elif len(outcomes) == 1:
         show_outcome(outcomes[0])
-    else:
+    elif any(summary.by for summary in ranked.values()):
+        for name, summary in ranked.items():
+            say(f"{name}:")
+            show_summary(summary)
+    elif ranked:
         show_comparison(ranked)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from kgeval.arrays import IntArray
+from kgeval.compiling import njit
 from kgeval.graph.rows import Rows
 from kgeval.threads import spread, threads
 

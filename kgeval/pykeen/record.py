@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.atomic import write_text
-from kgeval.directory import RANKS, as_json, claim, describe_machine, write_run
+from kgeval.directory import RANKS, as_json, describe_machine
 from kgeval.metrics.summary import summarize
 from kgeval.pykeen.results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
+from kgeval.staging import claimed, write_run
 
 RESULTS = "pykeen_metrics.json"
 
@@ -21,9 +22,9 @@ def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluat
     ------
     RunError
         if it cannot be written
+    InputError
+        if another process writes into the folder
     """
-    claim(folder, force=True)
-    write_text(folder / RESULTS, as_json(results.to_flat_dict()))
     manifest = {
         "schema": 1,
         **describe_machine(),
@@ -32,4 +33,6 @@ def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluat
         "notes": list(table.notes),
     }
     config = {"evaluator": "kgeval", "evaluation": evaluation.model_dump(mode="json", exclude_none=True)}
-    write_run(folder, config=config, manifest=manifest, tables={RANKS: table}, metrics=summarize(table).to_dict())
+    with claimed(folder, force=True) as stage:
+        write_text(stage / RESULTS, as_json(results.to_flat_dict()))
+        write_run(stage, config=config, manifest=manifest, tables={RANKS: table}, metrics=summarize(table).to_dict())

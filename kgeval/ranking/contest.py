@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates, SharedCandidates
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
@@ -22,7 +22,8 @@ class Contest:
     queries: Queries
     candidates: Candidates
     known: Rows
-    """the positions of each query's known answers, ascending; those that are no candidates are left out"""
+    """the positions of each query's known answers, ascending; those that are no candidates are left out, and where an
+    answer competes with itself, its own"""
     answers: IntArray
     """int64[task], the position of each answer, -1 where it is no candidate, or competes with itself as listed"""
 
@@ -36,7 +37,8 @@ class Contest:
             places, answers = position[known.ids], position[queries.answers]
         else:
             if candidates.as_listed:
-                return cls(queries, candidates, _all_places(candidates.rows, known), np.full(queries.num_tasks, -1))
+                others = known.where(~_among(known, queries.owners, queries.answers))
+                return cls(queries, candidates, _all_places(candidates.rows, others), np.full(queries.num_tasks, -1))
             places = _places(candidates.rows, known.owners, known.ids)
             answers = _places(candidates.rows, queries.owners, queries.answers)
         return cls(queries, candidates, Rows(known.offsets, places).where(places >= 0), answers)
@@ -76,8 +78,13 @@ def _places(rows: Rows, owners: IntArray, ids: IntArray) -> IntArray:
     return np.where(there & (ids >= 0), found - rows.offsets[owners], -1)
 
 
+def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:
+    """Whether each id in the rows is one of its owner's; bool[id in rows]."""
+    size = 1 + max(rows.ids.max(initial=0), ids.max(initial=0))
+    return np.isin(rows.owners * size + rows.ids, owners * size + ids)
+
+
 def _all_places(rows: Rows, wanted: Rows) -> Rows:
     """Find all places of each row's ids in an ascending row, which may repeat them."""
-    size = 1 + max(rows.ids.max(initial=0), wanted.ids.max(initial=0))
-    found = np.isin(rows.owners * size + rows.ids, wanted.owners * size + wanted.ids)
-    return Rows(rows.offsets, np.arange(len(rows.ids)) - rows.offsets[rows.owners]).where(found)
+    places = np.arange(len(rows.ids)) - rows.offsets[rows.owners]
+    return Rows(rows.offsets, places).where(_among(rows, wanted.owners, wanted.ids))

@@ -164,6 +164,17 @@ class Evaluation(Settings):
         few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
         return self.corruption.describe(dataset, sizes) + few
 
+    def check(self, model: Any, dataset: Dataset) -> None:
+        """Refuse a model that does not fit the dataset, or does not know triples that it has to, before any work.
+
+        Raises
+        ------
+        InputError
+            as the evaluation does
+        """
+        triples = dataset.split(self.split)
+        self._unseen(dataset, triples, align(model, dataset).knows(triples))
+
     def _refuse_to_learn_from_nothing(self, dataset: Dataset) -> None:
         splits = self.corruption.learns_from
         if splits and not any(split in dataset.splits for split in splits):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kgeval.errors import ConfigError, did_you_mean
@@ -30,6 +31,35 @@ def refuse_unknown(part: str, name: str) -> None:
         known = [cls.__name__ for cls in resolver.lookup_dict.values()] if part == "model" else resolver.options
         hint = did_you_mean(name, known)
         raise ConfigError(f"PyKEEN has no {part.replace('_', ' ')} called {name!r}. {hint}") from None
+
+
+def component(part: str, model: str, name: str | None) -> Callable[..., Any] | None:
+    """Find what PyKEEN calls with the arguments of a part.
+
+    Parameters
+    ----------
+    part
+        a parameter of ``pykeen.pipeline.pipeline`` with arguments of its own, or ``"training"``
+    model
+        the name of the model, which has a loss and a regularizer of its own
+    name
+        what was given for the part, if anything
+
+    Returns
+    -------
+    Callable[..., Any] | None
+        a class, or the function that trains; none where nothing is called
+    """
+    if part == "training":
+        train: Callable[..., Any] = _resolver("training_loop").lookup(None).train
+        return train
+    if name is None and part in {"loss", "regularizer"}:
+        default: Callable[..., Any] | None = getattr(_resolver("model").lookup(model), f"{part}_default", None)
+        return default
+    found: Callable[..., Any] | None = None
+    if name is not None or part in {"optimizer", "negative_sampler"}:
+        found = _resolver(part).lookup(name)
+    return found
 
 
 def refuse_unknown_device(name: str) -> None:

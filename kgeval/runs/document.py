@@ -14,6 +14,7 @@ from kgeval.directory import CONFIG, is_run
 from kgeval.errors import ConfigError
 from kgeval.files import read_settings, refuse_special
 from kgeval.paths import is_there, nearby
+from kgeval.runs.variables import ExpandingLoader
 from kgeval.yaml import read_yaml
 
 Place = tuple[str, ...]
@@ -108,8 +109,10 @@ def read_document(path: Path) -> Document:
         raise ConfigError(f"no such configuration file {shown(str(path))}. {nearby(path)}".strip())
     try:
         text = read_settings(path)
-        content = read_yaml(text)
-        lines, problems = _survey(yaml.compose(text, yaml.SafeLoader))
+        content = read_yaml(text, ExpandingLoader)
+        lines, problems = _survey(yaml.compose(text, ExpandingLoader))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
@@ -134,7 +137,9 @@ def parse_value(text: str, where: str) -> Any:
         if it is no YAML
     """
     try:
-        return read_yaml(text)
+        return read_yaml(text, ExpandingLoader)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}".replace(" (config line 1)", "")) from error
     except ValueError as error:
         raise ConfigError(f"{where}: the value is not readable YAML.") from error
 

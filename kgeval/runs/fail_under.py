@@ -13,7 +13,7 @@ from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary, summarize
 from kgeval.ranking.table import RankTable
-from kgeval.runs.runner import Outcome
+from kgeval.runs.outcome import Outcome
 
 Bounds = Mapping[str, float]
 """the least value of each metric, by any of its names"""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.directory import LABELS, RANKS, Stored, ranks_of
+from kgeval.directory import LABELS, RANKS, ranks_of
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.confidence_summary import summarize_confidences
@@ -21,6 +21,7 @@ from kgeval.ranking.table import RankTable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
 from kgeval.scoring.table import LabelTable
+from kgeval.staging import Stored
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kgeval.complaints import complaints
+from kgeval.complaints import Complaint, complaints
 from kgeval.corruption import Corruption, CorruptionGenerator
+from kgeval.runs.arguments import wrong_arguments
 from kgeval.runs.config import RunConfig, spelled_out
 from kgeval.runs.document import Document, Place, read_document
+from kgeval.runs.models import TrainingConfig
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -40,8 +42,14 @@ def check(document: Document) -> RunConfig:
         config = RunConfig.model_validate(document.content)
     except ValidationError as error:
         raise document.refusal(complaints(error, document.content, RunConfig)) from error
-    if document.problems:
-        raise document.refusal([])
+    found = [
+        Complaint((*(("models", name) if name else ("model",)), *wrong.location), wrong.message, wrong.hint)
+        for name, job in config.jobs.items()
+        if isinstance(job, TrainingConfig)
+        for wrong in wrong_arguments(job)
+    ]
+    if document.problems or found:
+        raise document.refusal(found)
     config._document = document
     return config
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kgeval.arrays import IntArray
-from kgeval.checkpoints import Checkpoint, read_checkpoint
-from kgeval.directory import RANKS, claim, describe_machine, fingerprints, write_run
-from kgeval.errors import ConfigError
+from kgeval.atomic import write_text
+from kgeval.checkpoints import Checkpoint
+from kgeval.directory import METRICS, RANKS, as_json, describe_machine, fingerprints, is_run
+from kgeval.errors import ConfigError, InputError, KgevalError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
 from kgeval.graph.names import with_names
@@ -27,43 +25,21 @@ from kgeval.protocols.protocol import protocol
 from kgeval.ranking.table import RankTable
 from kgeval.runs.asked import UNFIT, Asked
 from kgeval.runs.config import DatasetConfig, RunConfig
+from kgeval.runs.inputs import input_files, read_inputs, read_model
 from kgeval.runs.labelled import Judgement, judge_labelled, negatives_of
 from kgeval.runs.misfits import refuse_misfits
-from kgeval.runs.models import CheckpointConfig, TrainingConfig
+from kgeval.runs.models import TrainingConfig
+from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
+from kgeval.runs.resume import read_outcome, refuse_changes
 from kgeval.runs.trackers import report, tracking
 from kgeval.runs.training import train
+from kgeval.runs.variables import escaped
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scoring.confidences import Confidences
+from kgeval.staging import alone_in, claimed, unstaged, write_run
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(what is done, how many ranks that gives, if any) -> a context in which the ranks that are done are reported"""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One model's evaluation."""
-
-    name: str
-    """the model's name in the configuration; empty where there is only one"""
-    table: RankTable | Judgement
-    summary: Summary | LabelSummary
-    printed: Printout | None
-    """what the framework prints whose protocol was followed, if it has names of its own"""
-    asked: bool
-    """whether the summary is another than the protocol's"""
-    folder: Path | None
-    """where it was written, if it was"""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``metrics.json``."""
-        printed = {} if self.printed is None else {"protocol": self.printed.to_dict()}
-        return self.summary.to_dict() | {"notes": list(self.notes)} | printed
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know."""
-        told = () if self.printed is None else self.printed.notes
-        return (*self.summary.notes, *told)
 
 
 @dataclass
@@ -88,12 +64,16 @@ def unwatched(_: str, __: int | None) -> AbstractContextManager[Progress]:
 def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watch = unwatched) -> list[Outcome]:
     """Run a configuration.
 
+    Of several models, all are read before the first is ranked; those that an earlier run of the very same has evaluated
+    are taken from there; and where one fails, the others are evaluated all the same.
+
     Parameters
     ----------
     config
         what to do
     out
-        the run directory; several models get a folder each inside it. Without one nothing is written
+        the run directory; several models get a folder each inside it, and their common table in it. Without one nothing
+        is written
     force
         whether an earlier run there may be replaced
     watch
@@ -103,57 +83,87 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     ------
     KgevalError
         whatever is wrong; nothing was computed if the output folder was in use
+    ModelsFailed
+        if some of several models failed; it has the outcomes of the others
     """
-    folders = {name: out / name if out is not None and name else out for name in config.jobs}
-    for name, folder in folders.items():
-        if folder is not None:
-            claim(folder, force=force)
-        elif isinstance(config.jobs[name], TrainingConfig):
+    with ExitStack() as held:
+        stages = _claim(config, out, force=force, held=held)
+        clock = Clock()
+        with clock.time("load dataset"), watch("loading dataset", None):
+            dataset = _dataset(config.dataset)
+        refuse_misfits(config, dataset)
+        config = config.resolved(dataset)
+        if config.models is None:
+            return [_run_tracked(config, "", dataset, stages[""], clock, watch)]
+        stored = _stored(config, dataset, stages, force=force)
+        outcomes, failures = [], {}
+        for name, stage in stages.items():
+            try:
+                outcomes.append(stored.get(name) or _run_tracked(config, name, dataset, stage, clock, watch))
+            except KgevalError as error:
+                failures[name] = error
+            if out is not None:
+                write_text(out / METRICS, as_json(common_table(outcomes, failures)))
+        if failures:
+            raise ModelsFailed(outcomes, failures)
+        return outcomes
+
+
+def _claim(config: RunConfig, out: Path | None, *, force: bool, held: ExitStack) -> dict[str, Path | None]:
+    """Hold the run directories, each by its model's name, and tell where they are written until they are whole."""
+    trains = {name: isinstance(job, TrainingConfig) for name, job in config.jobs.items()}
+    if out is None:
+        if any(trains.values()):
             raise ConfigError("a model that is trained first needs an output folder.")
-    clock = Clock()
-    with clock.time("load dataset"), watch("loading dataset", None):
-        dataset = _dataset(config.dataset)
-    refuse_misfits(config, dataset)
-    config = config.resolved(dataset)
-    return [_run_tracked(config, name, dataset, folder, clock, watch) for name, folder in folders.items()]
+        return dict.fromkeys(config.jobs)
+    if config.models is None:
+        return {"": held.enter_context(claimed(out, force=force, trains=trains[""]))}
+    held.enter_context(alone_in(out))
+    if is_run(out):
+        raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
+    return {
+        name: held.enter_context(claimed(out / name, force=force, resume=True, trains=trains[name]))
+        for name in config.jobs
+    }
 
 
-def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
-    """Say that models ranked or judged different triples, as with ``unseen: drop``: their metrics do not compare."""
-    seen = [_triples(outcome.table) for outcome in outcomes]
-    if all(np.array_equal(triples, seen[0]) for triples in seen):
-        return []
-    counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, seen, strict=True))
-    if isinstance(outcomes[0].table, Judgement):
-        return [f"these models judged different triples ({counts}): their metrics do not compare."]
-    return [f"these models ranked different triples ({counts}): their metrics do not compare. Set unseen: worst."]
-
-
-def _triples(table: RankTable | Judgement) -> IntArray:
-    """Tell the test triples apart that were ranked, by row, or judged, by ids."""
-    return table.triples if isinstance(table, Judgement) else np.unique(table.column("triple"))
+def _stored(
+    config: RunConfig, dataset: Dataset, stages: Mapping[str, Path | None], *, force: bool
+) -> dict[str, Outcome]:
+    """Read all models, before the first is ranked; find those whose run is there, unless it is to be replaced."""
+    folders = {name: None if stage is None else stage.parent for name, stage in stages.items()}
+    inputs = read_inputs(config, dataset, folders)
+    stored = {}
+    for name, folder in folders.items():
+        if folder is not None and is_run(folder) and not force:
+            manifest = {"dataset": {"sha256": dataset.sha256()}, "sha256": inputs[name], **describe_machine()}
+            refuse_changes(folder, escaped(_content(config, name, folder)), manifest)
+            stored[name] = read_outcome(folder, name, (), {})
+    return stored
 
 
 def _run_model(
-    config: RunConfig, name: str, dataset: Dataset, folder: Path | None, clock: Clock, watch: Watch
+    config: RunConfig, name: str, dataset: Dataset, stage: Path | None, clock: Clock, watch: Watch
 ) -> Outcome:
     job, clock = config.jobs[name], Clock(dict(clock.seconds))
-    trained = isinstance(job, TrainingConfig)
+    folder, trained = None if stage is None else stage.parent, isinstance(job, TrainingConfig)
     # PyKEEN shows its own progress while it trains.
     loading = nullcontext() if trained else watch(f"loading {name or 'model'}", None)
     with clock.time("train" if trained else "load model"), loading:
-        scorer = _scorer(job, dataset, config, folder)
+        if isinstance(job, TrainingConfig):
+            scorer = train(job, dataset, stage or Path())
+        else:
+            scorer = read_model(job, config, dataset)
     table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
     rules = protocol(config.protocol)
     asked = (config.metrics, config.policies) != (rules.metrics, Asked(ties=rules.ties).policies)
     outcome = Outcome(name, table, summary, printed, asked, folder)
-    if folder is not None:
-        manifest = _manifest(_alone(config, name, folder), dataset, scorer, table, clock)
+    if stage is not None and folder is not None:
         tables = table.tables if isinstance(table, Judgement) else {RANKS: table}
         write_run(
-            folder,
-            config=_content(config, name, folder),
-            manifest=manifest,
+            stage,
+            config=escaped(_content(config, name, folder)),
+            manifest=_manifest(_alone(config, name, folder), dataset, scorer, table, clock),
             tables=tables,
             metrics=outcome.to_dict(),
             curves=summary.curves if isinstance(summary, LabelSummary) else None,
@@ -162,14 +172,14 @@ def _run_model(
 
 
 def _run_tracked(
-    config: RunConfig, name: str, dataset: Dataset, folder: Path | None, clock: Clock, watch: Watch
+    config: RunConfig, name: str, dataset: Dataset, stage: Path | None, clock: Clock, watch: Watch
 ) -> Outcome:
     """Run a model, and tell the tracker when everything is written."""
     if config.tracker is None:
-        return _run_model(config, name, dataset, folder, clock, watch)
+        return _run_model(config, name, dataset, stage, clock, watch)
     with tracking(config.tracker, name, dataset.name) as tracker:
-        outcome = _run_model(config, name, dataset, folder, clock, watch)
-        report(tracker, _content(config, name, folder), outcome.summary.to_dict(), folder)
+        outcome = _run_model(config, name, dataset, stage, clock, watch)
+        report(tracker, _content(config, name, outcome.folder), outcome.summary.to_dict(), outcome.folder)
     return outcome
 
 
@@ -213,24 +223,17 @@ def _dataset(config: DatasetConfig) -> Dataset:
     return with_names(dataset, config.names) if config.names else dataset
 
 
-def _scorer(
-    job: CheckpointConfig | TrainingConfig, dataset: Dataset, config: RunConfig, folder: Path | None
-) -> Scorer | VectorScorer:
-    if isinstance(job, TrainingConfig):
-        return train(job, dataset, folder or Path())
-    return read_checkpoint(Path(job.path), job.options, dataset=dataset, format=job.format, nan=config.evaluation.nan)
-
-
 def _manifest(
     config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable | Judgement, clock: Clock
 ) -> dict[str, Any]:
-    described = scorer.describe() if isinstance(scorer, Checkpoint) else {"live": type(scorer).__name__}
+    described = {"live": type(scorer).__name__}
+    if isinstance(scorer, Checkpoint):
+        described = scorer.describe() | {"files": [unstaged(str(path)) for path in scorer.files]}
+    read = fingerprints(input_files(config, dataset, scorer))
     corruption = config.evaluation.corruption
-    read = [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ()), *corruption.files]
     seeds = {"corruption": getattr(corruption, "seed", None)}
     if config.task is not None:
-        files, seeds["corruption"] = negatives_of(config.task)
-        read += files
+        _, seeds["corruption"] = negatives_of(config.task)
     if isinstance(config.model, TrainingConfig):
         seeds["training"] = config.model.random_seed
     return {
@@ -246,7 +249,7 @@ def _manifest(
         },
         "model": described,
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
-        "sha256": fingerprints(read),
+        "sha256": {unstaged(path): sha256 for path, sha256 in read.items()},
         "seconds": dict(clock.seconds),
         **_ranking(table.ranks.get("score") if isinstance(table, Judgement) else table),
         "notes": list(table.notes),

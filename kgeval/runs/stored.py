@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kgeval.directory import CONFIG, holds_confidences, holds_labels_alone, ranks_of, read_labels, read_ranks
+from kgeval.directory import (
+    CONFIG,
+    MANIFEST,
+    altered,
+    holds_confidences,
+    holds_labels_alone,
+    is_run,
+    ranks_of,
+    read_labels,
+    read_ranks,
+    tables_in,
+)
 from kgeval.errors import ConfigError, InputError, MetricError, reason
 from kgeval.files import read_settings
 from kgeval.metrics.confidence_summary import CONFIDENCES, summarize_confidences
@@ -80,6 +92,7 @@ def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> S
     InputError
         if there is no such run, if it is damaged, or if something is said that means nothing to its metrics
     """
+    changed = _changed(run)
     kind = _kind(run, metrics)
     _refuse_unfit(said, kind)
     answers: dict[str, Callable[..., Summary | LabelSummary]] = {
@@ -87,7 +100,23 @@ def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> S
         "confidences": _of_confidences,
         "ranks": _of_ranks,
     }
-    return answers[kind](run, metrics, read_asked(run).but(said), said)
+    summary = answers[kind](run, metrics, read_asked(run).but(said), said)
+    return replace(summary, table_notes=(*summary.table_notes, *changed))
+
+
+def _changed(run: Path) -> tuple[str, ...]:
+    """Refuse what an interrupted run left; tell which files of a run are not those that it wrote."""
+    if not is_there(run) or not run.is_dir():
+        return ()
+    if is_run(run):
+        names = [name for name in altered(run) if name != MANIFEST]
+        return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
+    if there := [name for name in tables_in(run) if (run / name).is_file()]:
+        raise InputError(
+            f"{str(run)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, or give the "
+            "table itself."
+        )
+    return ()
 
 
 def _kind(run: Path, metrics: tuple[str, ...]) -> str:

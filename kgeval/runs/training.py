@@ -8,23 +8,27 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from kgeval.atomic import replacing_folder
+from kgeval.atomic import replacing_folder, write_text
 from kgeval.checkpoints import load_checkpoint
 from kgeval.checkpoints.readers.pykeen import NoFormula
-from kgeval.directory import MODEL, reopen
+from kgeval.directory import MODEL, as_json
 from kgeval.errors import RunError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.readers.pykeen import to_factories
 from kgeval.runs.models import TrainingConfig
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.live import PyKEENScorer
+from kgeval.staging import TRAINED
 
 
-def train(config: TrainingConfig, dataset: Dataset, folder: Path) -> Scorer | VectorScorer:
-    """Train through ``pykeen.pipeline.pipeline``, and save the result into the folder ``model`` of a run directory.
+def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:
+    """Train through ``pykeen.pipeline.pipeline``, and save the result into the folder ``model`` on a run's stage.
+
+    A model that the very same training left there, whose run was interrupted later, is taken as it is.
 
     Returns
     -------
@@ -36,16 +40,23 @@ def train(config: TrainingConfig, dataset: Dataset, folder: Path) -> Scorer | Ve
     RunError
         if PyKEEN refuses the configuration or fails, or if the result cannot be saved; an earlier one is then kept
     """
+    done = as_json(
+        {"training": config.model_dump(mode="json"), "dataset": dataset.sha256(), "pykeen": version("pykeen")}
+    )
+    if (stage / TRAINED).is_file() and (stage / TRAINED).read_text("utf-8") == done:
+        return load_checkpoint(stage / MODEL, dataset=dataset)
+    (stage / TRAINED).unlink(missing_ok=True)
     with _told_as(f"PyKEEN could not train {config.model}"), _quietly(), _little_garbage():
         result = _fit(config, dataset)
-    reopen(folder)
     saving = _told_as(f"PyKEEN could not save {config.model}")
-    with replacing_folder(folder / MODEL) as partial, saving, _quietly():
+    with replacing_folder(stage / MODEL) as partial, saving, _quietly():
         result.save_to_directory(partial)
     try:
-        return load_checkpoint(folder / MODEL, dataset=dataset)
+        checkpoint = load_checkpoint(stage / MODEL, dataset=dataset)
     except NoFormula:
         return PyKEENScorer(result.model)
+    write_text(stage / TRAINED, done)
+    return checkpoint
 
 
 def _fit(config: TrainingConfig, dataset: Dataset) -> Any:

@@ -29,6 +29,8 @@ def refusing() -> Iterator[None]:
 
 def writable(path: str) -> str:
     """Refuse what cannot be written down in a configuration or a manifest."""
+    if not path:
+        raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
     if "\0" in path:
         raise ValueError("a path has no null byte")
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -18,10 +20,12 @@ import pytest
 from kgeval import RankTable, Uniform, load_dataset, negatives
 from kgeval.atomic import replacing_folder
 from kgeval.corruption.negatives import write_negatives
-from kgeval.directory import is_run
-from kgeval.errors import RunError
+from kgeval.directory import altered, is_run
+from kgeval.errors import InputError, RunError
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
+from kgeval.runs.stored import ask_again
+from kgeval.staging import LOCK, STAGE, claimed
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
 """in this order"""
@@ -78,41 +82,58 @@ def fail_at_the_end(monkeypatch, number, error):
 
 
 @pytest.mark.parametrize("number", range(4), ids=WRITTEN)
-def test_a_write_that_fails_half_way_leaves_only_whole_files(config, place, monkeypatch, number, failure):
+@pytest.mark.parametrize("fail", [fail_half_way, fail_at_the_end])
+def test_a_write_that_fails_leaves_nothing(config, place, monkeypatch, fail, number, failure):
     error, outcome = failure
     settings = load_config(config())
-    run(settings, place / "whole")
-    fail_half_way(monkeypatch, number, error)
+    fail(monkeypatch, number, error)
     with pytest.raises(outcome):
         run(settings, place / "new")
-    there = contents(place / "new")
-    assert set(there) == set(WRITTEN[:number])
-    for name in there.keys() - {"config.yaml"}:  # which names its own folder
-        assert there[name] == contents(place / "whole")[name]
+    assert not (place / "new").exists()
 
 
 @pytest.mark.parametrize("number", range(4), ids=WRITTEN)
-def test_a_write_that_fails_at_its_end_leaves_only_whole_files(config, place, monkeypatch, number, failure):
-    error, outcome = failure
-    fail_at_the_end(monkeypatch, number, error)
-    with pytest.raises(outcome):
-        run(load_config(config()), place / "new")
-    assert set(contents(place / "new")) == set(WRITTEN[:number])
-
-
-@pytest.mark.parametrize("number", range(4), ids=WRITTEN)
-def test_a_replacement_that_fails_never_looks_complete(config, place, monkeypatch, number, failure):
+@pytest.mark.parametrize("fail", [fail_half_way, fail_at_the_end])
+def test_a_replacement_that_fails_leaves_the_earlier_run(config, place, monkeypatch, fail, number, failure):
     error, outcome = failure
     run(load_config(config()), place / "run")
     before = contents(place / "run")
     settings = load_config(config(evaluation={"split": "valid"}))
-    fail_half_way(monkeypatch, number, error)
+    fail(monkeypatch, number, error)
     with pytest.raises(outcome):
         run(settings, place / "run", force=True)
-    after = contents(place / "run")
+    assert contents(place / "run") == before
+    assert is_run(place / "run")
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_move_into_place_that_is_cut_short_is_finished_by_the_next_run(config, place, monkeypatch, number):
+    """While files are exchanged nobody finds a run; the next one to write there finds the new one whole."""
+    run(load_config(config(evaluation={"split": "valid"})), place / "run")
+    run(load_config(config()), place / "whole")
+    replace, calls = Path.replace, iter(range(100))
+
+    class Killed(BaseException):
+        """Nothing is done after it."""
+
+    def cut_short(path, target):
+        if path.parent.name == STAGE and not path.name.startswith(".") and next(calls) >= number:
+            raise Killed
+        return replace(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", cut_short)
+        patch.setattr("kgeval.staging.write_text", lambda path, text: path.write_text(text))
+        with pytest.raises(Killed):
+            run(load_config(config()), place / "run", force=True)
     assert not is_run(place / "run")
-    assert set(after) == set(WRITTEN) - {"manifest.json"}
-    assert all(after[name] == before[name] for name in after.keys() - WRITTEN[:number])
+    with pytest.raises(InputError, match="already holds a run"):
+        run(load_config(config()), place / "run")
+    assert is_run(place / "run")
+    assert not altered(place / "run")
+    there, whole = contents(place / "run"), contents(place / "whole")
+    assert there.keys() == whole.keys()
+    assert there["ranks.parquet"] == whole["ranks.parquet"]
 
 
 def test_a_full_disk_is_told_with_the_file(config, place, monkeypatch):
@@ -128,8 +149,116 @@ def test_an_interrupted_run_can_be_replaced(config, place, monkeypatch):
         fail_half_way(patch, 1, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             run(settings, place / "run")
-    run(settings, place / "run", force=True)
+    run(settings, place / "run")
     assert is_run(place / "run")
+
+
+CAMPAIGN = """
+import os, random, signal, sys, time
+from pathlib import Path
+from kgeval.directory import altered, is_run
+from kgeval.errors import InputError
+from kgeval.runs.load import load_config
+from kgeval.runs.runner import run
+
+def evaluate(out, force, split="test"):
+    config = load_config(Path("experiment.yaml"), [f"evaluation.split={split}", "evaluation.threads=1"])
+    return run(config, Path(out), force=force)
+
+def fork(*arguments):
+    child = os.fork()
+    if child:
+        return child
+    try:
+        evaluate(*arguments)
+    except InputError:
+        os._exit(2)
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
+
+def exit_code(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+def whole(out):
+    names = {path.name for path in Path(out).iterdir()}
+    assert names == {"ranks.parquet", "metrics.json", "config.yaml", "manifest.json"}, names
+    assert not altered(Path(out))
+
+kills, races = map(int, sys.argv[1:])
+random.seed(0)
+evaluate("warm", True)  # children inherit what is compiled
+start = time.perf_counter()
+assert exit_code(fork("timed", False)) == 0
+seconds = time.perf_counter() - start
+for number in range(kills):
+    out, replaces = f"killed-{number}", number % 2 == 0
+    if replaces:
+        evaluate(out, False, "valid")
+    child = fork(out, replaces)
+    time.sleep(random.uniform(0, 1.05 * seconds))
+    os.kill(child, signal.SIGKILL)
+    ended = exit_code(child)
+    assert not is_run(Path(out)) or not altered(Path(out))
+    again = exit_code(fork(out, replaces))
+    assert again == 0 or (again == 2 and is_run(Path(out))), (number, ended, again)
+    whole(out)
+for number in range(races):
+    out, force = f"raced-{number}", number % 2 == 0
+    codes = [exit_code(child) for child in [fork(out, force, split) for split in ("valid", "test")]]
+    assert 0 in codes and set(codes) <= {0, 2}, codes
+    assert force or codes.count(0) == 1
+    whole(out)
+print(f"{kills} kills within {seconds:.2f} s, {races} races")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked and killed")
+def test_after_kills_and_races_there_is_a_whole_run_or_none(config):
+    """Kills at random moments of new runs and of replacements; two writers of one folder that start together."""
+    config()
+    done = subprocess.run(
+        [sys.executable, "-c", CAMPAIGN, "8", "4"], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_of_two_writers_one_is_refused(config, place):
+    settings = load_config(config())
+    with claimed(place / "run", force=False), pytest.raises(InputError, match="another process is writing a run into"):
+        run(settings, place / "run")
+    assert not (place / "run").exists()
+
+
+def test_the_lock_of_a_dead_process_stops_nobody(config, place):
+    (place / "run" / STAGE).mkdir(parents=True)
+    (place / "run" / STAGE / "ranks.parquet").write_bytes(b"half")
+    (place / "run" / LOCK).write_text("")
+    run(load_config(config()), place / "run")
+    assert set(contents(place / "run")) == set(WRITTEN)
+
+
+def test_the_manifest_tells_the_digests_of_what_was_written(config, place):
+    run(load_config(config()), place / "run")
+    written = json.loads((place / "run/manifest.json").read_text())["written"]
+    names = set(WRITTEN) - {"manifest.json"}
+    assert written == {name: hashlib.sha256((place / "run" / name).read_bytes()).hexdigest() for name in names}
+
+
+@pytest.mark.parametrize("name", ["ranks.parquet", "metrics.json"])
+def test_a_file_that_another_run_wrote_is_told(config, place, name):
+    run(load_config(config()), place / "run")
+    run(load_config(config(evaluation={"split": "valid"})), place / "other")
+    (place / "other" / name).replace(place / "run" / name)
+    notes, _ = ask_again(place / "run", (), {})
+    assert notes == (f"not as the run wrote it: {name}.",)
+
+
+def test_what_is_no_whole_run_is_not_read_as_one(config, place):
+    run(load_config(config()), place / "run")
+    (place / "run/manifest.json").unlink()
+    with pytest.raises(InputError, match=r"holds ranks\.parquet, but no manifest\.json: a run was interrupted there"):
+        ask_again(place / "run", (), {})
 
 
 @pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])

@@ -169,7 +169,7 @@ def test_repeated_triples_are_told(config, place):
 def test_several_models_are_several_runs(config, place):
     models = {"one": "model.safetensors", "two": "spare/other.safetensors"}
     folder = make(config, model=None, models=models)
-    assert {path.name for path in folder.iterdir()} == {"one", "two"}
+    assert {path.name for path in folder.iterdir()} == {"one", "two", "metrics.json"}
     assert columns(folder / "one") != columns(folder / "two")
     for name, path in models.items():
         alone = make(config, out=f"alone-{name}", model=path)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import gc
 import hashlib
+import inspect
 import json
 import logging
 from pathlib import Path
 
 import pytest
+from pykeen.models import model_resolver
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
 from kgeval.directory import is_run
-from kgeval.errors import RunError
+from kgeval.errors import ConfigError, InputError, RunError
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
@@ -80,22 +82,71 @@ def test_a_model_without_a_formula_is_evaluated_live(config, place):
     assert json.loads((place / "run/manifest.json").read_text())["model"] == {"live": "PyKEENScorer"}
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"model_kwargs": {"dim": 4}}, "could not train TransE: TypeError"),
-        ({"training_kwargs": {"num_epochs": 1, "batch_size": -1}}, "could not train TransE"),
-    ],
-)
-def test_what_pykeen_refuses_is_one_message(config, place, keys, message):
-    with pytest.raises(RunError, match=message):
-        run(load_config(config(**job(**keys))), place / "run")
+REFUSED_WHILE_TRAINING = {"training_kwargs": {"num_epochs": 1, "batch_size": -1}}
+
+
+def test_what_pykeen_refuses_is_one_message(config, place):
+    with pytest.raises(RunError, match="could not train TransE"):
+        run(load_config(config(**job(**REFUSED_WHILE_TRAINING))), place / "run")
     assert not (place / "run/ranks.parquet").exists()
+
+
+ARGUMENTS = {
+    "a key of another framework": (
+        {"model_kwargs": {"dim": 4}},
+        r"model_kwargs\.dim: unknown argument 'dim' .*'embedding",
+    ),
+    "a key of the pipeline": (
+        {"training_kwargs": {"epochs": 3}},
+        r"epochs: unknown argument .* Did you mean 'num_epochs'",
+    ),
+    "no number": ({"model_kwargs": {"embedding_dim": "abc"}}, "embedding_dim: expected a whole number, found 'abc'"),
+    "a fraction": ({"training_kwargs": {"num_epochs": 2.5}}, r"num_epochs: expected a whole number, found 2\.5"),
+    "a number that YAML takes for text": (
+        {"optimizer_kwargs": {"lr": "1e-3"}},
+        r"lr: expected a number.*Write .*1\.0e-3",
+    ),
+    "of a loss": ({"loss": "nssa", "loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),
+    "of the model's own loss": ({"loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),
+    "of a stopper": ({"stopper": "early", "stopper_kwargs": {"patients": 1}}, "patients: unknown argument"),
+    "a checkpoint": (
+        {"training_kwargs": {"checkpoint_directory": "x"}},
+        r"checkpoint_directory: it lets .*Leave it out",
+    ),
+    "a checkpoint's name": ({"training_kwargs": {"checkpoint_name": "/x/y.pt"}}, "checkpoint_name: it lets PyKEEN"),
+    "a checkpoint in need": ({"training_kwargs": {"checkpoint_on_failure": True}}, "checkpoint_on_failure: it lets"),
+    "a callback": ({"training_kwargs": {"callbacks": ["check-point"]}}, "callbacks: it lets PyKEEN work with files"),
+    "a best model": ({"stopper": "early", "stopper_kwargs": {"best_model_path": "x"}}, "best_model_path: it lets"),
+    "pickled tokens": (
+        {"model": "NodePiece", "model_kwargs": {"tokenizers": "PrecomputedPool"}},
+        "tokenizers: it lets",
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "message"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_arguments_are_checked_before_anything_is_loaded(config, keys, message):
+    path = config(model=None, models={"a": "model.safetensors", "b": job(**keys)["model"]})
+    with pytest.raises(ConfigError, match=message) as refusal:
+        load_config(path)
+    (argument,) = [*keys.values()][-1]
+    line = next(number for number, text in enumerate(path.read_text().splitlines(), 1) if f" {argument}:" in text)
+    assert f"models.b.{[*keys][-1]}.{argument}: " in str(refusal.value)
+    assert f"(config line {line})" in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["TransE", "ComplEx", "RotatE", "TuckER", "ConvE", "MuRE", "NodePiece", "ERMLP"])
+def test_every_argument_with_its_own_default_is_taken(config, name):
+    """Independently of how arguments are checked: what PyKEEN itself has there cannot be wrong."""
+    signature = inspect.signature(model_resolver.lookup(name).__init__).parameters
+    kwargs = {key: given.default for key, given in signature.items() if isinstance(given.default, int | float | str)}
+    assert kwargs
+    load_config(config(**job(name, model_kwargs=kwargs)))
 
 
 def test_training_that_fails_leaves_the_folder_free(config, place):
     with pytest.raises(RunError):
-        run(load_config(config(**job(model_kwargs={"dim": 4}))), place / "run")
+        run(load_config(config(**job(**REFUSED_WHILE_TRAINING))), place / "run")
     run(load_config(config()), place / "run")
     assert (place / "run/manifest.json").is_file()
 
@@ -147,7 +198,7 @@ def test_a_model_that_is_half_saved_is_not_there(config, place, monkeypatch, err
     monkeypatch.setattr("pykeen.pipeline.PipelineResult.save_to_directory", half_saved(error))
     with pytest.raises(outcome):
         run(load_config(config(**job())), place / "run")
-    assert list((place / "run").iterdir()) == []
+    assert not (place / "run").exists()
 
 
 @pytest.mark.parametrize(("error", "outcome"), SAVING_FAILS.values(), ids=SAVING_FAILS)
@@ -160,16 +211,52 @@ def test_a_model_that_cannot_be_saved_leaves_the_earlier_one(config, place, monk
     assert {path.name: path.read_bytes() for path in (place / "run/model").iterdir() if path.is_file()} == before
 
 
-def test_a_model_that_was_replaced_stands_beside_no_manifest_of_another(config, place, monkeypatch):
-    run(load_config(config(**job())), place / "run")
+def interrupted_ranking(settings, folder, **keys):
+    """Run until the model is trained, and be interrupted while it is ranked."""
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        run(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(settings, folder, **keys)
+
+
+def test_a_replacement_that_is_interrupted_leaves_the_earlier_run_and_its_model(config, place):
+    run(load_config(config(**job())), place / "run")
+    files = [path for path in (place / "run").rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    interrupted_ranking(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    assert is_run(place / "run")
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_a_model_that_was_trained_before_an_interruption_is_not_trained_again(config, place, monkeypatch):
+    run(load_config(config(**job())), place / "whole")
+    interrupted_ranking(load_config(config(**job())), place / "run")
     assert not is_run(place / "run")
+    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained again"))
+    run(load_config(config(**job())), place / "run")
+    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("whole", "run")]
+    assert same_tables(*tables)
+    assert {path.name for path in (place / "run").iterdir()} == {path.name for path in (place / "whole").iterdir()}
+
+
+def test_a_model_that_another_training_left_is_not_taken(config, place):
+    run(load_config(config(**job(random_seed=1))), place / "whole")
+    interrupted_ranking(load_config(config(**job())), place / "run")
+    run(load_config(config(**job(random_seed=1))), place / "run")
+    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("whole", "run")]
+    assert same_tables(*tables)
+
+
+def test_a_folder_of_that_name_is_not_replaced_by_the_trained_model(config, place):
+    (place / "run/model").mkdir(parents=True)
+    (place / "run/model/mine.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"run/model.* is there already, where the trained model has to be saved"):
+        run(load_config(config(**job())), place / "run")
+    assert (place / "run/model/mine.txt").read_text() == "mine"
 
 
 def test_a_model_that_is_trained_again_replaces_the_earlier_one(config, place):

@@ -7,8 +7,8 @@ neither reorders additions nor fuses them with multiplications, so the bits are 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kgeval.compiling import njit
 from kgeval.scorers.similarity import LANES, Similarity
 
 SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus")

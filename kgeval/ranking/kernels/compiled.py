@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.compiling import njit
 from kgeval.graph.rows import Rows
 from kgeval.ranking.kernels.base import Asked, Offered, Tally, count_pairs
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kgeval.arrays import IntArray
+from kgeval.compiling import njit
 from kgeval.ranking.kernels.near import enclose, exact
 from kgeval.ranking.kernels.screens import GROUP
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.compiling import njit
 from kgeval.ranking.kernels.base import Asked, Offered
 from kgeval.ranking.kernels.canonical import L1, SIMILARITIES
 from kgeval.ranking.kernels.rounding import U32, U64, round_rows

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kgeval.arrays import Float64Array
+from kgeval.compiling import njit
 from kgeval.ranking.kernels.base import Asked, Offered
 from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, scores
 from kgeval.ranking.kernels.rounding import U32, U64

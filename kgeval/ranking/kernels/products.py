@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.compiling import njit
 from kgeval.ranking.kernels.base import Asked, Offered
 from kgeval.ranking.kernels.rounding import SPARE, U32, U64, round_rows
 from kgeval.ranking.kernels.screens import SMALLEST, Limits, Screen, largest_in_groups, outwards

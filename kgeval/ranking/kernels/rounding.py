@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.compiling import njit
 from kgeval.ranking.kernels.base import Precision
 from kgeval.threads import spread
 

@@ -1,0 +1,70 @@
+"""Inputs: the files that a result rests on; those of several models are all read before the first of them is ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgeval.checkpoints import Checkpoint, load_checkpoint, read_checkpoint
+from kgeval.checkpoints.readers.pykeen import NoFormula
+from kgeval.complaints import Complaint
+from kgeval.directory import MODEL, fingerprints
+from kgeval.errors import InputError
+from kgeval.graph.dataset import Dataset
+from kgeval.runs.config import RunConfig
+from kgeval.runs.labelled import negatives_of
+from kgeval.runs.models import CheckpointConfig
+from kgeval.scorers.base import Scorer, VectorScorer
+
+
+def input_files(config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer | None) -> list[Path]:
+    """List the files that a result rests on: of the dataset, the model (but a live one has none) and the negatives."""
+    negatives = config.evaluation.corruption.files if config.task is None else negatives_of(config.task)[0]
+    return [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ()), *negatives]
+
+
+def read_inputs(config: RunConfig, dataset: Dataset, folders: dict[str, Path | None]) -> dict[str, dict[str, str]]:
+    """Read every model once, and take the SHA-256 of its inputs, before any work is done.
+
+    Returns
+    -------
+    dict[str, dict[str, str]]
+        by model: the SHA-256 by file
+
+    Raises
+    ------
+    ConfigError
+        with all models that cannot be read or do not fit the dataset, each with its name and line
+    """
+    found, problems = {}, []
+    for name, job in config.jobs.items():
+        try:
+            scorer = _scorer(job, config, dataset) if isinstance(job, CheckpointConfig) else _trained(folders[name])
+        except InputError as error:
+            problems.append(Complaint.of(("models", name), error))
+        else:
+            found[name] = fingerprints(input_files(config, dataset, scorer))
+    if problems:
+        raise config.document.refusal(problems)
+    return found
+
+
+def read_model(job: CheckpointConfig, config: RunConfig, dataset: Dataset) -> Checkpoint:
+    """Read a model as the configuration says."""
+    return read_checkpoint(Path(job.path), job.options, dataset=dataset, format=job.format, nan=config.evaluation.nan)
+
+
+def _scorer(job: CheckpointConfig, config: RunConfig, dataset: Dataset) -> Checkpoint:
+    checkpoint = read_model(job, config, dataset)
+    if config.task is None:
+        config.evaluation.check(checkpoint, dataset)
+    return checkpoint
+
+
+def _trained(folder: Path | None) -> Checkpoint | None:
+    """Read a model that an earlier run trained, if it is there and kgeval has a formula for it."""
+    if folder is None or not (folder / MODEL).is_dir():
+        return None
+    try:
+        return load_checkpoint(folder / MODEL)
+    except NoFormula:
+        return None

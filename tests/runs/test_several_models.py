@@ -1,0 +1,290 @@
+"""Several models: all are read before one is ranked, done ones stay done, and one that fails hides no other."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kgeval import Vocabulary, save_checkpoint
+from kgeval.directory import is_run, is_several
+from kgeval.errors import ConfigError, InputError, RunError, ScoreError
+from kgeval.ranking.engine import Engine
+from kgeval.runs.load import load_config
+from kgeval.runs.outcome import ModelsFailed
+from kgeval.runs.resume import read_outcomes
+from kgeval.runs.runner import run
+from kgeval.scorers.families.distmult import DistMult
+from tests.cli.conftest import invoke
+from tests.runs.conftest import ENTITIES, RELATIONS
+
+MODELS = {"a": "model.safetensors", "b": "spare/other.safetensors", "c": "model.safetensors"}
+
+
+@pytest.fixture
+def several(config):
+    """Write a configuration of several models; keys of it may be replaced."""
+    return lambda **keys: config(model=None, **{"models": MODELS, **keys})
+
+
+@pytest.fixture
+def ranked(monkeypatch):
+    """Count how many contests are ranked."""
+    calls = []
+    rank = Engine.rank
+    monkeypatch.setattr(Engine, "rank", lambda *arguments: calls.append(arguments) or rank(*arguments))
+    return calls
+
+
+def names_of(outcomes, *, stored):
+    return [outcome.name for outcome in outcomes if outcome.stored == stored]
+
+
+# All inputs before the first rank
+
+
+UNREADABLE = {
+    "no labels": ({"path": "unlabelled.npz", "options": {"model": "DistMult"}}, "the model has 4"),
+    "an option that is not its own": ({"path": "model.safetensors", "options": {"nrom": 1}}, "nrom"),
+    "no model": ("graph", "is in no known checkpoint format"),
+    "another graph's": ("foreign.safetensors", "have an entity or relation that the model does not know"),
+}
+
+
+@pytest.mark.parametrize(("model", "message"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_model_that_cannot_be_evaluated_is_named_before_any_is_ranked(several, place, ranked, model, message):
+    np.savez(place / "unlabelled.npz", entity=np.ones((4, 2)), relation=np.ones((2, 2)))
+    few = {"entities": Vocabulary(ENTITIES[:5]), "relations": Vocabulary(RELATIONS, "relation")}
+    save_checkpoint(DistMult(entity=np.ones((5, 2)), relation=np.ones((2, 2))), "foreign.safetensors", **few)
+    settings = load_config(several(models={"a": "model.safetensors", "b": model, "c": "model.safetensors"}))
+    with pytest.raises(ConfigError) as refusal:
+        run(settings, place / "run")
+    told = str(refusal.value)
+    line = 1 + (place / "experiment.yaml").read_text().splitlines().index(
+        "  b: graph" if model == "graph" else "  b: foreign.safetensors" if model == "foreign.safetensors" else "  b:"
+    )
+    assert "1 problem" in told
+    assert "models.b: " in told
+    assert message in told
+    assert f"(config line {line})" in told
+    assert not ranked
+    assert not (place / "run").exists()
+
+
+def test_all_that_cannot_be_read_are_named_at_once(several, place):
+    with pytest.raises(ConfigError, match=r"2 problems(.|\n)*models\.a: (.|\n)*models\.c: "):
+        run(load_config(several(models={"a": "graph", "b": "model.safetensors", "c": "graph"})), None)
+
+
+# Done is done
+
+
+def test_models_that_are_done_are_taken(several, place, ranked):
+    first = run(load_config(several()), place / "run")
+    before = {path: path.stat().st_mtime_ns for path in (place / "run").glob("*/*")}
+    ranked.clear()
+    again = run(load_config(several()), place / "run")
+    assert not ranked
+    assert names_of(again, stored=True) == ["a", "b", "c"]
+    assert {path: path.stat().st_mtime_ns for path in (place / "run").glob("*/*")} == before
+    assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
+
+
+@pytest.mark.parametrize("protocol", ["standard", "libkge", "pykeen"])
+def test_what_is_taken_is_what_was_computed(several, place, protocol):
+    keys = {"protocol": protocol, "metrics": ["mrr", "head.hits@3"]}
+    first = run(load_config(several(**keys)), place / "run")
+    again = run(load_config(several(**keys)), place / "run")
+    assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
+    assert [outcome.notes for outcome in again] == [outcome.notes for outcome in first]
+
+
+def test_only_the_models_that_are_not_done_are_ranked(several, place, ranked):
+    run(load_config(several(models={name: MODELS[name] for name in "ac"})), place / "run")
+    ranked.clear()
+    outcomes = run(load_config(several()), place / "run")
+    assert names_of(outcomes, stored=False) == ["b"]
+    assert len(ranked) == 2  # its two sides
+    assert [*json.loads((place / "run/metrics.json").read_text())["models"]] == ["a", "b", "c"]
+
+
+CHANGES = {
+    "a metric": ({"metrics": ["mr"]}, r"metrics was .*'mrr'.*, is \['mr'\]"),
+    "a split": ({"evaluation": {"split": "valid"}}, "evaluation.split was test, is valid"),
+    "a seed": ({"seed": 4}, "seed was 0, is 4"),
+}
+
+
+@pytest.mark.parametrize(("keys", "message"), CHANGES.values(), ids=CHANGES)
+def test_another_configuration_is_refused_by_what_it_changes(several, place, ranked, keys, message):
+    run(load_config(several()), place / "run")
+    ranked.clear()
+    with pytest.raises(InputError, match=rf"run/a.* already holds a run, and this would be another: .*{message}"):
+        run(load_config(several(**keys)), place / "run")
+    assert not ranked
+
+
+def other_weights(place):
+    labels = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
+    save_checkpoint(DistMult(entity=np.ones((9, 4)), relation=np.ones((2, 4))), "spare/other.safetensors", **labels)
+
+
+def one_triple_less(place):
+    lines = (place / "graph/train.txt").read_text().splitlines(keepends=True)
+    (place / "graph/train.txt").write_text("".join(lines[:-1]))
+
+
+def other_ranks(place):
+    (place / "run/b/ranks.parquet").write_bytes((place / "run/a/ranks.parquet").read_bytes())
+
+
+ALTERED = {
+    other_weights: "run/b.*: spare/other.safetensors has changed",
+    one_triple_less: "run/a.*: the dataset has other triples, graph/train.txt has changed",
+    other_ranks: "run/b.*: ranks.parquet is not as it was written",
+}
+
+
+@pytest.mark.parametrize(("alter", "message"), ALTERED.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_other_inputs_are_refused_by_what_has_changed_and_replaced_by_force(several, place, ranked, alter, message):
+    run(load_config(several()), place / "run")
+    alter(place)
+    ranked.clear()
+    with pytest.raises(InputError, match=message):
+        run(load_config(several()), place / "run")
+    assert not ranked
+    assert names_of(run(load_config(several()), place / "run", force=True), stored=True) == []
+
+
+def test_how_fast_it_is_computed_is_no_change(several, place):
+    run(load_config(several()), place / "run")
+    slower = several(evaluation={"threads": 1, "kernel": "reference", "memory_limit": "1GB"})
+    assert names_of(run(load_config(slower), place / "run"), stored=True) == ["a", "b", "c"]
+
+
+def test_a_model_that_was_trained_is_not_trained_again(several, place, monkeypatch):
+    training = {"kind": "pykeen", "model": "DistMult", "device": "cpu"}
+    kwargs = {"model_kwargs": {"embedding_dim": 4}, "training_kwargs": {"num_epochs": 1}}
+    models = {"trained": {**training, **kwargs}, "read": "model.safetensors"}
+    first = run(load_config(several(models=models)), place / "run")
+    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained again"))
+    again = run(load_config(several(models=models)), place / "run")
+    assert names_of(again, stored=True) == ["trained", "read"]
+    assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
+    (place / "run/trained/model/trained_model.pkl").write_bytes(b"")
+    with pytest.raises(InputError, match="trained"):
+        run(load_config(several(models=models)), place / "run")
+
+
+def test_a_task_is_taken_too(several, place, monkeypatch):
+    keys = {"task": {"kind": "classification", "negatives": {"kind": "corruption"}}}
+    first = run(load_config(several(**keys)), place / "run")
+    monkeypatch.setattr("kgeval.runs.runner.judge_labelled", lambda *_, **__: pytest.fail("it was judged again"))
+    again = run(load_config(several(**keys)), place / "run")
+    assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
+
+
+# One that fails
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Let the ranking of the second model fail: each has two sides."""
+    calls = iter(range(100))
+    rank = Engine.rank
+
+    def fail(*arguments):
+        if next(calls) == 2:
+            raise ScoreError("the model's score is NaN.")
+        return rank(*arguments)
+
+    monkeypatch.setattr(Engine, "rank", fail)
+
+
+def test_a_model_that_fails_hides_no_other(several, place, failing):
+    with pytest.raises(ModelsFailed, match="1 of 3 models failed\n  b: the model's score is NaN") as failure:
+        run(load_config(several()), place / "run")
+    assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
+    assert [is_run(place / "run" / name) for name in MODELS] == [True, False, True]
+    table = json.loads((place / "run/metrics.json").read_text())
+    assert [*table["models"]] == ["a", "c"]
+    assert table["failed"] == {"b": "the model's score is NaN."}
+    outcomes = run(load_config(several()), place / "run")
+    assert names_of(outcomes, stored=False) == ["b"]
+    assert json.loads((place / "run/metrics.json").read_text())["failed"] == {}
+
+
+def test_the_command_shows_the_others_and_ends_with_what_failed(several, failing):
+    result = invoke("run", several(), "--out", "run")
+    assert result.exit_code == 1
+    assert [line.split()[0] for line in result.stdout.splitlines()[2:]] == ["a", "c"]
+    assert result.stderr.splitlines()[-2:] == [
+        "Error: experiment.yaml: 1 of 3 models failed".replace("experiment.yaml", str(several())),
+        "  b: the model's score is NaN.",
+    ]
+
+
+def test_all_may_fail(several, place, monkeypatch):
+    def fail(*_):
+        raise ScoreError("the model's score is NaN.")
+
+    monkeypatch.setattr(Engine, "rank", fail)
+    result = invoke("run", several(), "--out", "run")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "3 of 3 models failed" in result.stderr
+
+
+# The common table
+
+
+def test_the_folder_holds_the_common_table(several, place):
+    run(load_config(several()), place / "run")
+    table = json.loads((place / "run/metrics.json").read_text())
+    assert is_several(place / "run")
+    own = {name: json.loads((place / "run" / name / "metrics.json").read_text()) for name in MODELS}
+    assert table["models"] == own
+
+
+@pytest.mark.parametrize("metrics", [(), ("mr", "head.hits@1")])
+def test_the_metrics_of_all_are_read_from_the_folder(several, place, metrics):
+    run(load_config(several()), place / "run")
+    options = [part for metric in metrics for part in ("--metric", metric)]
+    table = json.loads(invoke("metrics", "run", *options, "--json").stdout)
+    alone = {name: json.loads(invoke("metrics", f"run/{name}", *options, "--json").stdout) for name in MODELS}
+    assert table["models"] == alone
+    shown = invoke("metrics", "run", *options).stdout.splitlines()
+    assert [line.split()[0] for line in shown if "─" not in line] == ["model", *MODELS]
+
+
+def test_the_groups_of_all_are_shown_one_after_the_other(several, place):
+    run(load_config(several()), place / "run")
+    shown = invoke("metrics", "run", "--by", "relation", "--metric", "mrr").stdout.splitlines()
+    assert [line for line in shown if line.endswith(":")] == ["a:", "b:", "c:"]
+
+
+def test_the_folder_is_described(several, place, failing):
+    with pytest.raises(RunError):
+        run(load_config(several()), place / "run")
+    described = json.loads(invoke("inspect", "run", "--json").stdout)
+    assert described["runs"] == "run"
+    assert [*described["models"]] == ["a", "c"]
+    assert all(model["complete"] and model["metrics"] for model in described["models"].values())
+    assert described["failed"] == {"b": "the model's score is NaN."}
+    assert "a:" in invoke("inspect", "run").stdout
+
+
+def test_a_run_that_is_gone_is_named(several, place):
+    run(load_config(several()), place / "run")
+    (place / "run/b/ranks.parquet").unlink()
+    (place / "run/b/manifest.json").unlink()
+    with pytest.raises(InputError, match="run/b"):
+        read_outcomes(place / "run", (), {})
+
+
+def test_the_folder_of_one_run_is_not_taken_for_several(several, config, place):
+    run(load_config(config()), place / "run")
+    before = (place / "run/metrics.json").read_bytes()
+    with pytest.raises(InputError, match="holds a run of one model; several need a folder of their own"):
+        run(load_config(several()), place / "run", force=True)
+    assert (place / "run/metrics.json").read_bytes() == before

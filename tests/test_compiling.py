@@ -1,0 +1,51 @@
+"""Compiled functions without a place for their cache: everything works, and each process compiles for itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EVALUATION = """
+import numpy as np
+import kgeval
+from kgeval import Dataset, Triples, Uniform, Vocabulary, evaluate
+from kgeval.scorers.families.distmult import DistMult
+
+rng = np.random.default_rng(0)
+triples = np.unique(rng.integers(0, [14, 55, 14], (200, 3)), axis=0)
+vocabularies = {"entities": Vocabulary.numbered(14, "entity"), "relations": Vocabulary.numbered(55, "relation")}
+graph = Dataset.build("random", {"train": Triples(triples[::2]), "test": Triples(triples[1::2])}, **vocabularies)
+model = DistMult(entity=rng.integers(-3, 3, (14, 4)) * 0.5, relation=rng.integers(-3, 3, (55, 4)) * 0.5)
+table = evaluate(model, graph, filter=("train", "test"), corruption=Uniform(count=5), kernel=KERNEL)
+print(kgeval.__file__)
+print(table.column("greater").tolist(), table.column("tied").tolist())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="numba finds its cache elsewhere on Windows")
+def test_without_a_place_for_a_cache_the_ranks_are_the_same(tmp_path, capsys):
+    """Folders in whose place a file lies cannot be written to, even by root."""
+    package = Path(__file__).parents[1] / "kgeval"
+    copy = tmp_path / "install" / "kgeval"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").write_text("")
+    nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/cache", "NUMBA_CACHE_DIR": ""}
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", EVALUATION.replace("KERNEL", "'compiled'")],
+        env=os.environ | nowhere | {"PYTHONPATH": str(copy.parent)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    where, ranks = done.stdout.splitlines()
+    assert Path(where).is_relative_to(tmp_path)
+    exec(EVALUATION.replace("KERNEL", "'reference'"), {})
+    assert ranks == capsys.readouterr().out.splitlines()[1]
