@@ -61,8 +61,8 @@ class Checkpoint:
 
     @property
     def title(self) -> str:
-        """What results call it: the model, and the file that was read first."""
-        return f"{self.name or self.family.name} ({shortened(self.files[0])})"
+        """What results call it: the family, and the file that was read first."""
+        return f"{self.family.name} ({shortened(self.files[0])})"
 
     @property
     def num_entities(self) -> int:
