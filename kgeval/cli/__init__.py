@@ -59,6 +59,8 @@ class _Commands(click.Group):
         except UnicodeEncodeError as error:  # some libraries open files by UTF-8 names only
             say(f"Error: {error.object!r} is not UTF-8 text. Give it another name.", err=True)
             ctx.exit(2)
+        except BrokenPipeError:  # nobody reads on, which click knows
+            raise
         except OSError as error:
             say(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)

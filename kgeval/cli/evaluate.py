@@ -89,7 +89,8 @@ def command(
     show_notes(outcome.notes)
     if out is not None:
         show_place(out)
-    refuse_shortfalls({"": measured(outcome, [*fail_under])}, fail_under)
+    if fail_under:
+        refuse_shortfalls({"": measured(outcome, [*fail_under])}, fail_under)
 
 
 def _evaluation(given: dict[str, Any]) -> dict[str, Any]:
