@@ -1,0 +1,92 @@
+"""Truth values in the place of numbers: Python counts ``True`` as 1, a file that says ``true`` means something else."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import yaml
+
+from kgeval import load_checkpoint, load_dataset, save_checkpoint
+from kgeval.errors import CheckpointError, KgevalError
+from tests.checkpoints import layouts, pickles
+from tests.graph import stored_layouts
+
+
+def test_an_option_that_is_given(tmp_path):
+    np.savez(tmp_path / "m.npz", entity=np.ones((3, 2)), relation=np.ones((2, 2)))
+    assert load_checkpoint(tmp_path / "m.npz", model="TransE", norm=1).family.options["norm"] == 1
+    with pytest.raises(CheckpointError, match="TransE: norm=True: a truth value is no number"):
+        load_checkpoint(tmp_path / "m.npz", model="TransE", norm=True)
+
+
+def test_an_option_that_is_stored(tmp_path):
+    np.savez(tmp_path / "m.npz", entity=np.ones((3, 2)), relation=np.ones((2, 2)))
+    path = tmp_path / "m.safetensors"
+    save_checkpoint(load_checkpoint(tmp_path / "m.npz", model="TransE", norm=1), path)
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    header["__metadata__"]["options"] = json.dumps({"norm": True})
+    said = json.dumps(header).encode()
+    path.write_bytes(len(said).to_bytes(8, "little") + said + content[8 + length :])
+    with pytest.raises(CheckpointError, match="norm=True: a truth value is no number"):
+        load_checkpoint(path)
+
+
+@pytest.mark.parametrize("key", ["hidden_dim", "gamma"])
+def test_a_number_of_dglke(tmp_path, key):
+    config = {"model_name": "RotatE", "dataset": "d", "hidden_dim": 2, "gamma": 12.0}
+    np.save(tmp_path / "d_RotatE_entity.npy", np.ones((3, 4), np.float32))
+    np.save(tmp_path / "d_RotatE_relation.npy", np.ones((2, 2), np.float32))
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert load_checkpoint(tmp_path).family.name == "RotatE"
+    (tmp_path / "config.json").write_text(json.dumps({**config, key: True}))
+    with pytest.raises(CheckpointError, match=f"{key} is True; expected a number"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_norm_of_pykeen(tmp_path):
+    for p, message in ((pickles.value(1), None), (b"\x88", "the norm of p = True")):
+        model = pickles.model(
+            pickles.interaction("TransE", p=p, power_norm=b"\x89"),
+            pickles.embedding(pickles.matrix("0", 3, 2)),
+            pickles.embedding(pickles.matrix("1", 2, 2)),
+        )
+        numbers = {"0": np.ones(6, np.float32).tobytes(), "1": np.ones(4, np.float32).tobytes()}
+        path = pickles.archive(tmp_path / "trained_model.pkl", pickles.program(model), numbers)
+        if message is None:
+            assert load_checkpoint(path).family.options["norm"] == 1
+        else:
+            with pytest.raises(CheckpointError, match=message):
+                load_checkpoint(path)
+
+
+def test_a_maximal_norm_of_pbg(tmp_path):
+    layouts.pbg_static(tmp_path)
+    config = json.loads((tmp_path / "model/config.json").read_text())
+    (tmp_path / "model/config.json").write_text(json.dumps({**config, "max_norm": True}))
+    with pytest.raises(CheckpointError, match="max_norm is True"):
+        load_checkpoint(tmp_path)
+
+
+def test_ids_of_the_conve_code(tmp_path):
+    from kgeval.checkpoints.readers.conve import _tokens
+
+    (tmp_path / "vocab_e1").write_bytes(pickle.dumps([{"a": 0, "b": True}], protocol=2))
+    with pytest.raises(CheckpointError, match="no vocabulary of the ConvE code"):
+        _tokens(tmp_path / "vocab_e1")
+
+
+def test_a_number_of_edges(tmp_path):
+    stored_layouts.marius(tmp_path)
+    content = yaml.safe_load((tmp_path / "dataset.yaml").read_text())
+    edges = tmp_path / "edges/test_edges.bin"
+    edges.write_bytes(np.array([0, 0, 1], np.int32).tobytes())
+    (tmp_path / "dataset.yaml").write_text(yaml.safe_dump({**content, "num_test": 1}))
+    assert len(load_dataset(tmp_path).test) == 1
+    (tmp_path / "dataset.yaml").write_text(yaml.safe_dump({**content, "num_test": True}))
+    with pytest.raises(KgevalError, match="are not the num_test: True edges"):
+        load_dataset(tmp_path)
