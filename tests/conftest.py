@@ -6,10 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
+
+# A busy machine draws examples slowly, which says nothing about a test.
+settings.register_profile("kgeval", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("kgeval")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
