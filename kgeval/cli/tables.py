@@ -110,16 +110,19 @@ class Table:
     def _block(self, numbers: list[int], width: int | None) -> Iterator[str]:
         """Yield the lines of one block; a key that leaves its numbers no room stands on a line of its own."""
         widths = self._widths()
-        right = [widths[number] for number in numbers]
+        right = [min(widths[number], width or widths[number]) for number in numbers]
         left = widths[: self.keys]
-        if width is not None and _total([*left, *right]) > width:
-            longest = left.index(max(left))
-            left[longest] = max(0, left[longest] + width - _total([*left, *right]))
-        full = min(_total([*left, *right]), width or _total([*left, *right]))
-        yield from _hanging(self.columns, left, numbers, right)
+        full = _total([*left, *right])
+        if width is not None:
+            while any(left) and (excess := _total([*left, *right]) - width) > 0:
+                longest = left.index(max(left))
+                left[longest] = max(0, left[longest] - excess)
+            full = min(full, width)
+        indent = max(0, full - _total(right))
+        yield from _hanging(self.columns, left, numbers, right, indent)
         yield RULE * full
         for row in self.rows:
-            yield from _hanging(row, left, numbers, right)
+            yield from _hanging(row, left, numbers, right, indent)
 
 
 def cells(text: str) -> int:
@@ -148,7 +151,9 @@ def _beside(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
         yield GAP.join(text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=True)).rstrip()
 
 
-def _hanging(row: Sequence[str], left: Sequence[int], numbers: Sequence[int], right: Sequence[int]) -> Iterator[str]:
+def _hanging(
+    row: Sequence[str], left: Sequence[int], numbers: Sequence[int], right: Sequence[int], indent: int
+) -> Iterator[str]:
     """Yield a row: the keys and then its numbers, which go to the next line where a key is too long."""
     keys = row[: len(left)]
     values = GAP.join(
@@ -159,7 +164,7 @@ def _hanging(row: Sequence[str], left: Sequence[int], numbers: Sequence[int], ri
         yield (padded + GAP + values).rstrip()
     else:
         yield GAP.join(keys)
-        yield " " * (_total(left) + len(GAP)) + values
+        yield " " * indent + values
 
 
 def _paragraph(columns: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
