@@ -191,3 +191,12 @@ def test_a_line_that_is_longer_than_any_text(tmp_path, monkeypatch):
         (tmp_path / f"{split}.txt").write_text("a\tr\tb\n" + "x" * 2000 + "\n")
     with pytest.raises(FileError, match="a line of it has more than 1000 characters"):
         load_dataset(tmp_path)
+
+
+def test_a_cell_however_long_is_a_short_message(tmp_path):
+    (tmp_path / "dataset.yaml").write_text("dataset: {num_entities: 2, num_relations: 1}")
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.del").write_text(f"0\t{'9' * 5000}\t1\n")
+    with pytest.raises(KgevalError, match="is not a whole number") as refusal:
+        load_dataset(tmp_path)
+    assert len(str(refusal.value)) < 500
