@@ -140,7 +140,7 @@ class Columns(ABC):
         try:
             checked(Path(path))
             return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
-        except (pa.ArrowException, OSError, FileError):
+        except (pa.ArrowException, OSError, ValueError, FileError):
             return False
 
     @abstractmethod

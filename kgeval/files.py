@@ -30,8 +30,8 @@ CONFIGURATION = 2**21
 READ = 2
 """how many bytes of memory each byte of a file takes that is read"""
 
-JSON = 20
-"""how many it takes as lists and texts of Python, at worst"""
+JSON = 10
+"""how many it takes as labels and numbers of Python, at most"""
 
 
 def refuse_special(path: Path) -> None:
@@ -127,7 +127,10 @@ def read_json(path: Path) -> Any:
         if it is none
     """
     checked(path, times=JSON)
-    return json.loads(read_bytes(path).decode("utf-8"))
+    try:
+        return json.loads(read_bytes(path).decode("utf-8"))
+    except MemoryError as error:  # lists of empty lists take more
+        raise FileError(f"{path}: the memory has no room for what is in it.") from error
 
 
 def _written(path: Path, size: int) -> int:

@@ -26,7 +26,7 @@ def read_parquet(path: Path) -> pa.Table:
     ------
     FileError
         if it is no file of data, or unfolds out of proportion
-    ArrowException, OSError
+    ArrowException, OSError, ValueError
         if it is missing or damaged
     """
     checked(path)

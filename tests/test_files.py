@@ -85,7 +85,7 @@ def test_a_large_file_that_was_written_is_sound(tmp_path, monkeypatch):
         checked(path)
 
 
-@pytest.mark.parametrize(("read", "size"), [(read_bytes, 600), (read_json, 60), (read_settings, 600)])
+@pytest.mark.parametrize(("read", "size"), [(read_bytes, 600), (read_json, 120), (read_settings, 600)])
 def test_a_file_that_the_memory_has_no_room_for_is_not_read(tmp_path, monkeypatch, read, size):
     monkeypatch.setattr(files, "free_memory", lambda: 1000)
     path = tmp_path / "a"
@@ -94,6 +94,16 @@ def test_a_file_that_the_memory_has_no_room_for_is_not_read(tmp_path, monkeypatc
         read(path)
     path.write_text(json.dumps("x" * 10))
     assert read(path)
+
+
+def test_json_that_the_memory_has_no_room_for_is_refused(tmp_path, monkeypatch):
+    def fill(_):
+        raise MemoryError
+
+    monkeypatch.setattr(files.json, "loads", fill)
+    (tmp_path / "a.json").write_bytes(b"[]")
+    with pytest.raises(FileError, match="the memory has no room for what is in it"):
+        read_json(tmp_path / "a.json")
 
 
 def test_settings_have_a_size(tmp_path, monkeypatch):
@@ -191,3 +201,12 @@ def test_a_line_that_is_longer_than_any_text(tmp_path, monkeypatch):
         (tmp_path / f"{split}.txt").write_text("a\tr\tb\n" + "x" * 2000 + "\n")
     with pytest.raises(FileError, match="a line of it has more than 1000 characters"):
         load_dataset(tmp_path)
+
+
+def test_a_cell_however_long_is_a_short_message(tmp_path):
+    (tmp_path / "dataset.yaml").write_text("dataset: {num_entities: 2, num_relations: 1}")
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.del").write_text(f"0\t{'9' * 5000}\t1\n")
+    with pytest.raises(KgevalError, match="is not a whole number") as refusal:
+        load_dataset(tmp_path)
+    assert len(str(refusal.value)) < 500

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from kgeval import load_checkpoint, load_dataset
-from kgeval.errors import FileError
+from kgeval.errors import CheckpointError, FileError
 from kgeval.hdf5 import open_hdf5
 from tests.checkpoints.layouts import pbg_static
 from tests.checkpoints.memory import at_most
@@ -92,6 +94,15 @@ def test_a_graph_reads_no_other_file(tmp_path, secret, way):
             way(file, "lhs", shape, np.int64, secret)
     with pytest.raises(FileError, match=WHY):
         load_dataset(folder)
+
+
+def test_a_relation_of_a_checkpoint_has_a_name(tmp_path):
+    pbg_static(tmp_path)
+    config = json.loads((tmp_path / "model/config.json").read_text())
+    del config["relations"][1]["name"]
+    (tmp_path / "model/config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=r"config\.json: cannot be read \(KeyError: 'name'\)"):
+        load_checkpoint(tmp_path)
 
 
 def test_arrays_are_as_large_as_their_file(tmp_path):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, budget, load_dataset, parquet
-from kgeval.errors import FileError
+from kgeval.errors import DatasetError, FileError
 from kgeval.parquet import read_parquet
 from tests.checkpoints.memory import MEBIBYTE
 
@@ -73,6 +73,17 @@ def test_what_unfolds_out_of_proportion_is_refused(tmp_path, name, stored):
         read_parquet(path)
     assert pa.total_allocated_bytes() - before < 4 * MEBIBYTE
     assert pool.max_memory() is None or pool.max_memory() > 0
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path):
+    table = pa.table({name: ["x"] for name in ("head", "relation", "tail")})
+    for split in ("train", "test"):
+        pq.write_table(table, tmp_path / f"{split}.parquet", store_schema=False)
+    content = (tmp_path / "train.parquet").read_bytes()
+    (tmp_path / "train.parquet").write_bytes(content.replace(b"relation", b"rel\xfftion"))
+    with pytest.raises(DatasetError, match=r"train\.parquet: not a readable Parquet file"):
+        load_dataset(tmp_path)
+    assert not RankTable.is_in(tmp_path / "train.parquet")
 
 
 def test_graphs_and_tables_are_read_so(tmp_path):

@@ -72,7 +72,7 @@ def _read_parquet(path: Path) -> pa.Table:
         raise DatasetError(no_file(path))
     try:
         table = read_parquet(path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise DatasetError(f"{path}: not a readable Parquet file ({reason(error)}).") from error
     table = table.rename_columns(columns(path, table.column_names))
     for name in TRIPLE:

@@ -222,5 +222,5 @@ def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.Dat
             raise DatasetError(f"{path}, line {row.line}: {len(row.cells)} columns where {expected} are expected.")
         for name, cell in zip(names, row.cells, strict=True):
             if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
-                raise DatasetError(f"{path}, line {row.line}: the {name} {cell!r} is not a whole number.")
+                raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")
     raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")

@@ -18,9 +18,11 @@ FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "
 KEY = 64
 """how many values a key of a dictionary may be made of: it is hashed while the pickle is read"""
 
-
 LONG = 2**64
 """from here on a number is a large one: those can be chosen so that a dictionary takes forever to find its keys"""
+
+LONGEST = 2**256
+"""and from here on it is none that a model has: to hash it takes time, as often as it is a key"""
 
 LONGS = 16
 """how many of them there may be: PyTorch's magic number, the state of a random generator"""
@@ -39,9 +41,12 @@ def refuse_instructions(program: bytes, budget: Budget) -> None:
     sizes, longs = _Sizes(), 0
     for opcode, argument, _ in pickletools.genops(program):
         budget.step()
-        longs += isinstance(argument, int) and abs(argument) >= LONG
-        if longs > LONGS:
-            raise PickleError(f"the pickle has more than {LONGS} numbers beyond 64 bits. It was refused.")
+        size = abs(argument) if isinstance(argument, int) else 0
+        longs += size >= LONG
+        if longs > LONGS or size >= LONGEST:
+            raise PickleError(
+                f"the pickle has a number beyond 256 bits, or more than {LONGS} beyond 64. It was refused."
+            )
         if opcode.name in FORBIDDEN:
             raise PickleError(f"the pickle has the instruction {opcode.name}, which no model needs. It was refused.")
         if "PUT" in opcode.name and int(argument or 0) > len(program):

@@ -133,6 +133,7 @@ def _model(folder: Path) -> Model:
         kinds = {relation[side] for relation in config["relations"] for side in ("lhs", "rhs")}
         known = model.operator in PARAMETERS and "comparator" in config
         longest, parts = config.get("max_norm"), model.parts
+        known = known and (model.dynamic or bool(_names(model, None)))
     except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{folder / CONFIG}: cannot be read ({type(error).__name__}: {error}).") from error
     if len(operators) != 1 or len(kinds) != 1 or len(config["entities"]) != 1 or not known:
