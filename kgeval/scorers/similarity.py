@@ -4,6 +4,7 @@ dot        Σ_k q_k e_k
 l1         −Σ_k |q_k − e_k|
 l2         −√ Σ_k (q_k − e_k)²
 modulus    −Σ_k |q_k − e_k| of complex numbers stored as halves [re | im]   (RotatE; Sun et al., 2019)
+squared_l2 −Σ_k (q_k − e_k)²
 
 The order: lane l of eight sums the dimensions l, l + 8, l + 16, …, and the lanes are added from the first to the last
 (eight sums side by side are what a processor does well). Every operation is elementwise, so that a value depends
@@ -19,7 +20,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 
-Similarity = Literal["dot", "l1", "l2", "modulus"]
+Similarity = Literal["dot", "l1", "l2", "modulus", "squared_l2"]
 
 LANES = 8
 
@@ -57,7 +58,11 @@ def _l1(queries: Float64Array, entities: Float64Array) -> Float64Array:
 
 
 def _l2(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return -np.sqrt(ordered_sum(lambda k: _square(queries[..., k] - entities[..., k]), queries.shape[-1]))
+    return -np.sqrt(-_squared_l2(queries, entities))
+
+
+def _squared_l2(queries: Float64Array, entities: Float64Array) -> Float64Array:
+    return -ordered_sum(lambda k: _square(queries[..., k] - entities[..., k]), queries.shape[-1])
 
 
 def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
@@ -74,4 +79,4 @@ def _square(values: Float64Array) -> Float64Array:
     return values * values
 
 
-_CANONICAL = {"dot": _dot, "l1": _l1, "l2": _l2, "modulus": _modulus}
+_CANONICAL = {"dot": _dot, "l1": _l1, "l2": _l2, "modulus": _modulus, "squared_l2": _squared_l2}

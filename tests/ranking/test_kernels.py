@@ -15,7 +15,7 @@ from kgeval.scorers.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
-SIMILARITIES = ["dot", "l1", "l2", "modulus"]
+SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 
 class Vectors(VectorScorer):
@@ -69,6 +69,7 @@ def test_canonical_scores_are_the_formulas(similarity):
         "l1": -np.linalg.norm(q - e, 1, axis=1),
         "l2": -np.linalg.norm(q - e, 2, axis=1),
         "modulus": -np.abs(as_complex).sum(1),
+        "squared_l2": -(np.linalg.norm(q - e, 2, axis=1) ** 2),
     }[similarity]
     np.testing.assert_allclose(canonical(similarity, q, e), expected, rtol=1e-14)
 

@@ -16,7 +16,7 @@ from kgeval.scorers.similarity import LANES, Similarity
 SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 """in the order of the codes that the compiled loops use"""
 
-DOT, L1, L2, MODULUS = range(len(SIMILARITIES))
+DOT, L1, L2, MODULUS, SQUARED_L2 = range(len(SIMILARITIES))
 
 
 @njit(cache=True)
@@ -36,6 +36,10 @@ def scores(similarity, query, entities, candidates, out):  # type: ignore[no-unt
         for place in range(len(candidates)):
             _squares(query, entities[candidates[place]], terms)
             out[place] = -np.sqrt(_ordered_sum(terms))
+    elif similarity == SQUARED_L2:
+        for place in range(len(candidates)):
+            _squares(query, entities[candidates[place]], terms)
+            out[place] = -_ordered_sum(terms)
     else:
         for place in range(len(candidates)):
             _moduli(query, entities[candidates[place]], terms)
