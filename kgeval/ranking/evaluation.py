@@ -191,7 +191,7 @@ class Evaluation(Settings):
         for side in self.sides:
             example = Queries.of(Triples(ids[:1]), side)
             for _, view in scorer.views(example):
-                if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "cosine"}:
+                if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "squared_l2", "cosine"}:
                     dims += view.entity_vectors(side, example.answers).shape[1]
         return bool(2 * len(ids) * scorer.num_entities * dims > TORCH_PAYS)
 

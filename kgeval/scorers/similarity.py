@@ -5,6 +5,7 @@ l1         −Σ_k |q_k − e_k|
 l2         −√ Σ_k (q_k − e_k)²
 modulus    −Σ_k |q_k − e_k| of complex numbers stored as halves [re | im]   (RotatE; Sun et al., 2019)
 cosine     Σ_k q'_k e'_k of the unit vectors q' = q / ‖q‖ and e' = e / ‖e‖; 0 where a vector is zero
+squared_l2 −Σ_k (q_k − e_k)²
 
 The order: lane l of eight sums the dimensions l, l + 8, l + 16, …, and the lanes are added from the first to the last
 (eight sums side by side are what a processor does well). Every operation is elementwise, so that a value depends
@@ -21,7 +22,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.errors import InputError, did_you_mean
 
-Similarity = Literal["dot", "l1", "l2", "modulus", "cosine"]
+Similarity = Literal["dot", "cosine", "l1", "l2", "squared_l2", "modulus"]
 
 LANES = 8
 
@@ -87,7 +88,11 @@ def _l1(queries: Float64Array, entities: Float64Array) -> Float64Array:
 
 
 def _l2(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return -np.sqrt(ordered_sum(lambda k: _square(queries[..., k] - entities[..., k]), queries.shape[-1]))
+    return -np.sqrt(-_squared_l2(queries, entities))
+
+
+def _squared_l2(queries: Float64Array, entities: Float64Array) -> Float64Array:
+    return -ordered_sum(lambda k: _square(queries[..., k] - entities[..., k]), queries.shape[-1])
 
 
 def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
@@ -108,4 +113,11 @@ def _square(values: Float64Array) -> Float64Array:
     return values * values
 
 
-_CANONICAL = {"dot": _dot, "l1": _l1, "l2": _l2, "modulus": _modulus, "cosine": _cosine}
+_CANONICAL = {
+    "dot": _dot,
+    "cosine": _cosine,
+    "l1": _l1,
+    "l2": _l2,
+    "squared_l2": _squared_l2,
+    "modulus": _modulus,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -305,3 +306,38 @@ def test_a_score_is_a_function_of_its_pair_alone(name, side):
         query = Queries.of(Triples.of([row]), side)
         assert np.array_equal(model.scores(query, EVERYONE[::-1])[0], scores[::-1])
         assert model.scores(query, np.array([[3]]))[0, 0] == scores[3]
+
+
+# Squares far from the origin: 10⁴ away, and 10⁻³ apart
+
+
+def squared_far_away(name, options):
+    rng = np.random.default_rng(5)
+    entity, none = 1e4 + 1e-3 * rng.normal(size=(50, 4)), np.zeros(50)
+    arrays = {"entity": entity, "relation": 1e-3 * rng.normal(size=(2, 4))}
+    if name == "MuRE":
+        arrays |= {"diagonal": np.ones((2, 4)), "head_bias": none, "tail_bias": none}
+    return family(name).build(arrays, options)
+
+
+@pytest.mark.parametrize("side", ["head", "tail"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("MuRE", {}), ("BigGraph", {**BIGGRAPH, "operator": "translation", "comparator": "squared_l2"})],
+)
+def test_squares_of_small_distances_between_large_vectors_keep_their_order(name, options, side):
+    model = squared_far_away(name, options)
+    entity, relation = (
+        [[Fraction(value) for value in row] for row in array.tolist()] for array in (model.entity, model.relation)
+    )
+
+    def squared(h, r, t):
+        return -sum((a + b - c) ** 2 for a, b, c in zip(entity[h], relation[r], entity[t], strict=True))
+
+    rows = [(anchor, r, 0) if side == "tail" else (0, r, anchor) for anchor in range(50) for r in range(2)]
+    queries, everyone = Queries.of(Triples.of(rows), side), range(50)
+    scores = model.scores(queries, np.arange(50))
+    for anchor, r, row in zip(queries.anchors, queries.relations, scores, strict=True):
+        exact = [squared(anchor, r, e) if side == "tail" else squared(e, r, anchor) for e in everyone]
+        assert np.argsort(row).tolist() == sorted(everyone, key=exact.__getitem__)
+        np.testing.assert_allclose(row, np.array(exact, float), rtol=1e-6)

@@ -15,7 +15,7 @@ from kgeval.scorers.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
-COMPILED = ["dot", "l1", "l2", "modulus"]
+COMPILED = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 SIMILARITIES = [*COMPILED, "cosine"]
 """a cosine is ranked as the dot product of unit vectors"""
@@ -73,6 +73,7 @@ def test_canonical_scores_are_the_formulas(similarity):
         "l2": -np.linalg.norm(q - e, 2, axis=1),
         "modulus": -np.abs(as_complex).sum(1),
         "cosine": np.einsum("nd,nd->n", q, e) / np.linalg.norm(q, axis=1) / np.linalg.norm(e, axis=1),
+        "squared_l2": -(np.linalg.norm(q - e, 2, axis=1) ** 2),
     }[similarity]
     np.testing.assert_allclose(canonical(similarity, q, e), expected, rtol=1e-14)
 

@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch")
 
 DATA = random_dataset(20, entities=120, triples=700)
 PRECISIONS = ["float32", "bfloat16"]
-SIMILARITIES = ["dot", "l1", "l2", "modulus"]
+SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 
 # Vectors that make a careless screen go wrong.
@@ -102,9 +102,10 @@ def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
         assert (highs - lows <= 1e-3 * (1 + similar + asked.norms[query] * offered.norms)).all()
 
 
-# Distances with biases are not screened.
+# Distances with biases are not screened, unless they are squared.
 @pytest.mark.parametrize(
-    ("similarity", "biased"), [*((similarity, False) for similarity in SIMILARITIES), ("dot", True)]
+    ("similarity", "biased"),
+    [*((similarity, False) for similarity in SIMILARITIES), ("dot", True), ("squared_l2", True)],
 )
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dim", [2, 64, 400])

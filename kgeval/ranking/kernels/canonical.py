@@ -14,7 +14,7 @@ from kgeval.scorers.similarity import LANES, Similarity
 SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus")
 """in the order of the codes that the compiled loops use; a cosine reaches them as the dot product of unit vectors"""
 
-DOT, L1, L2, MODULUS = range(len(SIMILARITIES))
+DOT, L1, L2, MODULUS, SQUARED_L2 = range(len(SIMILARITIES))
 
 
 @njit(cache=True)
@@ -34,6 +34,10 @@ def scores(similarity, query, entities, candidates, out):  # type: ignore[no-unt
         for place in range(len(candidates)):
             _squares(query, entities[candidates[place]], terms)
             out[place] = -np.sqrt(_ordered_sum(terms))
+    elif similarity == SQUARED_L2:
+        for place in range(len(candidates)):
+            _squares(query, entities[candidates[place]], terms)
+            out[place] = -_ordered_sum(terms)
     else:
         for place in range(len(candidates)):
             _moduli(query, entities[candidates[place]], terms)

@@ -1,4 +1,7 @@
-"""The compiled kernel: numba loops that score canonically and count while the scores are in cache."""
+"""The compiled kernel: numba loops that score canonically and count while the scores are in cache.
+
+What numba keeps of them on disk holds the loops of ``canonical`` that they call: where those change, it must go.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Counting: which candidates are above and level with each answer, when their scores are known only within limits."""
+"""Counting: which candidates are above and level with each answer, when their scores are known only within limits.
+
+What numba keeps of these loops on disk holds those of ``near`` that they call: where those change, it must go.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ chapter 3), and for a query q̂ that was itself rounded to that precision:
 
 dot                    |q·e − fl(q̂·e)| ≤ (‖q − q̂‖ + γ(2d)‖q̂‖) ‖e‖,        γ(n) = n u / (1 − n u)
 l1, l2, modulus        |distance − fl(distance)| ≤ ‖q − q̂‖ + γ(2d) fl(distance)
+squared_l2             |d² − fl(d²)| ≤ ‖q − q̂‖ (2d̂ + ‖q − q̂‖) + γ(2d) fl(d²),   d̂ ≤ (1 + γ(2d)) √fl(d²)
 
 The canonical score's own rounding, in float64, is added.
 """
@@ -18,7 +19,7 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.base import Asked, Offered
-from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, scores
+from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, SQUARED_L2, scores
 from kgeval.ranking.kernels.rounding import U32, U64
 from kgeval.ranking.kernels.screens import SMALLEST
 
@@ -39,7 +40,7 @@ class Pairs(NamedTuple):
     lost: Float64Array
     """float64[query], the error per unit of an entity's size"""
     sizes: Float64Array
-    """float64[entity], the norms where products are taken; ones where distances are"""
+    """float64[entity], the norms where products are taken; ones where distances are, whose squares have sizes apart"""
     growth: float
     """the error per unit of the score that was found"""
     floor: float
@@ -70,7 +71,10 @@ def enclose(pairs, query, candidates, lows, highs):  # type: ignore[no-untyped-d
     growth, floor = pairs.growth, pairs.floor
     for place in range(len(candidates)):
         found, bias = lows[place], biases[candidates[place]]
-        off = lost * sizes[candidates[place]] + growth * abs(found) + floor
+        size = sizes[candidates[place]]
+        if pairs.similarity == SQUARED_L2:
+            size = 2 * (1 + growth) * np.sqrt(abs(found)) + lost
+        off = lost * size + growth * abs(found) + floor
         off += 2.0**-48 * (abs(found) + abs(bias) + abs(offset))
         lows[place] = found + bias + offset - off
         highs[place] = found + bias + offset + off
@@ -88,6 +92,9 @@ def _similarities(similarity, vector, entities, candidates, out):  # type: ignor
     elif similarity == L2:
         for place in range(len(candidates)):
             out[place] = -np.sqrt(np.float64(_squares(vector, entities[candidates[place]])))
+    elif similarity == SQUARED_L2:
+        for place in range(len(candidates)):
+            out[place] = -np.float64(_squares(vector, entities[candidates[place]]))
     else:
         for place in range(len(candidates)):
             out[place] = -_moduli(vector, entities[candidates[place]])

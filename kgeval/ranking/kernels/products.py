@@ -3,6 +3,8 @@
 dot    q·e + bias        > x
 l2     q·e − ‖e‖²/2      > (‖q‖² + x|x|)/2        with x the answer's score without the query's offset
 
+and of a squared distance q·e − (‖e‖² − bias)/2 > (‖q‖² + x)/2.
+
 What is added to the product of an entity rides along in spare columns. For rounded vectors q̂ = q − δq, ê = e − δe
 (Higham, 2002, chapter 3):
 
@@ -34,8 +36,8 @@ class Float32Products(Screen):
         self.order = np.argsort(offered.norms, kind="stable")
         self._norms = offered.norms[self.order]
         self._added = offered.biases[self.order]
-        if asked.similarity == "l2":
-            self._added = -0.5 * self._norms * self._norms
+        if asked.similarity in {"l2", "squared_l2"}:
+            self._added = 0.5 * (self._added - self._norms * self._norms)
         self._round(offered)
 
     def _round(self, offered: Offered) -> None:
@@ -71,6 +73,9 @@ class Float32Products(Screen):
             size = given * given + (norms + self._norms[-1]) ** 2
             # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
             scores = 0.5 * (norms * norms + scores * np.abs(scores))
+        elif self._asked.similarity == "squared_l2":
+            size = given + (norms + self._norms[-1]) ** 2 + np.abs(self._added).max()
+            scores = 0.5 * (norms * norms + scores)
         else:
             size = given + norms * self._norms[-1] + np.abs(self._added).max()
         return scores, (2 * self._asked.vectors.shape[1] + 64) * U64 * size

@@ -83,7 +83,7 @@ class ScreenedKernel(CompiledKernel):
         """Choose the screen for a chunk; none where no bound holds, or screening does not pay."""
         if self._precision is None or not _bounded(asked, offered, answers):
             return None
-        if asked.similarity == "dot" or (asked.similarity == "l2" and not offered.biases.any()):
+        if asked.similarity in {"dot", "squared_l2"} or (asked.similarity == "l2" and not offered.biases.any()):
             make = Bfloat16Products if self._precision == "bfloat16" else Float32Products
             return make(asked, offered)
         return None if offered.biases.any() else Float32Distances(asked, offered)
@@ -103,7 +103,7 @@ def _bounded(asked: Asked, offered: Offered, answers: Float64Array) -> bool:
     # NaN stays NaN through these maxima, and is not below anything.
     sizes = (asked.norms, asked.offsets, offered.norms, offered.biases)
     # An answer may owe its score to a bias in another chunk, so its size is asked for by itself.
-    scores = LARGEST**2 if asked.similarity == "dot" else LARGEST
+    scores = LARGEST**2 if asked.similarity in {"dot", "squared_l2"} else LARGEST
     return bool(np.max([np.abs(size).max(initial=0.0) for size in sizes]) < LARGEST) and bool(
         np.abs(answers).max(initial=0.0) < scores
     )

@@ -15,7 +15,6 @@ from kgeval.scorers.halves import multiply
 from kgeval.scorers.ordered import times, unit
 from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
-from kgeval.scorers.squares import squared_lengths, squares_of_candidates, squares_of_queries
 
 Operator = Literal["none", "diagonal", "translation", "complex_diagonal", "linear", "affine"]
 
@@ -52,8 +51,8 @@ class BigGraph(RelationalFamily):
 
     @property
     def similarity(self) -> Similarity:
-        """What the comparator comes to: squares and cosines are dot products."""
-        return "l2" if self.comparator == "l2" else "dot"
+        """What the comparator comes to: cosines are dot products."""
+        return "dot" if self.comparator == "cos" else self.comparator
 
     def alike(self, side: Side) -> bool:
         """Only the operand passes a relation's operator."""
@@ -61,19 +60,15 @@ class BigGraph(RelationalFamily):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """The anchor, after the operator if it is the operand."""
-        vectors = self._compared(self._anchors(queries))
-        return squares_of_queries(vectors) if self.comparator == "squared_l2" else vectors
+        return self._compared(self._anchors(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """The anchor's bias, and what completes the square."""
-        anchors = self._anchors(queries)
-        bias = anchors[:, 0] if self.bias else np.zeros(len(queries))
-        return bias - squared_lengths(self._compared(anchors)) if self.comparator == "squared_l2" else bias
+        """The anchor's bias."""
+        return self._anchors(queries)[:, 0] if self.bias else np.zeros(len(queries))
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
         """The candidates, after the operator if they are the operand."""
-        vectors = self._compared(self._rows(side, ids, relation))
-        return squares_of_candidates(vectors) if self.comparator == "squared_l2" else vectors
+        return self._compared(self._rows(side, ids, relation))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         """The candidates' biases."""

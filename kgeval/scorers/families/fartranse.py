@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.ordered import products
 from kgeval.scorers.similarity import Similarity
-from kgeval.scorers.squares import squared_lengths, squares_of_candidates, squares_of_queries
 
 
 @dataclass(frozen=True, eq=False)
 class FarTransE(VectorFamily):
-    """score(h, r, t) = +‖h + r − t‖², as a dot product of −[2q | −1] and [e | e²]; the distance itself ranks alike."""
+    """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
 
     name: ClassVar[str] = "FarTransE"
     formula: ClassVar[str] = "+‖h + r − t‖²"
@@ -26,16 +28,19 @@ class FarTransE(VectorFamily):
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """−[2q | −1] of q = h + r for a tail query, q = t − r for a head query."""
-        return -squares_of_queries(self._places(queries))
+        """[−2q | 1] of q = h + r for a tail query, q = t − r for a head query."""
+        places = self._places(queries)
+        return np.concatenate([-2 * places, np.ones_like(places)], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         """‖q‖²."""
-        return squared_lengths(self._places(queries))
+        places = self._places(queries)
+        return products(places, places)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return [e | e²]."""
-        return squares_of_candidates(rows64(self.entity, ids))
+        entities = rows64(self.entity, ids)
+        return np.concatenate([entities, entities * entities], axis=1)
 
     def _places(self, queries: Queries) -> Float64Array:
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
