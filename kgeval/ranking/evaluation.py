@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities, Corruption
+from kgeval.corruption.candidates import QueryCandidates
 from kgeval.corruption.sampled import Sampled
 from kgeval.errors import InputError, ScoreError
 from kgeval.graph.dataset import Dataset, Split
@@ -21,7 +23,7 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore
+from kgeval.ranking.engine import Engine, NaNPolicy, Progress, Ranked, UndefinedScore, joined
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE, free_memory
 from kgeval.ranking.rules import STANDARD, Rules
@@ -30,7 +32,10 @@ from kgeval.ranking.tabulate import tabulated
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.base import VectorScorer
 from kgeval.settings import Settings, listed
-from kgeval.threads import bound_threads
+from kgeval.threads import bound_threads, slices
+
+LEAST_MEMORY = 4096
+"""bytes below which a limit is a mistake: even a block of one query takes more"""
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
@@ -60,6 +65,14 @@ Filter = Annotated[
 ]
 
 
+def _enough_memory(limit: int) -> int:
+    if limit < LEAST_MEMORY:
+        raise ValueError(
+            f"{limit} bytes hold no block of work; it takes at least {LEAST_MEMORY}. Add a unit, as in 2GB"
+        )
+    return limit
+
+
 class Evaluation(Settings):
     """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
 
@@ -77,7 +90,7 @@ class Evaluation(Settings):
     """scores that are not a number: refuse, or take as the worst possible score"""
     batch_size: Annotated[int, Field(ge=1)] | None = None
     """queries whose scores are in hand at a time. It changes the speed, never a rank of a vector model"""
-    memory_limit: Annotated[ByteSize, Field(gt=0)] | None = None
+    memory_limit: Annotated[ByteSize, AfterValidator(_enough_memory)] | None = None
     """what the blocks of work may take, as "2GB" or bytes; by default a quarter of the free memory. Likewise"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """threads of the counting loops and of the matrix products; by default all cores"""
@@ -176,25 +189,45 @@ class Evaluation(Settings):
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
-        def contest(rows: IntArray, competing: BoolArray) -> Contest:
-            queries = self.corruption.queries(Triples(dataset.split(self.split).ids[rows]), side)
-            candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
-            return Contest.of(queries, candidates.among(competing), facts.rows(queries))
+        faults = rules.biting(scorer)
+        sizes: list[IntArray] = []
+        notes: list[str] = []
 
-        ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
-        seen = contest(ranked, allowed & (scorer.entity_rows >= 0) & rules.competing(dataset))
+        def contests(rows: IntArray, competing: BoolArray) -> Iterator[Contest]:
+            """Choose candidates, of as many queries at a time as the memory holds; but a fault may compare all."""
+            queries = self.corruption.queries(Triples(dataset.split(self.split).ids[rows]), side)
+            step = None if faults else self.corruption.in_hand(engine.memory, dataset)
+            for block in slices(max(len(queries), 1), step or max(len(queries), 1)):
+                part = queries[block]
+                candidates = self.corruption.candidates(part, taken.rows(part), dataset)
+                if isinstance(candidates, QueryCandidates):
+                    sizes.append(candidates.rows.lengths)
+                notes.extend(candidates.notes)
+                yield Contest.of(part, candidates.among(competing), facts.rows(part))
+
+        def ranked(contest: Contest) -> Ranked:
+            outcome = engine.rank(scorer, contest)
+            for fault in faults:
+                outcome = fault.amend(outcome, contest, scorer, engine.level)
+            return outcome
+
+        def table(rows: IntArray, competing: BoolArray, rank: Callable[[Contest], Ranked]) -> pa.Table:
+            found = [(rows[part.queries.triples], rank(part)) for part in contests(rows, competing)]
+            places, outcomes = zip(*found, strict=True)
+            return tabulated(dataset, self.split, np.concatenate(places), side, joined(outcomes))
+
         try:
-            outcome = engine.rank(scorer, seen)
-            for fault in rules.biting(scorer):
-                outcome = fault.amend(outcome, seen, scorer, engine.level)
-            parts = [tabulated(dataset, self.split, ranked[seen.queries.triples], side, outcome)]
+            competing = allowed & (scorer.entity_rows >= 0) & rules.competing(dataset)
+            parts = [table(np.flatnonzero(known), competing, ranked)]
         except UndefinedScore as error:
             raise ScoreError(_undefined(error, dataset)) from error
-        if self.unseen == "worst" and len(unseen):
-            lost = contest(unseen, allowed)
-            parts.append(tabulated(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
+        if isinstance(self.corruption, Sampled):  # the notes are of one block each
+            notes = [*self.corruption.shortage(side, np.concatenate(sizes))]
+        told = tuple(notes)
+        if self.unseen == "worst" and not known.all():
+            parts.append(table(np.flatnonzero(~known), allowed, _last))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
-        return RankTable(data, self.split, seen.candidates.notes, filter=self.filter)
+        return RankTable(data, self.split, told, filter=self.filter)
 
     def _unseen(self, dataset: Dataset, triples: Triples, known: BoolArray) -> list[str]:
         if known.all():
