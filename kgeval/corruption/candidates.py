@@ -92,6 +92,10 @@ class CorruptionGenerator(Settings):
         """Collect the queries that get candidates: each distinct one, once for all of its answers."""
         return Queries.of(triples, side)
 
+    def in_hand(self, memory: int, dataset: Dataset) -> int | None:
+        """Tell of how many queries the candidates may be chosen at a time, in some bytes; none: of all at once."""
+        return None
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Choose the candidates of each query.
 

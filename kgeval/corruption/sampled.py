@@ -10,7 +10,10 @@ from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
-from kgeval.graph.triples import SIDES
+from kgeval.graph.triples import SIDES, Side
+
+BYTES = 96
+"""of memory for each entity that is drawn: itself, and the arrays that tell which of them are answers"""
 
 
 class Sampled(CorruptionGenerator):
@@ -41,11 +44,17 @@ class Sampled(CorruptionGenerator):
         """Draw the entities of each query."""
         avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
         rows = self._drawn(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
-        short = int((rows.lengths < self.count).sum())
-        note = (
-            f"{short} {queries.side} queries have fewer than {self.count} entities left to draw; they met all of those."
-        )
-        return QueryCandidates(rows, (note,) if short else ())
+        return QueryCandidates(rows, self.shortage(queries.side, rows.lengths))
+
+    def in_hand(self, memory: int, dataset: Dataset) -> int:
+        """Tell how many queries' entities may be drawn at a time: their draws know nothing of each other."""
+        return max(1, memory // (BYTES * min(self.count, len(dataset.entities))))
+
+    def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
+        """Say how many queries got fewer entities than they should."""
+        short = int((sizes < self.count).sum())
+        note = f"{short} {side} queries have fewer than {self.count} entities left to draw; they met all of those."
+        return (note,) if short else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Say how many were drawn, how, and of which seed."""

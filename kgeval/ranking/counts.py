@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from kgeval.arrays import IntArray
 
@@ -29,6 +32,12 @@ class RankCounts:
     """int64[task], candidates that score exactly the same"""
     candidates: IntArray
     """int64[task], candidates and the answer itself: the N of the adjusted metrics"""
+
+    @classmethod
+    def joined(cls, parts: Sequence[RankCounts]) -> RankCounts:
+        """Lay the counts of different answers end to end."""
+        names = ("greater", "tied", "candidates")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def __add__(self, other: RankCounts) -> RankCounts:
         return RankCounts(self.greater + other.greater, self.tied + other.tied, self.candidates + other.candidates - 1)

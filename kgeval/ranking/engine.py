@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -52,6 +52,13 @@ class Ranked(NamedTuple):
     """float64[task], the score of each answer"""
     filtered: RankCounts
     raw: RankCounts
+
+
+def joined(parts: Sequence[Ranked]) -> Ranked:
+    """Lay what the contests of several blocks of queries ended with end to end."""
+    scores = np.concatenate([part.scores for part in parts])
+    filtered, raw = (RankCounts.joined([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
+    return Ranked(scores, filtered, raw)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -27,7 +27,7 @@ from kgeval.graph.vocabulary import Labels
 from kgeval.progress import Progress
 from kgeval.ranking.contest import Contest
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Engine, NaNPolicy, Ranked, UndefinedScore
+from kgeval.ranking.engine import Engine, NaNPolicy, Ranked, UndefinedScore, joined
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, SHARE
 from kgeval.ranking.rules import STANDARD, Rules
@@ -38,7 +38,10 @@ from kgeval.scorers.base import VectorScorer
 from kgeval.scorers.degenerate import notes_on_equal_rows
 from kgeval.scorers.repeatability import notes_on_repeatability
 from kgeval.settings import Settings, listed
-from kgeval.threads import bound_threads
+from kgeval.threads import bound_threads, slices
+
+LEAST_MEMORY = 4096
+"""bytes below which a limit is a mistake: even a block of one query takes more"""
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
@@ -68,6 +71,14 @@ Filter = Annotated[
 ]
 
 
+def _enough_memory(limit: int) -> int:
+    if limit < LEAST_MEMORY:
+        raise ValueError(
+            f"{limit} bytes hold no block of work; it takes at least {LEAST_MEMORY}. Add a unit, as in 2GB"
+        )
+    return limit
+
+
 class Evaluation(Settings):
     """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
 
@@ -85,7 +96,7 @@ class Evaluation(Settings):
     """scores that are not a number: refuse, or take as the worst possible score"""
     batch_size: Annotated[int, Field(ge=1)] | None = None
     """queries whose scores are in hand at a time. It changes the speed, never a rank of a vector model"""
-    memory_limit: Annotated[ByteSize, Field(gt=0)] | None = None
+    memory_limit: Annotated[ByteSize, AfterValidator(_enough_memory)] | None = None
     """what the blocks of work may take, as "2GB" or bytes; by default a quarter of the free memory. Likewise"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """threads of the counting loops and of the matrix products; by default all cores"""
@@ -232,29 +243,45 @@ class Evaluation(Settings):
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
-        sizes = []
+        faults = rules.biting(scorer)
+        sizes: list[IntArray] = []
+        notes: list[str] = []
 
-        def contest(rows: IntArray, competing: BoolArray) -> Contest:
+        def contests(rows: IntArray, competing: BoolArray) -> Iterator[Contest]:
+            """Choose candidates, of as many queries at a time as the memory holds; but a fault may compare all."""
             collect = Queries.each if scorer.each_triple else self.corruption.queries
             queries = collect(Triples(dataset.split(self.split).ids[rows]), side)
-            candidates = self.corruption.candidates(queries, taken.rows(queries), dataset)
-            sizes.append(candidates.sizes)
-            return Contest.of(queries, candidates.among(competing), facts.rows(queries))
+            step = None if faults else self.corruption.in_hand(engine.memory, dataset)
+            for block in slices(max(len(queries), 1), step or max(len(queries), 1)):
+                part = queries[block]
+                candidates = self.corruption.candidates(part, taken.rows(part), dataset)
+                sizes.append(candidates.sizes)
+                notes.extend(candidates.notes)
+                yield Contest.of(part, candidates.among(competing), facts.rows(part))
 
-        ranked, unseen = np.flatnonzero(known), np.flatnonzero(~known)
-        seen = contest(ranked, allowed & (scorer.entity_rows >= 0) & rules.competing(dataset))
+        def ranked(contest: Contest) -> Ranked:
+            outcome = engine.rank(scorer, contest)
+            for fault in faults:
+                outcome = fault.amend(outcome, contest, scorer, engine.level)
+            return outcome
+
+        def table(rows: IntArray, competing: BoolArray, rank: Callable[[Contest], Ranked]) -> pa.Table:
+            found = [(rows[part.queries.triples], rank(part)) for part in contests(rows, competing)]
+            places, outcomes = zip(*found, strict=True)
+            return tabulated(dataset, self.split, np.concatenate(places), side, joined(outcomes))
+
         try:
-            outcome = engine.rank(scorer, seen)
-            for fault in rules.biting(scorer):
-                outcome = fault.amend(outcome, seen, scorer, engine.level)
-            parts = [tabulated(dataset, self.split, ranked[seen.queries.triples], side, outcome)]
+            competing = allowed & (scorer.entity_rows >= 0) & rules.competing(dataset)
+            parts = [table(np.flatnonzero(known), competing, ranked)]
         except UndefinedScore as error:
             raise ScoreError(_undefined(error, dataset)) from error
-        if self.unseen == "worst" and len(unseen):
-            lost = contest(unseen, allowed)
-            parts.append(tabulated(dataset, self.split, unseen[lost.queries.triples], side, _last(lost)))
+        if isinstance(self.corruption, Sampled):  # the notes are of one block each
+            notes = [*self.corruption.shortage(side, np.concatenate(sizes))]
+        told = tuple(notes)
+        if self.unseen == "worst" and not known.all():
+            parts.append(table(np.flatnonzero(~known), allowed, _last))
         data = pa.concat_tables(parts).unify_dictionaries().combine_chunks().sort_by("triple")
-        return _Side(data, seen.candidates.notes, np.concatenate(sizes))
+        return _Side(data, told, np.concatenate(sizes))
 
     def _unseen(self, dataset: Dataset, triples: Triples, known: BoolArray) -> list[str]:
         if known.all():

@@ -35,7 +35,7 @@ def test_a_mapped_model_ranks_as_one_that_was_read(tmp_path, graph, monkeypatch,
     mapped = load_checkpoint(path)
     assert isinstance(owner_of(mapped.family.entity), mmap.mmap)
     assert not isinstance(owner_of(read.family.entity), mmap.mmap)
-    for settings in ({}, {"memory_limit": 1}, {"kernel": "reference"}):
+    for settings in ({}, {"memory_limit": 4096}, {"kernel": "reference"}):
         assert same_tables(evaluate(mapped, graph, **settings), evaluate(read, graph))
 
 

@@ -153,6 +153,18 @@ def test_a_file_is_no_folder_for_a_run(refused, path):
     assert "is a file; a run needs a folder. Choose another name" in refused("run", "config.yaml", "--out", path)
 
 
+def test_an_empty_name_is_not_the_current_folder(refused, place):
+    before = set(place.iterdir())
+    assert "the name is empty. Name a folder" in refused("run", "config.yaml", "--out", "")
+    assert "output: the path is empty" in refused("run", "config.yaml", "--set", "output=''")
+    assert set(place.iterdir()) == before
+
+
+def test_a_memory_limit_without_its_unit_is_refused(refused):
+    told = refused("run", "config.yaml", "--out", "new", "--set", "evaluation.memory_limit=2")
+    assert "evaluation.memory_limit: 2 bytes hold no block of work; it takes at least 4096 (--set)" in told
+
+
 def test_a_folder_that_cannot_be_made_fails(refused):
     refused("run", "config.yaml", "--out", "x" * 300, code=1)
 

@@ -90,7 +90,7 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
         {"batch_size": 7},
         {"threads": 1},
         {"threads": 2, "batch_size": 33},
-        {"memory_limit": 1},
+        {"memory_limit": 4096},
         {"memory_limit": "100kB"},
         {},
         {"kernel": "float32"},

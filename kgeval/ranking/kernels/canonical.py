@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.compiling import njit
 from kgeval.scorers.similarity import LANES, Similarity
 
-SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus")
+SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l2")
 """in the order of the codes that the compiled loops use; a cosine reaches them as the dot product of unit vectors"""
 
 DOT, L1, L2, MODULUS, SQUARED_L2 = range(len(SIMILARITIES))
