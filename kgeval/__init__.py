@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
     from kgeval.corruption import AllEntities as AllEntities
-    from kgeval.corruption import Degree as Degree
-    from kgeval.corruption import FromFile as FromFile
+    from kgeval.corruption import DegreeWeighted as DegreeWeighted
+    from kgeval.corruption import FileNegatives as FileNegatives
     from kgeval.corruption import OGBNegatives as OGBNegatives
-    from kgeval.corruption import Popular as Popular
-    from kgeval.corruption import Typed as Typed
+    from kgeval.corruption import PopularityWeighted as PopularityWeighted
+    from kgeval.corruption import TypeConstrained as TypeConstrained
     from kgeval.corruption import Uniform as Uniform
-    from kgeval.corruption.negatives import negatives as negatives
+    from kgeval.corruption.negatives import generate_negatives as generate_negatives
     from kgeval.errors import KgevalError as KgevalError
     from kgeval.graph.dataset import Dataset as Dataset
     from kgeval.graph.layouts import load_dataset as load_dataset
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.summary import summarize as summarize
     from kgeval.protocols.evaluate import evaluate as evaluate
     from kgeval.protocols.explain import explain as explain
-    from kgeval.protocols.printout import printout as printout
+    from kgeval.protocols.printout import framework_metrics as framework_metrics
     from kgeval.ranking.elsewhere import load_ranks as load_ranks
     from kgeval.ranking.evaluation import Evaluation as Evaluation
     from kgeval.ranking.table import RankTable as RankTable
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from kgeval.scoring.classification import Classification as Classification
     from kgeval.scoring.classification import classify as classify
     from kgeval.scoring.confidences import Confidences as Confidences
-    from kgeval.scoring.negatives import MadeNegatives as MadeNegatives
-    from kgeval.scoring.negatives import NegativeFiles as NegativeFiles
+    from kgeval.scoring.negatives import GeneratedNegatives as GeneratedNegatives
+    from kgeval.scoring.negatives import NegativesFromFiles as NegativesFromFiles
     from kgeval.scoring.table import LabelTable as LabelTable
 
 __version__ = "0.1.0"

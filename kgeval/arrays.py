@@ -18,7 +18,7 @@ Float64Array = npt.NDArray[np.float64]
 """what is computed"""
 
 
-def widened(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+def bfloat16_to_float32(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     """Take the bits of bfloat16 numbers, which numpy does not have, as float32, which holds each of them exactly.
 
     >>> widened(np.array([0x3F80, 0xC049], np.uint16))
@@ -27,7 +27,7 @@ def widened(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
-def untracked(values: Any) -> Any:
+def detached(values: Any) -> Any:
     """Take a tensor off its device and its gradient, and widen what numpy does not have; all else stays as it is."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(values, torch.Tensor):

@@ -41,7 +41,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Complaint:
+class Problem:
     """One thing that is wrong with a configuration."""
 
     location: Location
@@ -50,29 +50,29 @@ class Complaint:
     absent: bool = False
     """whether there is nothing at the location"""
 
-    def said(self, line: str = "", option: str = "") -> str:
+    def format(self, line: str = "", option: str = "") -> str:
         """Spell it, with the line that it stands in, if that is known; or with the option that said it."""
         where = option or ".".join(short(step) for step in spelled(self.location)) or "configuration"
         return f"{where}: {self.message}{f' ({line})' if line else ''}. {self.hint}".rstrip()
 
     def __str__(self) -> str:
-        return self.said()
+        return self.format()
 
     @classmethod
-    def of(cls, location: Location, error: Exception) -> Complaint:
+    def of(cls, location: Location, error: Exception) -> Problem:
         """Take a refusal whose sentences are what is wrong, and what to do about it."""
         message, hint, *_ = [*re.split(r"\. (?=[A-Z])", str(error).rstrip("."), maxsplit=1), ""]
         return cls(location, message, f"{hint}{'' if hint.endswith('?') or not hint else '.'}")
 
 
-def complaints(error: ValidationError, content: Any, root: Any) -> list[Complaint]:
+def complaints(error: ValidationError, content: Any, root: Any) -> list[Problem]:
     """Say all of pydantic's complaints about ``content``, which is no ``root`` (a model, or a union of models)."""
     items = error.errors(include_url=False)
     told = [_complaint(item, content, root) for item in items[:MOST]]
-    return [*told, Complaint((), f"{len(items) - MOST} more problems")] if len(items) > MOST else told
+    return [*told, Problem((), f"{len(items) - MOST} more problems")] if len(items) > MOST else told
 
 
-def _complaint(item: Any, content: Any, root: Any) -> Complaint:
+def _complaint(item: Any, content: Any, root: Any) -> Problem:
     given, context, kind, place = item["input"], item.get("ctx", {}), item["type"], item["loc"]
     if place[-1:] == ("[key]",):  # a block with free keys: the complaint is about a key, not about its value
         kind, place = "invalid_key", place[:-1]
@@ -81,38 +81,40 @@ def _complaint(item: Any, content: Any, root: Any) -> Complaint:
         return _about_key(kind, location, content, root)
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", context["expected"])
-        return Complaint(location, f"unknown value {shown(given)}", _nearest(given, choices))
+        return Problem(location, f"unknown value {short_repr(given)}", _nearest(given, choices))
     if kind.startswith("union_tag") or kind == "model_attributes_type":
         return _unknown_kind(location, given, _kinds(_annotation(location, content, root)))
     if kind == "value_error":
-        return Complaint.of(location, context["error"])
+        return Problem.of(location, context["error"])
     expected = _KINDS.get(kind, item["msg"].removeprefix("Input should be ")).format(**context)
-    return Complaint(location, f"expected {expected}, found {shown(given)}")
+    return Problem(location, f"expected {expected}, found {short_repr(given)}")
 
 
-def _about_key(kind: str, location: Location, content: Any, root: Any) -> Complaint:
+def _about_key(kind: str, location: Location, content: Any, root: Any) -> Problem:
     if kind == "missing":
-        return Complaint(location, "missing", absent=True)
+        return Problem(location, "missing", absent=True)
     if kind == "extra_forbidden":
         known = _keys(location[:-1], content, root)
-        return Complaint(location, f"unknown key {shown(location[-1])}", _nearest(location[-1], known))
-    return Complaint(location, f"a key is text, found {shown(location[-1])}", "Write it in quotes.")
+        return Problem(location, f"unknown key {short_repr(location[-1])}", _nearest(location[-1], known))
+    return Problem(location, f"a key is text, found {short_repr(location[-1])}", "Write it in quotes.")
 
 
-def _unknown_kind(location: Location, given: Any, kinds: list[str]) -> Complaint:
+def _unknown_kind(location: Location, given: Any, kinds: list[str]) -> Problem:
     if not isinstance(given, dict):
-        return Complaint(location, f"expected a block with the key 'kind', found {shown(given)}", _nearest("", kinds))
+        return Problem(
+            location, f"expected a block with the key 'kind', found {short_repr(given)}", _nearest("", kinds)
+        )
     if given.get("kind") is None:
-        return Complaint(location, "the key 'kind' is missing", _nearest("", kinds))
-    return Complaint(location, f"unknown kind {shown(given['kind'])}", _nearest(given["kind"], kinds))
+        return Problem(location, "the key 'kind' is missing", _nearest("", kinds))
+    return Problem(location, f"unknown kind {short_repr(given['kind'])}", _nearest(given["kind"], kinds))
 
 
 def spelled(location: Location) -> tuple[str, ...]:
     """Say keys and positions as they are written."""
-    return tuple(step if isinstance(step, str) else shown(step) for step in location)
+    return tuple(step if isinstance(step, str) else short_repr(step) for step in location)
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Print a value, however long or odd it is.
 
     >>> shown("x" * 1000)[-3:], shown(16**5000)
@@ -127,7 +129,7 @@ def shown(value: Any) -> str:
 
 
 def _nearest(given: Any, choices: list[str]) -> str:
-    return did_you_mean(short(given) if isinstance(given, str) else shown(given), choices)
+    return did_you_mean(short(given) if isinstance(given, str) else short_repr(given), choices)
 
 
 def short(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from kgeval.errors import InputError, reason
 from kgeval.files import refuse_special
-from kgeval.paths import is_there, nearby
+from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.elsewhere import load_ranks
 from kgeval.ranking.table import RankTable
 from kgeval.scoring.table import LabelTable
@@ -25,13 +25,13 @@ CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json
 LABELS, CURVES = LabelTable.FILE, "curves.json"
 
 
-def ranks_of(floor: str) -> str:
-    """The file of the ranks of a floor.
+def ranks_of(baseline: str) -> str:
+    """The file of the ranks of a baseline.
 
     >>> ranks_of("same or reversed")
     'ranks-same-or-reversed.parquet'
     """
-    return f"ranks-{floor.replace(' ', '-')}.parquet"
+    return f"ranks-{baseline.replace(' ', '-')}.parquet"
 
 
 TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
@@ -54,7 +54,7 @@ def is_several(folder: Path) -> bool:
     InputError
         if what may be that table is damaged
     """
-    there = is_there(folder / METRICS) and not is_there(folder / MANIFEST)
+    there = exists_safely(folder / METRICS) and not exists_safely(folder / MANIFEST)
     return there and isinstance(read_json(folder / METRICS).get("models"), dict)
 
 
@@ -69,8 +69,8 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
         if there are none
     """
     refuse_special(path)
-    if not is_there(path):
-        raise InputError(f"no such file {str(path)[:200]!r}. {nearby(path)}".strip())
+    if not exists_safely(path):
+        raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
     if dataset is not None and (path.is_dir() or path.suffix.lower() == ".parquet"):
@@ -98,12 +98,12 @@ def read_labels(path: Path) -> LabelTable:
 
 def holds_labels_alone(path: Path) -> bool:
     """Whether a run directory is that of a classification, which ranks nothing."""
-    return is_there(path / LABELS) and not is_there(path / RANKS)
+    return exists_safely(path / LABELS) and not exists_safely(path / RANKS)
 
 
 def holds_confidences(path: Path) -> bool:
     """Whether a run directory is that of a prediction of confidences, which keeps facts and ranks."""
-    return is_there(path / LABELS) and is_there(path / RANKS)
+    return exists_safely(path / LABELS) and exists_safely(path / RANKS)
 
 
 def describe_machine() -> dict[str, Any]:
@@ -124,7 +124,7 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def fingerprints(paths: Iterable[Path]) -> dict[str, str]:
+def sha256_of_files(paths: Iterable[Path]) -> dict[str, str]:
     """The SHA-256 of every file that a run has read."""
     return {str(path): _sha256(path) for path in paths}
 

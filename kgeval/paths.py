@@ -7,7 +7,7 @@ from pathlib import Path
 from kgeval.errors import nearest
 
 
-def is_there(path: Path) -> bool:
+def exists_safely(path: Path) -> bool:
     """Whether there is a file or a folder; no path is too odd to ask about.
 
     >>> is_there(Path("x" * 5000))
@@ -19,7 +19,7 @@ def is_there(path: Path) -> bool:
         return False
 
 
-def nearby(path: Path) -> str:
+def suggest_paths(path: Path) -> str:
     """Name the neighbours that a mistaken path may have meant, never that path itself.
 
     >>> nearby(Path("no/such/folder"))
@@ -42,6 +42,6 @@ def no_file(path: Path) -> str:
     >>> no_file(Path("kgeval/graph"))
     "no such file 'kgeval/graph': it is a folder."
     """
-    if is_there(path) and path.is_dir():
+    if exists_safely(path) and path.is_dir():
         return f"no such file {str(path)!r}: it is a folder."
-    return f"no such file {str(path)!r}. {nearby(path)}".strip()
+    return f"no such file {str(path)!r}. {suggest_paths(path)}".strip()

@@ -21,7 +21,7 @@ TRAINED = "training.json"
 """on the stage: what the model there was trained by, once it is whole"""
 
 
-class Stored(Protocol):
+class ParquetTable(Protocol):
     """A table that can be written."""
 
     def to_parquet(self, path: Path) -> None:
@@ -30,7 +30,7 @@ class Stored(Protocol):
 
 
 @contextmanager
-def claimed(folder: Path, *, force: bool, resume: bool = False, trains: bool = False) -> Iterator[Path]:
+def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = False) -> Iterator[Path]:
     """Hold a folder for a run, and give the stage inside it, where the run is written until it is whole.
 
     What a killed process left is cleared, but for a model that it had trained; if the process was killed while a whole
@@ -113,7 +113,7 @@ def write_run(
     *,
     config: dict[str, Any],
     manifest: dict[str, Any],
-    tables: Mapping[str, Stored],
+    tables: Mapping[str, ParquetTable],
     metrics: dict[str, Any],
     curves: dict[str, Any] | None = None,
 ) -> None:

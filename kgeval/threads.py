@@ -37,7 +37,7 @@ def bound_threads(count: int | None) -> Iterator[None]:
         _bound.reset(token)
 
 
-def spread(work: Callable[[slice], None], total: int, step: int) -> None:
+def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
     """Do blocks of work side by side; the work lets go of Python's lock where it computes.
 
     Blocks are taken as threads come free: no thread waits for another before the end, and one that a busy machine
@@ -79,7 +79,7 @@ def slices(total: int, step: int) -> Iterator[slice]:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def single_threaded_openmp() -> Iterator[None]:
     """Have OpenMP, and so torch, compute in the calling thread alone; no other thread notices."""
     libraries = [library for library in _known_libraries() if library.user_api == "openmp"]
     before = [library.num_threads for library in libraries]

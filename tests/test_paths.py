@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval.paths import nearby, no_file
+from kgeval.paths import no_file, suggest_paths
 
 
 def test_the_nearest_neighbours_are_named(tmp_path):
     for name in ("fb15k-237", "fb15k", "wn18rr", ".fb15k"):
         (tmp_path / name).mkdir()
-    assert nearby(tmp_path / "fb15k-23") == f"Nearby: '{tmp_path / 'fb15k-237'}', '{tmp_path / 'fb15k'}'."
+    assert suggest_paths(tmp_path / "fb15k-23") == f"Nearby: '{tmp_path / 'fb15k-237'}', '{tmp_path / 'fb15k'}'."
 
 
 def test_the_path_itself_is_no_neighbour(tmp_path):
     (tmp_path / "graph").mkdir()
-    assert nearby(tmp_path / "graph") == ""
+    assert suggest_paths(tmp_path / "graph") == ""
     assert no_file(tmp_path / "graph") == f"no such file '{tmp_path / 'graph'}': it is a folder."
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\x00b", "file/inside"])
 def test_no_path_is_too_odd_to_ask_about(tmp_path, name):
     (tmp_path / "file").write_text("")
-    assert nearby(tmp_path / name) == ""
+    assert suggest_paths(tmp_path / name) == ""

@@ -6,28 +6,28 @@ import threading
 
 import pytest
 
-from kgeval.threads import bound_threads, spread, threads
+from kgeval.threads import bound_threads, parallel_for, threads
 
 
 @pytest.mark.parametrize("total", [0, 1, 7, 100])
 @pytest.mark.parametrize("step", [1, 3, 1000])
 def test_every_block_is_done_once(total, step):
     done = []
-    spread(lambda part: done.extend(range(part.start, part.stop)), total, step)
+    parallel_for(lambda part: done.extend(range(part.start, part.stop)), total, step)
     assert sorted(done) == list(range(total))
 
 
 def test_blocks_are_done_side_by_side():
     both = threading.Barrier(2, timeout=60)  # two blocks wait for each other
     with bound_threads(2):
-        spread(lambda part: both.wait(), total=2, step=1)
+        parallel_for(lambda part: both.wait(), total=2, step=1)
 
 
 def test_one_thread_is_the_callers():
     names = set()
     with bound_threads(1):
         assert threads() == 1
-        spread(lambda part: names.add(threading.current_thread().name), total=9, step=2)
+        parallel_for(lambda part: names.add(threading.current_thread().name), total=9, step=2)
     assert names == {threading.current_thread().name}
 
 
@@ -36,7 +36,7 @@ def test_a_failure_comes_out():
         raise ValueError(f"block {part.start}")
 
     with bound_threads(2), pytest.raises(ValueError, match="block 0"):
-        spread(fail, total=5, step=1)
+        parallel_for(fail, total=5, step=1)
     assert threads() >= 1
 
 
@@ -92,7 +92,7 @@ def test_the_last_of_several_evaluations_frees_the_libraries():
     def bound(count):
         with bound_threads(count):
             inside.wait()
-            spread(lambda part: None, 4, 1)
+            parallel_for(lambda part: None, 4, 1)
 
     workers = [threading.Thread(target=bound, args=(count,)) for count in (1, 2, 3)]
     for worker in workers:
@@ -105,5 +105,5 @@ def test_the_last_of_several_evaluations_frees_the_libraries():
 def test_blocks_know_how_many_threads_there_are():
     seen = set()
     with bound_threads(3):
-        spread(lambda part: seen.add(threads()), 6, 1)
+        parallel_for(lambda part: seen.add(threads()), 6, 1)
     assert seen == {3}

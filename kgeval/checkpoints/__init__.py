@@ -15,7 +15,7 @@ from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.files import refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import as_dataset
-from kgeval.paths import is_there, nearby
+from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
 
 __all__ = ["Checkpoint", "load_checkpoint", "read_checkpoint"]
@@ -69,8 +69,8 @@ def read_checkpoint(
 ) -> Checkpoint:
     """Read a model as :func:`load_checkpoint` does, whatever the names of its options."""
     refuse_special(path)
-    if not is_there(path):
-        raise CheckpointError(f"no such file or folder {str(path)!r}. {nearby(path)}".strip())
+    if not exists_safely(path):
+        raise CheckpointError(f"no such file or folder {str(path)!r}. {suggest_paths(path)}".strip())
     if nan not in {"error", "worst"}:
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
     if format.lower() not in ("auto", *formats()):

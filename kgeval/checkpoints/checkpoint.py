@@ -42,9 +42,9 @@ class Checkpoint:
     """what its ids are where it has no labels: a framework may give them to sorted labels, or keep them in its files"""
     layouts: tuple[str, ...] = ()
     """the layouts of datasets whose files give the ids that it has, where its framework keeps them in files"""
-    upside_down: bool = False
+    lower_is_better: bool = False
     """whether the framework's own evaluator takes the lowest of these scores for the best"""
-    dataset_tells: str = ""
+    missing_without_dataset: str = ""
     """what its scores depend on and only a dataset tells, where it was read without one"""
 
     def __post_init__(self) -> None:
@@ -223,7 +223,7 @@ class Options:
                 return choice
         raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
 
-    def account(self, family: Family, framework: str, **sources: str) -> None:
+    def record_origins(self, family: Family, framework: str, **sources: str) -> None:
         """Tell where a family's options came from: a setting of the framework's, or else its code.
 
         ``sources`` names the setting behind each of them; it has been resolved.

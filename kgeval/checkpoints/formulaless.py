@@ -11,7 +11,7 @@ from kgeval.scorers.family import Family
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Formulaless(Checkpoint):
+class ModelWithoutFormula(Checkpoint):
     """A scorer that was read from files and is no model family. What is not finite in it, its reader has refused."""
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, widened
+from kgeval.arrays import FloatArray, bfloat16_to_float32
 from kgeval.errors import CheckpointError
 
 LARGE = 256 * 2**20
@@ -25,7 +25,7 @@ OTHERS = {"BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64)
 """what is read, and refused where it is no label"""
 
 
-def special_arrays(file: Path) -> dict[str, FloatArray]:
+def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:
     """Take the arrays of a file that the safetensors library has accepted, and that it does not read as we do.
 
     The large ones are mapped. Those in bfloat16 are widened to float32, in which every value is exact.
@@ -44,7 +44,7 @@ def special_arrays(file: Path) -> dict[str, FloatArray]:
             continue
         begin, end = tensor["data_offsets"]
         if tensor["dtype"] == HALF:
-            found[name] = widened(_mapped(file, np.uint16, 8 + length + begin, tensor["shape"]))
+            found[name] = bfloat16_to_float32(_mapped(file, np.uint16, 8 + length + begin, tensor["shape"]))
         elif end - begin >= LARGE and tensor["dtype"] in DTYPES:
             found[name] = _mapped(file, DTYPES[tensor["dtype"]], 8 + length + begin, tensor["shape"])
         elif tensor["dtype"] not in DTYPES.keys() | OTHERS:

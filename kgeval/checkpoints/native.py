@@ -84,12 +84,12 @@ def save_checkpoint(
     told = {"numbering": "dataset", "upside_down": "false"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
-        if model.dataset_tells:
+        if model.missing_without_dataset:
             raise CheckpointError(
-                f"{model.files[0]}: only the dataset tells {model.dataset_tells}. Give it: --dataset DATASET, or "
+                f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: --dataset DATASET, or "
                 "load_checkpoint(…, dataset=…)."
             )
-        told = {"numbering": model.numbering, "upside_down": json.dumps(model.upside_down)}
+        told = {"numbering": model.numbering, "upside_down": json.dumps(model.lower_is_better)}
         told |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
         told |= {"name": model.name} if model.name else {}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model

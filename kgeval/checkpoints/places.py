@@ -16,7 +16,7 @@ from kgeval.errors import CheckpointError, InputError
 from kgeval.graph.numbering import read_mapping
 from kgeval.graph.text import read_columns
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.paths import is_there
+from kgeval.paths import exists_safely
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,18 @@ class LabelFiles:
     """whether commas separate the columns, and tabs do not"""
     counted: bool = False
     """whether the first line is the number of rows"""
-    turned: bool = False
+    columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
 
     def inside(self, place: Path) -> dict[str, Path]:
         """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
         files = {"entity": place / self.entities, "relation": place / self.relations}
-        return {kind: file for kind, file in files.items() if is_there(file) and file.is_file()}
+        return {kind: file for kind, file in files.items() if exists_safely(file) and file.is_file()}
 
 
 LABEL_FILES = (
     LabelFiles("entities.dict", "relations.dict"),
-    LabelFiles("entities.tsv", "relations.tsv", turned=True),
+    LabelFiles("entities.tsv", "relations.tsv", columns_may_be_swapped=True),
     LabelFiles("entity_ids.del", "relation_ids.del"),
     LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True),
     LabelFiles("ent_id", "rel_id", id_first=False),
@@ -89,7 +89,7 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     except InputError as error:
         raise CheckpointError(str(error)) from error
     ids, turned = _numbers(table["id"]), _numbers(table["label"])
-    if kind.turned and ids is not None and turned is not None:
+    if kind.columns_may_be_swapped and ids is not None and turned is not None:
         _refuse_either(path, ids, turned)
     for numbers, labels_ in ((ids, table["label"]), (turned, table["id"])):
         if numbers is not None:
@@ -119,7 +119,7 @@ def folder_of(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def one_of(path: Path, groups: Sequence[Callable[[Path], bool]], what: str) -> Path:
+def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], what: str) -> Path:
     """Find the file that is meant: the path itself, or the only file of the folder in the first group that has any.
 
     Raises
@@ -140,7 +140,7 @@ def one_of(path: Path, groups: Sequence[Callable[[Path], bool]], what: str) -> P
     raise CheckpointError(f"{str(path)!r} holds no {what}.")
 
 
-def holds(path: Path, fits: Callable[[Path], bool]) -> bool:
+def contains_file(path: Path, fits: Callable[[Path], bool]) -> bool:
     """Whether a path is a file that fits, or a folder with one."""
     if path.is_file():
         return fits(path)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kgeval.checkpoints.formulaless import Formulaless
+from kgeval.checkpoints.formulaless import ModelWithoutFormula
 from kgeval.graph.dataset import Dataset
-from kgeval.scorers.listed import ListedScores
+from kgeval.scorers.listed import PredictionLists
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictions(Formulaless):
+class Predictions(ModelWithoutFormula):
     """A scorer that was read from a file of predictions. It speaks the ids of its dataset."""
 
-    model: ListedScores  # type: ignore[assignment]
+    model: PredictionLists  # type: ignore[assignment]
 
     def describe(self) -> dict[str, Any]:
         """Tell what it is: what ``kgeval inspect`` shows."""

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.checkpoints.formulaless import Formulaless
+from kgeval.checkpoints.formulaless import ModelWithoutFormula
 from kgeval.checkpoints.pykeen_modules import Module, NoFormula
 from kgeval.errors import CheckpointError
-from kgeval.pickles.unpickle import Inert
-from kgeval.scorers.marginals import Marginals
+from kgeval.pickles.unpickle import StubObject
+from kgeval.scorers.marginals import MarginalDistributionScorer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Baseline(Formulaless):
+class Baseline(ModelWithoutFormula):
     """A baseline that was read from a file."""
 
-    model: Marginals  # type: ignore[assignment]
+    model: MarginalDistributionScorer  # type: ignore[assignment]
 
     def describe(self) -> dict[str, Any]:
         """Tell what it is: what ``kgeval inspect`` shows."""
@@ -36,7 +36,7 @@ class Baseline(Formulaless):
         }
 
 
-def baseline_of(model: Module) -> Marginals:
+def baseline_of(model: Module) -> MarginalDistributionScorer:
     """Make the scorer of a baseline.
 
     Raises
@@ -51,14 +51,14 @@ def baseline_of(model: Module) -> Marginals:
     return BASELINES[model.class_name](model)
 
 
-def _marginal(model: Module) -> Marginals:
+def _marginal(model: Module) -> MarginalDistributionScorer:
     entities, relations = (_count(model, kind) for kind in ("entities", "relations"))
     anchor = {"head": _table(model, "head_per_tail", entities), "tail": _table(model, "tail_per_head", entities)}
     relation = {side: _table(model, f"{side}_per_relation", relations) for side in ("head", "tail")}
-    return Marginals(entities, relations, _present(anchor), _present(relation))
+    return MarginalDistributionScorer(entities, relations, _present(anchor), _present(relation))
 
 
-def _soft_inverse(model: Module) -> Marginals:
+def _soft_inverse(model: Module) -> MarginalDistributionScorer:
     """Relations share entities as far as they, or their inverses, share pairs."""
     entities, relations = (_count(model, kind) for kind in ("entities", "relations"))
     same, inverse = (_table(model, name, relations, relations) for name in ("sim", "sim_inv"))
@@ -66,10 +66,10 @@ def _soft_inverse(model: Module) -> Marginals:
     if any(table is None for table in (same, inverse, head, tail)):
         raise CheckpointError("a table of its relations is missing.")
     per_relation = {"head": same @ head + inverse @ tail, "tail": same @ tail + inverse @ head}
-    return Marginals(entities, relations, {}, per_relation)  # type: ignore[arg-type]
+    return MarginalDistributionScorer(entities, relations, {}, per_relation)  # type: ignore[arg-type]
 
 
-BASELINES: dict[str, Callable[[Module], Marginals]] = {
+BASELINES: dict[str, Callable[[Module], MarginalDistributionScorer]] = {
     "MarginalDistributionBaseline": _marginal,
     "SoftInverseTripleBaseline": _soft_inverse,
 }
@@ -94,7 +94,7 @@ def _table(model: Module, name: str, rows: int, columns: int | None = None) -> A
     if pickled is None:
         return None
     columns = _count(model, "entities") if columns is None else columns
-    state = pickled.state if isinstance(pickled, Inert) else {}
+    state = pickled.state if isinstance(pickled, StubObject) else {}
     numbers, places, starts = (state.get(part) for part in ("data", "indices", "indptr"))
     arrays = [array for array in (numbers, places, starts) if isinstance(array, np.ndarray) and array.ndim == 1]
     if len(arrays) < 3 or [array.dtype.kind for array in arrays] != ["f", "i", "i"]:

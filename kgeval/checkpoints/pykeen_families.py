@@ -10,7 +10,7 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.normalisation import Affine, folded
 from kgeval.checkpoints.pykeen_distances import DISTANCES, both, norm_of
-from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
+from kgeval.checkpoints.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.shapes import shaped
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.boxe import BoxE
@@ -31,7 +31,7 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.halves import from_interleaved
 
 
-def family_of(parts: Parts, name: str) -> Family:
+def family_of(parts: PyKEENModel, name: str) -> Family:
     """Make the family of a model whose interaction has a name.
 
     Raises
@@ -48,7 +48,7 @@ def family_of(parts: Parts, name: str) -> Family:
     return FAMILIES[name](parts)
 
 
-def _boxe(parts: Parts) -> Family:
+def _boxe(parts: PyKEENModel) -> Family:
     """Boxes are stored as a base, a shape and a size, for heads and for tails."""
     mapped = parts.interaction.state.get("tanh_map", True)
     if not isinstance(mapped, bool):
@@ -62,7 +62,7 @@ def _boxe(parts: Parts) -> Family:
     return BoxE(both(parts.entity), relation, norm=norm, tanh=mapped)
 
 
-def _finite(parts: Parts, index: int) -> FloatArray:
+def _finite(parts: PyKEENModel, index: int) -> FloatArray:
     """Take a relation representation whose infinite numbers would vanish in a tanh."""
     table = parts.relation(index)
     return shaped(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
@@ -77,7 +77,7 @@ def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatAr
     return np.minimum(base - halves, base + halves), np.maximum(base - halves, base + halves)
 
 
-def _conve(parts: Parts) -> Family:
+def _conve(parts: PyKEENModel) -> Family:
     shape = getattr(parts.interaction.state.get("shape_info"), "state", {})
     if shape.get("input_channels") != 1:
         raise NoFormula(f"its image has {shape.get('input_channels')} channels; kgeval's ConvE has one.")
@@ -117,17 +117,17 @@ def _affine(module: Module, width: int) -> Affine:
     return folded(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
 
 
-def _complex(parts: Parts) -> Family:
+def _complex(parts: PyKEENModel) -> Family:
     if parts.interaction.class_name == "ComplEx":
         raise NoFormula("it is a ComplEx from before PyKEEN's interaction modules, whose layout kgeval does not read.")
     return ComplEx(from_interleaved(parts.entity()), from_interleaved(parts.relation()))
 
 
-def _cp(parts: Parts) -> Family:
+def _cp(parts: PyKEENModel) -> Family:
     return CP(np.concatenate([parts.entity(0), parts.entity(1)], axis=1), parts.relation())
 
 
-def _mure(parts: Parts) -> Family:
+def _mure(parts: PyKEENModel) -> Family:
     if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
         raise NoFormula("its distance is not the squared Euclidean one.")
     return MuRE(
@@ -139,7 +139,7 @@ def _mure(parts: Parts) -> Family:
     )
 
 
-def _quate(parts: Parts) -> Family:
+def _quate(parts: PyKEENModel) -> Family:
     """Quaternions lie one after the other, and PyKEEN's score is negative."""
     return QuatE(_quarters(parts.entity()), -_quarters(parts.relation()))
 
@@ -148,7 +148,7 @@ def _quarters(array: FloatArray) -> FloatArray:
     return np.concatenate([array[:, part::4] for part in range(4)], axis=1)
 
 
-def _simple(parts: Parts) -> Family:
+def _simple(parts: PyKEENModel) -> Family:
     """Since version 1.8 it is the mean of two DistMults, before that it followed the paper."""
     if parts.model.child("tail_entity_embeddings") is not None:
         if parts.interaction.state.get("clamp_score") is not None:
@@ -157,7 +157,7 @@ def _simple(parts: Parts) -> Family:
     return DistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2)
 
 
-def _clamped(parts: Parts) -> Family:
+def _clamped(parts: PyKEENModel) -> Family:
     base = parts.interaction.child("base")
     limits = parts.interaction.state.get("clamp_score")
     if base is None or base.class_name != "SimplEInteraction":
@@ -168,7 +168,7 @@ def _clamped(parts: Parts) -> Family:
     return ClampedDistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2, low=low, high=high)
 
 
-def _tucker(parts: Parts) -> Family:
+def _tucker(parts: PyKEENModel) -> Family:
     entity, relation = parts.entity(), parts.relation()
     width = entity.shape[1]
     core = parts.interaction.take("core_tensor", width, relation.shape[1], width)
@@ -181,7 +181,7 @@ def _tucker(parts: Parts) -> Family:
     return TuckER(entity, relation, core, *_affine(before, width), *_affine(after, width))
 
 
-FAMILIES: dict[str, Callable[[Parts], Family]] = {
+FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "BoxE": _boxe,
     "CP": _cp,
     "Clamped": _clamped,

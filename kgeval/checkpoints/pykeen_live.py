@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.pykeen_families import family_of
-from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
-from kgeval.scorers.base import VectorScorer, ViewedScorer
+from kgeval.checkpoints.pykeen_modules import Module, NoFormula, PyKEENModel
+from kgeval.scorers.base import PartitionedScorer, VectorScorer
 from kgeval.scorers.families.conve import ConvE
 from kgeval.scorers.family import VectorFamily
 from kgeval.scorers.reciprocal import Reciprocal
@@ -16,7 +16,7 @@ from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.squares import Squared
 
 
-def live_family(model: Any) -> ViewedScorer | VectorScorer | None:
+def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
     """Make the scorer of a live model by the vectors of its interaction's formula, where kgeval has one.
 
     The representations are taken as the model computes with them, after normalisers, message passing and the like.
@@ -45,11 +45,11 @@ def live_family(model: Any) -> ViewedScorer | VectorScorer | None:
 def live_parts(model: Any) -> LiveParts:
     """Take a live model apart."""
     bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
-    return LiveParts(bare, _frozen(model.interaction), bool(model.use_inverse_triples), model)
+    return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model)
 
 
 @dataclass(frozen=True)
-class LiveParts(Parts):
+class LiveParts(PyKEENModel):
     """The parts of a live model: its own representations instead of stored tables."""
 
     live: Any
@@ -69,9 +69,9 @@ class LiveParts(Parts):
         return _array(vectors[:size].reshape(size, -1))
 
 
-def _frozen(module: Any) -> Module:
+def _module_tree(module: Any) -> Module:
     """Take a live module as the tree that its pickle would be."""
-    children = {name: _frozen(child) for name, child in module._modules.items() if child is not None}
+    children = {name: _module_tree(child) for name, child in module._modules.items() if child is not None}
     arrays = {
         part: {name: None if tensor is None else _array(tensor) for name, tensor in vars(module)[part].items()}
         for part in ("_parameters", "_buffers")

@@ -11,7 +11,7 @@ from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.shapes import shaped
 from kgeval.checkpoints.tensors import Tensors
 from kgeval.errors import CheckpointError
-from kgeval.pickles.unpickle import Inert
+from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.ordered import unit
 
 
@@ -39,7 +39,7 @@ class Module:
         """
         if isinstance(pickled, Module):
             return pickled
-        if not isinstance(pickled, Inert) or "_modules" not in pickled.state:
+        if not isinstance(pickled, StubObject) or "_modules" not in pickled.state:
             raise CheckpointError(f"{name or 'the model'} is no PyTorch module.")
         return cls(pickled.class_name, pickled.state, f"{name}." if name else "")
 
@@ -119,7 +119,7 @@ def _bare(tensors: Tensors) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Parts:
+class PyKEENModel:
     """What a model family is made of."""
 
     model: Module
@@ -129,7 +129,7 @@ class Parts:
     """whether relations 2r and 2r + 1 are a relation and its inverse"""
 
     @classmethod
-    def of(cls, model: Module, *, inverse: bool) -> Parts:
+    def of(cls, model: Module, *, inverse: bool) -> PyKEENModel:
         """Take a model apart."""
         return cls(model, model.child("interaction") or model, inverse)
 
@@ -188,9 +188,9 @@ def _function(normalizer: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(normalizer, str):
         return normalizer, {}
     settings: Any = {}
-    if isinstance(normalizer, Inert) and normalizer.origin == "functools.partial":
+    if isinstance(normalizer, StubObject) and normalizer.origin == "functools.partial":
         state = normalizer.state.get("state")
         settings = state[2] if isinstance(state, tuple) and len(state) == 4 and not state[1] else None
         normalizer = normalizer.args[0] if normalizer.args else None
-    known = isinstance(normalizer, type) and issubclass(normalizer, Inert) and isinstance(settings, dict)
+    known = isinstance(normalizer, type) and issubclass(normalizer, StubObject) and isinstance(settings, dict)
     return (normalizer.origin, settings) if known else ("", {})

@@ -16,7 +16,7 @@ from kgeval.scorers.family import rows64
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
-from kgeval.threads import alone
+from kgeval.threads import single_threaded_openmp
 
 AFFINE: dict[str, tuple[Side, ...]] = {
     "AutoSF": ("head", "tail"),
@@ -68,7 +68,7 @@ def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
     return whole if affine else None
 
 
-class Layout(NamedTuple):
+class UnitVectorLayout(NamedTuple):
     """How the vectors of an entity or a relation lie in one row."""
 
     names: tuple[int, ...]
@@ -110,7 +110,7 @@ class LiveProducts(RelationalFamily):
     free: Side
     interaction: Any
     """the interaction, in float64 and evaluation mode"""
-    layouts: dict[str, Layout]
+    layouts: dict[str, UnitVectorLayout]
     """of ``head``, ``relation`` and ``tail``"""
 
     @classmethod
@@ -139,7 +139,7 @@ class LiveProducts(RelationalFamily):
         """int64[entity], the same for equal rows of ``other``."""
         return _numbered(self.other)
 
-    def alike(self, side: Side) -> bool:
+    def is_shared(self, side: Side) -> bool:
         """The free side's vectors are the representations, for every relation."""
         return side == self.free
 
@@ -176,7 +176,7 @@ class LiveProducts(RelationalFamily):
         units = np.concatenate([np.zeros((1, width)), np.eye(width)])
         size = max(1, min(LARGEST, CELLS // (width * width)))
         found = np.empty((len(ids), width + 1))
-        with alone():
+        with single_threaded_openmp():
             for batch in _batches((self.numbers[ids] + relations) % size, size):
                 pairs = np.where(batch < 0, batch.max(), batch)
                 scores = self._scored(rows64(self.other, ids[pairs]), rows64(self.relation, relations[pairs]), units)
@@ -222,12 +222,12 @@ def _numbered(rows: FloatArray) -> IntArray:
     return np.argsort(np.argsort(first))[groups.ravel()]
 
 
-def _layout(representations: Any, names: Any) -> Layout:
+def _layout(representations: Any, names: Any) -> UnitVectorLayout:
     chosen = tuple(int(name) for name in names)
-    return Layout(chosen, tuple(tuple(int(size) for size in representations[name].shape) for name in chosen))
+    return UnitVectorLayout(chosen, tuple(tuple(int(size) for size in representations[name].shape) for name in chosen))
 
 
-def _rows(table: Any, layout: Layout) -> FloatArray:
+def _rows(table: Any, layout: UnitVectorLayout) -> FloatArray:
     rows = np.concatenate([table(name) for name in layout.names], axis=1)
     if rows.shape[1] != layout.width:
         raise ValueError("complex vectors have no place in a dot product of real ones")

@@ -12,7 +12,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.shapes import shaped
 from kgeval.errors import CheckpointError, did_you_mean
-from kgeval.pickles.pickled import read_any, words
+from kgeval.pickles.pickled import pickle_strings, read_any
 from kgeval.scorers.ordered import unit
 
 COUNTERS = "*.num_batches_tracked"
@@ -158,7 +158,7 @@ def unwrapped(content: Any) -> Any:
 
 def names_in(path: Path) -> frozenset[str]:
     """Collect the words of a file as :func:`words` does, and name tensors as :class:`Tensors` does."""
-    return frozenset(word.removeprefix(PARALLEL) for word in words(path))
+    return frozenset(word.removeprefix(PARALLEL) for word in pickle_strings(path))
 
 
 def normalised(array: FloatArray) -> Float64Array:

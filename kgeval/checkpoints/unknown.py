@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.checkpoints.reader import PICKLED, Reader
 from kgeval.checkpoints.tensors import unwrapped
 from kgeval.pickles.pickled import read_any
-from kgeval.pickles.unpickle import Inert
+from kgeval.pickles.unpickle import StubObject
 
 SHOWN = 6
 """tensors, files or folders that are named"""
@@ -68,7 +68,7 @@ def _arrays(content: Any) -> dict[str, tuple[int, ...]]:
 def _kind(content: Any) -> str:
     if isinstance(content, Mapping):
         return "a state_dict" if _arrays(content) else f"a dictionary with {_some(map(str, content))}"
-    if isinstance(content, Inert):
+    if isinstance(content, StubObject):
         return f"a pickled {content.origin}"
     return f"a pickled {type(content).__name__}"
 

@@ -11,7 +11,7 @@ from kgeval.cli.streams import say
 from kgeval.errors import KgevalError, did_you_mean
 
 COMMANDS = {
-    "classify": "Classify triples, or predict confidences, beside floors without a model.",
+    "classify": "Classify triples, or predict confidences, beside baselines without a model.",
     "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "explain": "Explain why frameworks give one checkpoint different numbers.",

@@ -36,7 +36,7 @@ from kgeval.cli.options import FOLDER, JSON, NAMES, QUIET, listed
 @QUIET
 @JSON
 def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **given: Any) -> None:
-    """Classify the true and false triples of a dataset, beside floors that need no model.
+    """Classify the true and false triples of a dataset, beside baselines that need no model.
 
     Thresholds and calibration are learned from the validation triples. Of a weighted dataset, whose files have a fourth
     column, the confidences are predicted instead.

@@ -32,9 +32,9 @@ def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_jso
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import InputError
     from kgeval.graph.layouts import load_dataset
-    from kgeval.paths import is_there
+    from kgeval.paths import exists_safely
 
-    if is_there(out) and not force:
+    if exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     options = pairs(given["options"], "--option")
     with watching("loading model"):

@@ -127,9 +127,9 @@ def _show_sides(
 
 
 def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
-    """Print summaries of labelled triples: a row per model, floor and group, a column per metric.
+    """Print summaries of labelled triples: a row per model, baseline and group, a column per metric.
 
-    The floors are the same beside every model, and are shown once, at the end.
+    The baselines are the same beside every model, and are shown once, at the end.
     """
     from kgeval.metrics.label_summary import MODEL
     from kgeval.metrics.summary import number

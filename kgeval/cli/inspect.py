@@ -44,25 +44,25 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
     from kgeval.directory import LABELS, MANIFEST, RANKS, is_run, is_several
     from kgeval.errors import DatasetError
     from kgeval.graph.layouts import load_dataset
-    from kgeval.paths import is_there
+    from kgeval.paths import exists_safely
 
     place = Path(path)
-    if is_there(place) and (is_run(place) or is_several(place)):
+    if exists_safely(place) and (is_run(place) or is_several(place)):
         return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
     interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
-    if is_there(place) and (place / RANKS).is_file():
+    if exists_safely(place) and (place / RANKS).is_file():
         return {**interrupted, **_ranks(place)}
-    if is_there(place) and (place / LABELS).is_file():
+    if exists_safely(place) and (place / LABELS).is_file():
         return {**interrupted, **_labels(place)}
-    if place.suffix == ".parquet" and is_there(place):
+    if place.suffix == ".parquet" and exists_safely(place):
         return {"table": path, **_ranks(place)}
-    if is_there(place) and any(reader.recognises(place) for reader in formats().values()):
+    if exists_safely(place) and any(reader.recognises(place) for reader in formats().values()):
         graph = None if dataset is None else load_dataset(dataset)
         return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
     try:
         return {"dataset": path, **_dataset(path, names)}
     except DatasetError:
-        if is_there(place) and holds_models(place, formats()):
+        if exists_safely(place) and holds_models(place, formats()):
             recognise(place)  # refuses it, and tells what is in it
         raise
 
@@ -114,7 +114,7 @@ def _labels(path: Path) -> dict[str, Any]:
     return {
         **table.provenance.to_dict(),
         "labelled triples": len(table),
-        "floors": list(table.floors),
+        "baselines": list(table.baselines),
         "notes": list(table.notes),
     }
 

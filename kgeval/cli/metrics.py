@@ -76,18 +76,18 @@ def command(
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
     from kgeval.runs.named import named
-    from kgeval.runs.stored import ask_again
+    from kgeval.runs.stored import recompute_metrics
 
     said = {name: value for name, value in given.items() if value is not None and value != ()}
     if is_several(run):
         _several(run, metrics, said, fail_under, as_json=as_json)
         return
-    summary = ask_again(run, metrics, said)
+    summary = recompute_metrics(run, metrics, said)
     if names:
         summary = named(summary, Names.together(map(read_names, names)))
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
-        measured = ask_again(run, tuple(fail_under), whole)
+        measured = recompute_metrics(run, tuple(fail_under), whole)
         refuse_bounds(fail_under, measured.kind if isinstance(measured, LabelSummary) else "ranks", [*fail_under])
     if as_json:
         say_json(summary.to_dict())
@@ -107,7 +107,7 @@ def _several(
     from kgeval.cli.streams import say_json
     from kgeval.directory import METRICS, read_json
     from kgeval.runs.fail_under import refuse_shortfalls
-    from kgeval.runs.outcome import common_table, incomparable
+    from kgeval.runs.outcome import common_table, comparability_notes
     from kgeval.runs.resume import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, said)
@@ -118,7 +118,7 @@ def _several(
         show_outcomes(outcomes)
     for outcome in outcomes:
         show_notes(f"{outcome.name}: {note}" for note in outcome.notes)
-    show_notes([*incomparable(outcomes), *(f"{name} failed: {why}" for name, why in failed.items())])
+    show_notes([*comparability_notes(outcomes), *(f"{name} failed: {why}" for name, why in failed.items())])
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
         bounded = read_outcomes(folder, tuple(fail_under), whole)

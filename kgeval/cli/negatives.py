@@ -50,21 +50,23 @@ def command(
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
     from kgeval.cli.display import show_notes, watching
     from kgeval.cli.streams import say, say_json
-    from kgeval.corruption.negatives import negatives, write_negatives
+    from kgeval.corruption.negatives import generate_negatives, write_negatives
     from kgeval.errors import InputError
     from kgeval.graph.layouts import load_dataset
-    from kgeval.paths import is_there
+    from kgeval.paths import exists_safely
     from kgeval.runs.load import check_corruption
 
     options = {key: value for key, value in given.items() if value not in (None, ())}
     names: dict[Place, str] = {(name,): f"--{name.replace('_', '-')}" for name in ("kind", *given)}
     generator = check_corruption({"kind": kind, **options}, names)
-    if is_there(out) and not force:
+    if exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     notes: list[str] = []
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)
-    written = write_negatives(out, negatives(graph, generator, split=split, filter=filtered, tell=notes.append))
+    written = write_negatives(
+        out, generate_negatives(graph, generator, split=split, filter=filtered, tell=notes.append)
+    )
     told = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
     if as_json:
         say_json(told)

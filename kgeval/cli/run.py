@@ -46,7 +46,7 @@ def command(
     from kgeval.errors import ConfigError, RunError
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
     from kgeval.runs.load import load_config
-    from kgeval.runs.outcome import ModelsFailed, incomparable
+    from kgeval.runs.outcome import ModelsFailed, comparability_notes
     from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
@@ -72,7 +72,7 @@ def command(
         for outcome in done[path]:
             show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
             show_place(outcome.folder, stored=outcome.stored)
-        show_notes(incomparable(done[path]))
+        show_notes(comparability_notes(done[path]))
     if as_json:
         contents = {str(path): _content(outcomes, loaded[path]) for path, outcomes in done.items()}
         say_json(contents if len(contents) > 1 else next(iter(contents.values())))
@@ -113,13 +113,13 @@ def show_outcomes(outcomes: list[Outcome]) -> None:
     from kgeval.cli.streams import say
     from kgeval.metrics.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
-    from kgeval.runs.outcome import incomparable
+    from kgeval.runs.outcome import comparability_notes
 
     judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
     ranked = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)}
     if judged:
-        # Floors are counted on the triples of their model: only the same triples give the same floors.
-        parts = [{name: judged[name]} for name in judged] if incomparable(outcomes) else [judged]
+        # Baselines are counted on the triples of their model: only the same triples give the same baselines.
+        parts = [{name: judged[name]} for name in judged] if comparability_notes(outcomes) else [judged]
         for index, part in enumerate(parts):
             if index:
                 say("")

@@ -5,26 +5,27 @@ from typing import Annotated
 from pydantic import Field
 
 from kgeval.corruption.candidates import CorruptionGenerator
-from kgeval.corruption.degree import Degree
+from kgeval.corruption.degree import DegreeWeighted
 from kgeval.corruption.everything import AllEntities
-from kgeval.corruption.given import FromFile
+from kgeval.corruption.given import FileNegatives
 from kgeval.corruption.ogb import OGBNegatives
-from kgeval.corruption.popular import Popular
-from kgeval.corruption.typed import Typed
+from kgeval.corruption.popular import PopularityWeighted
+from kgeval.corruption.typed import TypeConstrained
 from kgeval.corruption.uniform import Uniform
 
 Corruption = Annotated[
-    AllEntities | Uniform | Popular | Degree | Typed | FromFile | OGBNegatives, Field(discriminator="kind")
+    AllEntities | Uniform | PopularityWeighted | DegreeWeighted | TypeConstrained | FileNegatives | OGBNegatives,
+    Field(discriminator="kind"),
 ]
 """Any corruption generator, told apart by its ``kind``: the type of the configuration's ``corruption`` block."""
 
 GENERATORS: dict[str, type[CorruptionGenerator]] = {
     "all": AllEntities,
     "uniform": Uniform,
-    "popular": Popular,
-    "degree": Degree,
-    "typed": Typed,
-    "file": FromFile,
+    "popular": PopularityWeighted,
+    "degree": DegreeWeighted,
+    "typed": TypeConstrained,
+    "file": FileNegatives,
     "ogb": OGBNegatives,
 }
 
@@ -33,10 +34,10 @@ __all__ = [
     "AllEntities",
     "Corruption",
     "CorruptionGenerator",
-    "Degree",
-    "FromFile",
+    "DegreeWeighted",
+    "FileNegatives",
     "OGBNegatives",
-    "Popular",
-    "Typed",
+    "PopularityWeighted",
+    "TypeConstrained",
     "Uniform",
 ]

@@ -12,7 +12,7 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 
 
-class Degree(Sampled):
+class DegreeWeighted(Sampled):
     """Corrupt a triple with ``count`` entities, drawn by how often train triples have them as head or tail.
 
     Entities are drawn one after the other without replacement, each with a probability proportional to its degree

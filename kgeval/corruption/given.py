@@ -23,7 +23,7 @@ from kgeval.graph.rows import Rows
 from kgeval.graph.triples import SIDES, Side, Triples
 
 
-class FromFile(CorruptionGenerator):
+class FileNegatives(CorruptionGenerator):
     """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
 
     A negative (h', r, t) belongs to every test triple that asks (?, r, t); (h, r, t') to every one that asks (h, r, ?).

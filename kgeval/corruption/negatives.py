@@ -30,7 +30,7 @@ BLOCK = 1_000_000
 """about how many negatives are held at a time"""
 
 
-def negatives(
+def generate_negatives(
     dataset: Dataset | str | Path,
     generator: CorruptionGenerator,
     *,

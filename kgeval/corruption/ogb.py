@@ -42,7 +42,7 @@ class OGBNegatives(CorruptionGenerator):
 
     def queries(self, triples: Triples, side: Side) -> Queries:
         """Take every triple for a query of its own."""
-        return Queries.each(triples, side)
+        return Queries.per_triple(triples, side)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Collect the negatives of each triple.
@@ -81,7 +81,7 @@ class OGBNegatives(CorruptionGenerator):
 
 def _rows_of(path: Path, stored: Triples, queries: Queries, dataset: Dataset) -> IntArray:
     """Find the row of each query's triple in the file, the first where it is said twice."""
-    anchors, relations, answers = stored.asked(queries.side)
+    anchors, relations, answers = stored.queries_of_side(queries.side)
     keys = np.stack([anchors, relations, answers], axis=1)
     wanted = np.stack([queries.anchors, queries.relations, queries.answers], axis=1)
     _, first, codes = np.unique(np.concatenate([keys, wanted]), axis=0, return_index=True, return_inverse=True)

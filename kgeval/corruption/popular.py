@@ -12,7 +12,7 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 
 
-class Popular(Sampled):
+class PopularityWeighted(Sampled):
     """Corrupt a triple with ``count`` entities, drawn by how many train triples have them on the predicted side.
 
     Entities are drawn one after the other without replacement, each with a probability proportional to its number of
@@ -33,5 +33,5 @@ class Popular(Sampled):
     def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         from kgeval.corruption.weighted import draw_weighted
 
-        weights = np.bincount(dataset.train.asked(queries.side).answers, minlength=len(dataset.entities))
+        weights = np.bincount(dataset.train.queries_of_side(queries.side).answers, minlength=len(dataset.entities))
         return draw_weighted(self.count, weights, avoid, key, queries.anchors, queries.relations)

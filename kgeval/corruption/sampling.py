@@ -8,7 +8,7 @@ from numba import uint64
 from kgeval.arrays import IntArray
 from kgeval.compiling import njit
 from kgeval.graph.rows import Rows
-from kgeval.threads import spread, threads
+from kgeval.threads import parallel_for, threads
 
 
 def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntArray, relations: IntArray) -> Rows:
@@ -32,7 +32,7 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
     seed, side = map(np.uint64, key)
     arrays = (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids
-    spread(
+    parallel_for(
         lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays),
         len(anchors),
         -(-len(anchors) // threads()) or 1,

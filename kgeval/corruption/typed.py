@@ -17,7 +17,7 @@ from kgeval.graph.types import observed_types, read_types
 from kgeval.settings import listed
 
 
-class Typed(CorruptionGenerator):
+class TypeConstrained(CorruptionGenerator):
     """Corrupt a triple with the entities that its relation is known to take on that side.
 
     The types are those of a file, or those that the triples of ``splits`` show. With all three splits, as OpenKE
@@ -41,7 +41,7 @@ class Typed(CorruptionGenerator):
     """without a file: the splits whose triples show the types"""
 
     @model_validator(mode="after")
-    def _one_source(self) -> Typed:
+    def _one_source(self) -> TypeConstrained:
         if self.path is not None and "splits" in self.model_fields_set and self.splits != ("train",):
             raise ValueError("types come from a file (path) or from triples (splits), not from both")
         return self

@@ -13,7 +13,7 @@ from kgeval.files import refuse_special
 from kgeval.graph.headers import TRIPLE, columns, is_header
 from kgeval.graph.text import read_columns, rows
 from kgeval.parquet import read_parquet
-from kgeval.paths import is_there, no_file
+from kgeval.paths import exists_safely, no_file
 
 NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
 """Types that Arrow would spell in its own way: text and whole numbers are labels, these are not."""
@@ -68,7 +68,7 @@ def _ends_in_number(cells: Sequence[str]) -> bool:
 
 def _read_parquet(path: Path) -> pa.Table:
     refuse_special(path)
-    if not is_there(path) or not path.is_file():
+    if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
     try:
         table = read_parquet(path)

@@ -42,7 +42,7 @@ class Dataset:
     """the files it was read from, if any"""
     confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
     """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
-    numbered_by: str | None = None
+    id_source: str | None = None
     """the layout whose files gave the ids, or who made them up: ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
     notes: tuple[str, ...] = ()
     """what a reader of it should know about how it was read"""
@@ -59,13 +59,13 @@ class Dataset:
         relations: Vocabulary,
         files: tuple[Path, ...] = (),
         confidences: Mapping[str, Float64Array] | None = None,
-        numbered_by: str | None = None,
+        id_source: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
         ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
-        ``numbered_by`` says which layout's files gave the ids, or who made them up, if that is not the caller.
+        ``id_source`` says which layout's files gave the ids, or who made them up, if that is not the caller.
         ``notes`` is what to know about how it was read.
 
         Raises
@@ -101,7 +101,7 @@ class Dataset:
             multiplicity={split: times for split, (_, times) in kept.items() if times is not None},
             files=files,
             confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
-            numbered_by=numbered_by,
+            id_source=id_source,
             notes=notes,
             names={},
             **{split: triples for split, (triples, _) in kept.items()},

@@ -27,7 +27,7 @@ class KnownAnswers:
     def of(cls, triples: Sequence[Triples], side: Side) -> KnownAnswers:
         """Sort the facts of some sets of triples (the filter) once; no sets give no answers, the raw setting."""
         facts = Triples(np.concatenate([part.ids for part in triples])) if triples else Triples.of([])
-        anchors, relations, answers = facts.asked(side)
+        anchors, relations, answers = facts.queries_of_side(side)
         width = 1 + int(relations.max(initial=0))
         keys, answers = _sorted_pairs(anchors * width + relations, answers)
         first = starts_of_runs(keys, answers)

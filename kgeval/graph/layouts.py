@@ -15,7 +15,7 @@ from kgeval.files import refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.names import Named, with_found_names, with_names
 from kgeval.graph.unknown import describe_unknown
-from kgeval.paths import is_there, nearby
+from kgeval.paths import exists_safely, suggest_paths
 
 PYKEEN = "pykeen"
 """the layout of datasets that are no folders"""
@@ -79,9 +79,9 @@ def _read_source(source: str | Path, layout: str) -> Dataset:
         raise DatasetError(
             f"unknown dataset layout {layout!r}. {did_you_mean(str(layout), ['auto', PYKEEN, *layouts()])}"
         )
-    if is_there(path) and path.is_dir() and layout != PYKEEN:
+    if exists_safely(path) and path.is_dir() and layout != PYKEEN:
         return _read_folder(path, layout)
-    if is_there(path) and path.is_file():
+    if exists_safely(path) and path.is_file():
         raise DatasetError(f"{str(path)!r} is a file. A dataset is a folder that holds train, valid and test files.")
     return _read_named(str(source), path, layout)
 
@@ -121,17 +121,17 @@ def _read_folder(path: Path, layout: str) -> Dataset:
 def _read(layout: Layout, path: Path) -> Dataset:
     """Read a folder and the names in it, and remember whose ids it has."""
     dataset = with_found_names(layout.read(path), path)
-    return replace(dataset, numbered_by=dataset.numbered_by or layout.name)
+    return replace(dataset, id_source=dataset.id_source or layout.name)
 
 
 def _read_named(name: str, path: Path, layout: str) -> Dataset:
     # PyKEEN takes seconds to import, so a path that is plainly a path is refused without asking it.
     if len(path.parts) > 1 or path.is_absolute():
-        why = f"layout {PYKEEN!r} takes a PyKEEN name" if is_there(path) else f"no such folder {name!r}"
-        raise DatasetError(f"{why}. {nearby(path)}".strip())
+        why = f"layout {PYKEEN!r} takes a PyKEEN name" if exists_safely(path) else f"no such folder {name!r}"
+        raise DatasetError(f"{why}. {suggest_paths(path)}".strip())
     if layout not in {"auto", PYKEEN}:
         raise DatasetError(
-            f"no such folder {name!r}, and layout {layout!r} is one of folders. {nearby(path)} "
+            f"no such folder {name!r}, and layout {layout!r} is one of folders. {suggest_paths(path)} "
             f"For a PyKEEN dataset of that name leave the layout out, or say {PYKEEN!r}."
         )
     from kgeval.graph.readers.pykeen import read_named

@@ -50,7 +50,7 @@ class TripleIndex:
         keys = _place(self.keys, pairs * self.tails + triples.tails)
         return np.where(possible & (pairs >= 0) & (keys >= 0), keys, -1)
 
-    def holds(self, triples: Triples) -> BoolArray:
+    def contains(self, triples: Triples) -> BoolArray:
         """Whether each triple is there; bool[triple]."""
         return self.find(triples) >= 0
 

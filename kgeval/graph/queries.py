@@ -39,7 +39,7 @@ class Queries:
     @classmethod
     def of(cls, triples: Triples, side: Side) -> Queries:
         """Collect the distinct queries of one side, in (relation, anchor) order; no Python loop."""
-        anchors, relations, answers = triples.asked(side)
+        anchors, relations, answers = triples.queries_of_side(side)
         order = np.lexsort((answers, anchors, relations))
         first = starts_of_runs(relations[order], anchors[order])
         return cls(
@@ -52,9 +52,9 @@ class Queries:
         )
 
     @classmethod
-    def each(cls, triples: Triples, side: Side) -> Queries:
+    def per_triple(cls, triples: Triples, side: Side) -> Queries:
         """Take every triple for a query of its own, where candidates belong to triples; in order of their relations."""
-        anchors, relations, answers = triples.asked(side)
+        anchors, relations, answers = triples.queries_of_side(side)
         order = np.argsort(relations, kind="stable")
         return cls(side, anchors[order], relations[order], np.arange(len(triples) + 1), answers[order], order)
 

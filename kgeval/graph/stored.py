@@ -15,13 +15,13 @@ from kgeval.errors import DatasetError, reason
 from kgeval.graph.dataset import check_ids
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.paths import is_there, no_file
+from kgeval.paths import exists_safely, no_file
 from kgeval.yaml import read_yaml
 
 LABEL = 2**7
 """bytes that the label of an id may take while it is made"""
 
-SPARSE = 100
+MAX_UNUSED_ID_RATIO = 100
 """so many ids without a triple may there be for each id in one"""
 
 
@@ -36,7 +36,7 @@ def unpickled(path: Path, read: Callable[[Path], Any]) -> Any:
         if it is damaged, or asks for what no graph needs
     """
     files.refuse_special(path)
-    if not is_there(path) or not path.is_file():
+    if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
     return read(path)
 
@@ -50,7 +50,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         if the file is missing, or is no YAML of names and values
     """
     files.refuse_special(path)
-    if not is_there(path) or not path.is_file():
+    if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
     try:
         content = read_yaml(files.read_settings(path))
@@ -61,7 +61,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     return content
 
 
-def numbered_by(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
+def id_source(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
     """Label as many ids as settings say, where no file has their labels.
 
     Raises
@@ -140,7 +140,7 @@ def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
     DatasetError
         with the largest id
     """
-    if ids.size and int(ids.max()) > SPARSE * (ids.size + 1):
+    if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
         raise DatasetError(
             f"{name}: a triple names {kind} id {ids.max()}, though only {ids.size} are spoken of. Is a file damaged?"
         )

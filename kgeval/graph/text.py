@@ -21,7 +21,7 @@ import pyarrow.csv as pa_csv
 from kgeval.budget import Budget
 from kgeval.errors import DatasetError, FileError, reason
 from kgeval.files import checked, refuse_special
-from kgeval.paths import is_there, no_file
+from kgeval.paths import exists_safely, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
@@ -174,7 +174,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 def _check(path: Path) -> None:
     """Refuse what is no file, or would fill the memory."""
     refuse_special(path)
-    if not is_there(path) or not path.is_file():
+    if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
     try:
         checked(path, times=READ)

@@ -80,11 +80,11 @@ class Triples:
         """The tail of each triple; int64[triple]."""
         return self.ids[:, 2]
 
-    def asked(self, side: Side) -> Asked:
+    def queries_of_side(self, side: Side) -> SideQueries:
         """Split each triple into the question about one side and its answer."""
         if side == "tail":
-            return Asked(self.heads, self.relations, self.tails)
-        return Asked(self.tails, self.relations, self.heads)
+            return SideQueries(self.heads, self.relations, self.tails)
+        return SideQueries(self.tails, self.relations, self.heads)
 
     def distinct(self) -> Distinct:
         """Keep the first of equal triples, in their order."""
@@ -114,7 +114,7 @@ def _as_array(rows: Any) -> np.ndarray[Any, Any]:
         raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
 
 
-class Asked(NamedTuple):
+class SideQueries(NamedTuple):
     """Triples as questions: (anchor, relation, ?) with one answer each; int64[triple] all three."""
 
     anchors: IntArray

@@ -34,7 +34,7 @@ def observed_types(triples: Sequence[Triples], side: Side, dataset: Dataset) -> 
     (array([1, 2]), array([], dtype=int64))
     """
     facts = Triples(np.concatenate([part.ids for part in triples])) if triples else Triples.of([])
-    _, relations, answers = facts.asked(side)
+    _, relations, answers = facts.queries_of_side(side)
     return _by_relation(relations, answers, dataset)
 
 

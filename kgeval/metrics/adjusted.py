@@ -16,7 +16,7 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.reductions import OfMeans
+from kgeval.metrics.reductions import FunctionOfMeans
 from kgeval.metrics.statistics import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
@@ -45,16 +45,16 @@ def _refuse_emptiness(ranks: Ranks, k: int = 0) -> None:  # noqa: ARG001
         raise Undefined("an answer had no competitor, and is not counted itself")
 
 
-def index(mean: Mean) -> OfMeans:
+def index(mean: Mean) -> FunctionOfMeans:
     """Make the function (M − E[M]) / (1 − E[M]) of a mean M of values v: the mean of v − E[v] by that of 1 − E[v]."""
 
     def gained(ranks: Ranks, k: int) -> Float64Array:
-        return mean.values(ranks, k) - mean.chances(ranks, k)
+        return mean.values(ranks, k) - mean.expected_under_random(ranks, k)
 
     def to_gain(ranks: Ranks, k: int) -> Float64Array:
-        return 1 - mean.chances(ranks, k)
+        return 1 - mean.expected_under_random(ranks, k)
 
-    return OfMeans(np.divide, (gained, to_gain), refuse_certainty)
+    return FunctionOfMeans(np.divide, (gained, to_gain), refuse_certainty)
 
 
 def index_of_geometric_mean(ranks: Ranks, k: int) -> float:
@@ -71,7 +71,7 @@ AMR = Metric(
     lowest=0,
     highest=2,
     increasing=False,
-    compute=OfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.chances), _refuse_emptiness),
+    compute=FunctionOfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.expected_under_random), _refuse_emptiness),
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
     undefined="no ranks; an answer without any candidate (chance counted without it)",
 )

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.given import until
-from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share
+from kgeval.metrics.given import optional_cutoff
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.sums import sum_of_reciprocals
 
 
@@ -20,10 +20,10 @@ def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
     """
     above, tied = lists.blocks
     places = lists.places(k)
-    reciprocals = sum_of_reciprocals(lists.before + 1, lists.before + places)
-    others = (tied - 1) / np.maximum(lists.level - 1, 1)
-    each = ((above + 1) * reciprocals + others * (places - (lists.before + 1) * reciprocals)) / lists.level
-    return share(lists.sums(each), lists.relevant)
+    reciprocals = sum_of_reciprocals(lists.num_above + 1, lists.num_above + places)
+    others = (tied - 1) / np.maximum(lists.tie_block_size - 1, 1)
+    each = ((above + 1) * reciprocals + others * (places - (lists.num_above + 1) * reciprocals)) / lists.tie_block_size
+    return safe_divide(lists.sums(each), lists.relevant)
 
 
 MAP = list_metric(
@@ -64,4 +64,4 @@ def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = N
     >>> average_precision([0, 1], scores=[0.5, 0.5])  # first or second, (1 + 1/2) / 2
     0.75
     """
-    return MAP.bounded(only(average_precisions(ranked(relevance, scores), until(k))))
+    return MAP.bounded(single_value(average_precisions(ranked(relevance, scores), optional_cutoff(k))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.lists import PerList, RankedLists, list_metric, share
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, safe_divide
 
 
 def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
@@ -14,10 +14,10 @@ def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: AR
     array([0.83333333])
     """
     above, tied = lists.blocks
-    beaten_by, level = lists.before - above, lists.level - tied
+    beaten_by, level = lists.num_above - above, lists.tie_block_size - tied
     negatives = lists.lengths - lists.relevant
-    right = lists.sums(negatives[lists.owners] - beaten_by - level / 2)
-    return share(right, lists.relevant * negatives)
+    right = lists.sums(negatives[lists.list_ids] - beaten_by - level / 2)
+    return safe_divide(right, lists.relevant * negatives)
 
 
 AUC = list_metric(

@@ -11,11 +11,11 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 
 if TYPE_CHECKING:
-    from kgeval.metrics.sample import Sample
+    from kgeval.metrics.sample import RowSelection
 
 Average = Literal["micro", "macro", "relation", "strat"]
 
-Weigh = Callable[["Sample"], Float64Array | None]
+Weigh = Callable[["RowSelection"], Float64Array | None]
 """the weights of some answers or lists; nothing where all weigh the same"""
 
 

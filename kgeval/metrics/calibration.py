@@ -16,7 +16,7 @@ from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import logistic
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.standard import Standard
+from kgeval.metrics.standard import Standardizer
 
 Calibration = Literal["platt", "isotonic", "none"]
 CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
@@ -56,7 +56,7 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
         return _unchanged
     if calibration not in CALIBRATIONS:
         raise MetricError(f"unknown calibration {calibration!r}. {did_you_mean(str(calibration), CALIBRATIONS)}")
-    true = int(valid.truths.sum())
+    true = int(valid.is_true.sum())
     if true in (0, len(valid)):
         raise Undefined(f"the validation triples are all {'true' if true else 'false'}: nothing to calibrate on")
     return _platt(valid) if calibration == "platt" else _isotonic(valid)
@@ -73,11 +73,11 @@ def _unchanged(scores: Float64Array) -> Float64Array:
 def _platt(valid: ScoredLabels) -> Calibrator:
     from sklearn.linear_model import LogisticRegression
 
-    truths = valid.truths
+    truths = valid.is_true
     true, false = int(truths.sum()), int((~truths).sum())
     # Each triple counts as true with its smoothed target and as false with the rest.
     target = np.where(truths, (true + 1) / (true + 2), 1 / (false + 2))
-    standard = Standard.of(valid.scores)
+    standard = Standardizer.of(valid.scores)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
     twice = np.repeat(standard(valid.scores)[:, None], 2, axis=0)
     model.fit(twice, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.given import array, cutoff
+from kgeval.metrics.given import as_number_row, cutoff
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.reductions import itself
+from kgeval.metrics.reductions import mean_metric
 from kgeval.metrics.statistics import HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK
 
 
@@ -58,7 +58,7 @@ MR = Metric(
     lowest=1,
     highest=np.inf,
     increasing=False,
-    compute=itself(MEAN_RANK),
+    compute=mean_metric(MEAN_RANK),
     synonyms=("mean_rank", "arithmetic_mean_rank"),
 )
 
@@ -70,7 +70,7 @@ MRR = Metric(
     lowest=0,
     highest=1,
     increasing=True,
-    compute=itself(MEAN_RECIPROCAL_RANK),
+    compute=mean_metric(MEAN_RECIPROCAL_RANK),
     synonyms=("mean_reciprocal_rank", "inverse_harmonic_mean_rank"),
 )
 
@@ -82,7 +82,7 @@ HITS = Metric(
     lowest=0,
     highest=1,
     increasing=True,
-    compute=itself(HITS_AT_K),
+    compute=mean_metric(HITS_AT_K),
     cutoff="required",
     synonyms=("hits_at_{k}", "h_at_{k}", "h"),
 )
@@ -133,7 +133,7 @@ def mean_reciprocal_rank(ranks: npt.ArrayLike) -> float:
 
 
 def _given(ranks: npt.ArrayLike) -> Float64Array:
-    values = array(ranks, "ranks")
+    values = as_number_row(ranks, "ranks")
     if (values < 1).any():
         raise MetricError(
             f"ranks[{int(np.argmax(values < 1))}] is {values[np.argmax(values < 1)]:g}: the first rank is 1."

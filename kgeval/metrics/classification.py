@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgeval.metrics.judgement import Judged
+from kgeval.metrics.judgement import LabelPredictions
 from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric, Undefined
 
@@ -21,42 +21,42 @@ class Confusion(NamedTuple):
     false_negatives: int
 
 
-def confusion(judged: Judged) -> Confusion:
+def confusion(judged: LabelPredictions) -> Confusion:
     """Count the decisions."""
-    truths, called = judged.truths, judged.decided()
+    truths, called = judged.truths, judged.predicted_labels()
     pairs = ((truths, called), (~truths, called), (~truths, ~called), (truths, ~called))
     return Confusion(*(int((truth & said).sum()) for truth, said in pairs))
 
 
-def accuracy(judged: Judged) -> float:
+def accuracy(judged: LabelPredictions) -> float:
     """The share of right decisions, (TP + TN) / n."""
-    decisions = judged.decided()
+    decisions = judged.predicted_labels()
     if len(judged) == 0:
         raise Undefined("there are no triples")
     return float(np.mean(decisions == judged.truths))
 
 
-def precision(judged: Judged) -> float:
+def precision(judged: LabelPredictions) -> float:
     """The share of true triples among those called true, TP / (TP + FP)."""
     counts = confusion(judged)
-    return _share(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was called true")
+    return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was called true")
 
 
-def recall(judged: Judged) -> float:
+def recall(judged: LabelPredictions) -> float:
     """The share of those called true among the true triples, TP / (TP + FN)."""
     counts = confusion(judged)
-    return _share(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
+    return _ratio(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
 
 
-def f1(judged: Judged) -> float:
+def f1(judged: LabelPredictions) -> float:
     """The harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
     counts = confusion(judged)
     twice = 2 * counts.true_positives
     wrong = counts.false_positives + counts.false_negatives
-    return _share(twice, twice + wrong, "no triple is true or was called so")
+    return _ratio(twice, twice + wrong, "no triple is true or was called so")
 
 
-def _share(part: int, whole: int, otherwise: str) -> float:
+def _ratio(part: int, whole: int, otherwise: str) -> float:
     if whole == 0:
         raise Undefined(otherwise)
     return part / whole

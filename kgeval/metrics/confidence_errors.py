@@ -10,23 +10,23 @@ from functools import partial
 import numpy as np
 
 from kgeval.metrics.deviation import rmse
-from kgeval.metrics.facts import Confided
+from kgeval.metrics.facts import ConfidencePredictions
 from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric
 
 
-def root_mean_squared_error(data: Confided) -> float:
+def root_mean_squared_error(data: ConfidencePredictions) -> float:
     """√(Σ (ŵ − w)² / n)."""
     return rmse(data.confidences, data.predictions())
 
 
-def mean_squared_error(data: Confided) -> float:
+def mean_squared_error(data: ConfidencePredictions) -> float:
     """Σ (ŵ − w)² / n."""
     with np.errstate(over="ignore"):
         return float(np.mean((data.confidences - data.predictions()) ** 2))
 
 
-def mean_absolute_error(data: Confided) -> float:
+def mean_absolute_error(data: ConfidencePredictions) -> float:
     """Σ |ŵ − w| / n."""
     with np.errstate(over="ignore"):
         return float(np.mean(np.abs(data.confidences - data.predictions())))

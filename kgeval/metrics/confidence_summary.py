@@ -9,9 +9,9 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError
-from kgeval.metrics.facts import Confided, RankedFacts
+from kgeval.metrics.facts import ConfidencePredictions, RankedFacts
 from kgeval.metrics.label_names import parse_label_metrics
-from kgeval.metrics.label_summary import MODEL, LabelSummary, Line, lines_of
+from kgeval.metrics.label_summary import MODEL, LabelSummary, ResultRow, lines_of
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.metric import Undefined
@@ -31,7 +31,7 @@ class ConfidenceColumns(Protocol):
 
     @property
     def predictors(self) -> Sequence[str]:
-        """The columns of scores: the model's ``score`` and the floors."""
+        """The columns of scores: the model's ``score`` and the baselines."""
         ...
 
     @property
@@ -45,11 +45,11 @@ class ConfidenceColumns(Protocol):
         ...
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
-        """Return the facts of a split with the scores of the model or of a floor, and its negatives on request."""
+        """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
         ...
 
     def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
-        """Return the ranks of the test facts by the model or a floor, under a tie policy, if it ranked."""
+        """Return the ranks of the test facts by the model or a baseline, under a tie policy, if it ranked."""
         ...
 
 
@@ -63,7 +63,7 @@ def summarize_confidences(
     seed: int = 0,
     by_relation: bool = False,
 ) -> LabelSummary:
-    """Compute metrics of predicted confidences, of the model and of the floors.
+    """Compute metrics of predicted confidences, of the model and of the baselines.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def summarize_confidences(
     metrics
         names ``[macro.]name``
     mapping
-        how the model's scores become confidences; raw by default. Floors predict confidences as they are
+        how the model's scores become confidences; raw by default. Baselines predict confidences as they are
     high
         from which confidence on a fact belongs to the subset, whose metrics are given too
     ties, seed
@@ -88,14 +88,16 @@ def summarize_confidences(
     if not isinstance(tables, ConfidenceColumns):
         raise MetricError(f"expected the tables that kgeval.Confidences makes, found {type(tables).__name__}.")
     names = parse_label_metrics(metrics, confidences=True)
-    lines: list[Line] = []
+    lines: list[ResultRow] = []
     fitted = _fitted(mapping or ConfidenceMapping(), tables)
     for column in tables.predictors:
         predictor, mapped = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
         ranked = tables.ranked(column, ties=ties, seed=seed)
         whole = _confided(tables.facts("test", column), mapped, ranked)
         lines += lines_of(predictor, whole, names, by_relation=by_relation)
-        lines += lines_of(predictor, whole.above(high), names, by_relation=False, facts=f"confidence ≥ {high:g}")
+        lines += lines_of(
+            predictor, whole.with_confidence_at_least(high), names, by_relation=False, facts=f"confidence ≥ {high:g}"
+        )
         everything = tables.facts("test", column, negatives=True)
         if len(everything) > len(whole.confidences):
             errors = [name for name in names if name.metric.name in ERRORS]
@@ -119,9 +121,11 @@ def summarize_confidences(
     )
 
 
-def _confided(facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranked: RankedFacts | None) -> Confided:
+def _confided(
+    facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranked: RankedFacts | None
+) -> ConfidencePredictions:
     predicted: Float64Array | Undefined = mapping if isinstance(mapping, Undefined) else mapping(facts.scores)
-    return Confided(facts.labels, predicted, np.asarray(facts.relations), ranked)
+    return ConfidencePredictions(facts.labels, predicted, np.asarray(facts.relations), ranked)
 
 
 def _fitted(mapping: ConfidenceMapping, tables: ConfidenceColumns) -> ConfidenceMapping | Undefined:

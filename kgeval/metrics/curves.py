@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.judgement import Judged, both_classes
+from kgeval.metrics.judgement import LabelPredictions, both_classes
 from kgeval.metrics.metric import Undefined
 
 BINS = 15
@@ -44,7 +44,7 @@ class Reliability(NamedTuple):
     share_true: Float64Array
 
 
-def roc(judged: Judged) -> ROC:
+def roc(judged: LabelPredictions) -> ROC:
     """Compute the ROC curve, without the points between two others on a line.
 
     Raises
@@ -58,7 +58,7 @@ def roc(judged: Judged) -> ROC:
     return ROC(*roc_curve(judged.truths, judged.scores))
 
 
-def precision_recall(judged: Judged) -> PrecisionRecall:
+def precision_recall(judged: LabelPredictions) -> PrecisionRecall:
     """Compute the precision-recall curve, without the points between two others on a line.
 
     Raises
@@ -73,7 +73,7 @@ def precision_recall(judged: Judged) -> PrecisionRecall:
     return PrecisionRecall(precision, recall, np.append(thresholds, np.inf))
 
 
-def reliability(judged: Judged, *, bins: int = BINS) -> Reliability:
+def reliability(judged: LabelPredictions, *, bins: int = BINS) -> Reliability:
     """Group triples by their probability, in equally wide bins.
 
     Raises
@@ -93,7 +93,7 @@ def reliability(judged: Judged, *, bins: int = BINS) -> Reliability:
     """
     if bins < 1:
         raise MetricError(f"a reliability curve needs at least one bin, found {bins}.")
-    probabilities = judged.believed()
+    probabilities = judged.predicted_probabilities()
     if len(judged) == 0:
         raise Undefined("there are no triples")
     owners = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.errors import MetricError
-from kgeval.metrics.given import array
+from kgeval.metrics.given import as_number_row
 from kgeval.metrics.metric import Undefined
 
 
@@ -30,7 +30,7 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     >>> rmse([1, 2, 3], [1, 2, 5])
     1.1547005383792515
     """
-    true, predicted = array(y_true, "y_true"), array(y_pred, "y_pred")
+    true, predicted = as_number_row(y_true, "y_true"), as_number_row(y_pred, "y_pred")
     if len(true) != len(predicted):
         raise MetricError(f"{len(true)} true but {len(predicted)} predicted values: one for each.")
     # Halves differ by a finite number; a power of two keeps its square one too, and rounds nothing.

@@ -15,7 +15,7 @@ SERIOUS = 0.01
 
 
 @dataclass(frozen=True)
-class TieDiagnosis:
+class TieStatistics:
     """The ties of some ranks."""
 
     ranks: int
@@ -60,21 +60,21 @@ class TieDiagnosis:
         )
 
 
-def diagnose(ranks: Ranks) -> TieDiagnosis:
+def diagnose(ranks: Ranks) -> TieStatistics:
     """Look at the ties of ranks.
 
     >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5]))).gap
     0.25
     """
-    return diagnose_groups(ranks, np.zeros(1, np.int64))[0] if len(ranks) else TieDiagnosis(0, 0, 0, None, None)
+    return diagnose_groups(ranks, np.zeros(1, np.int64))[0] if len(ranks) else TieStatistics(0, 0, 0, None, None)
 
 
-def diagnose_groups(ranks: Ranks, starts: IntArray) -> list[TieDiagnosis]:
+def diagnose_groups(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
     """Look at the ties of each of the groups that begin at some ranks."""
     columns = (
         np.diff(np.r_[starts, len(ranks)]),
         np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),
         np.maximum.reduceat(ranks.tied, starts),
-        *(ranks.means(1 / rank, starts) for rank in (ranks.lowest, ranks.highest)),
+        *(ranks.means(1 / rank, starts) for rank in (ranks.optimistic, ranks.pessimistic)),
     )
-    return [TieDiagnosis(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    return [TieStatistics(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

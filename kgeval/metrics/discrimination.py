@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kgeval.metrics.judgement import Judged, both_classes
+from kgeval.metrics.judgement import LabelPredictions, both_classes
 from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric
 
 
-def roc_auc(judged: Judged) -> float:
+def roc_auc(judged: LabelPredictions) -> float:
     """The share of (true, false) pairs in which the true triple scores higher, a tie counting half.
 
     Raises
@@ -21,7 +21,7 @@ def roc_auc(judged: Judged) -> float:
     return float(roc_auc_score(judged.truths, judged.scores))
 
 
-def average_precision_of_triples(judged: Judged) -> float:
+def average_precision_of_triples(judged: LabelPredictions) -> float:
     """Σ (recall gained at a score) · (precision from that score on); a tied block is one step.
 
     Raises

@@ -53,7 +53,7 @@ class RankedFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class Confided:
+class ConfidencePredictions:
     """Facts with their stated and predicted confidences, and with their ranks."""
 
     confidences: Float64Array
@@ -70,15 +70,15 @@ class Confided:
         """The relations of the facts."""
         return list(np.unique(self.relations).tolist())
 
-    def of_relation(self, relation: Any) -> Confided:
+    def of_relation(self, relation: Any) -> ConfidencePredictions:
         """Keep the facts of one relation."""
         return self.where(self.relations == relation, lambda ranked: ranked.relations == relation)
 
-    def above(self, confidence: float) -> Confided:
+    def with_confidence_at_least(self, confidence: float) -> ConfidencePredictions:
         """Keep the facts of at least some confidence."""
         return self.where(self.confidences >= confidence, lambda ranked: ranked.confidences >= confidence)
 
-    def where(self, facts: BoolArray, tasks: Callable[[RankedFacts], BoolArray]) -> Confided:
+    def where(self, facts: BoolArray, tasks: Callable[[RankedFacts], BoolArray]) -> ConfidencePredictions:
         """Keep some facts (bool[fact]) and some ranks (bool[task])."""
         return replace(
             self,

@@ -25,7 +25,7 @@ def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:
     values = np.full(len(lists.lengths), np.nan)
     some = lists.relevant > 0
     tops = lists.offsets[:-1][some]
-    values[some] = _expected_reciprocals(lists.before[tops], lists.level[tops], lists.blocks[1][tops])
+    values[some] = _expected_reciprocals(lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops])
     return values
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.given import relevances, until
-from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share
+from kgeval.metrics.given import optional_cutoff, relevances
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.sums import sum_of_discounts
 
 Gain = Literal["linear", "exponential"]
@@ -23,18 +23,18 @@ GAINS: tuple[Gain, ...] = get_args(Gain)
 
 def cumulative_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
     """Σ gain over the first k of each list; float64[list]."""
-    return lists.sums(_gains(lists, gain) * lists.within(k))
+    return lists.sums(_gains(lists, gain) * lists.probability_in_top_k(k))
 
 
 def discounted_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
     """Σ gain · discount over the first k of each list; float64[list]."""
-    discounts = sum_of_discounts(lists.before + 1, lists.before + lists.places(k)) / lists.level
+    discounts = sum_of_discounts(lists.num_above + 1, lists.num_above + lists.places(k)) / lists.tie_block_size
     return lists.sums(_gains(lists, gain) * discounts)
 
 
 def normalised_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
     """DCG / the DCG of the best order of each list, NaN where nothing is relevant; float64[list]."""
-    return share(discounted_gains(lists, k, gain), discounted_gains(lists.ideal(), k, gain))
+    return safe_divide(discounted_gains(lists, k, gain), discounted_gains(lists.ideal(), k, gain))
 
 
 def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
@@ -108,7 +108,7 @@ def cumulative_gain(
     >>> cumulative_gain([5, 3, 2, 1, 2], k=3)
     10.0
     """
-    return float(cumulative_gains(ranked(relevance, scores), until(k), gain)[0])
+    return float(cumulative_gains(ranked(relevance, scores), optional_cutoff(k), gain)[0])
 
 
 def dcg(
@@ -141,7 +141,7 @@ def dcg(
     >>> round(dcg([1, 0], scores=[3, 3]), 6)  # first or second, (1 + 1 / log₂ 3) / 2
     0.815465
     """
-    return float(discounted_gains(ranked(relevance, scores), until(k), gain)[0])
+    return float(discounted_gains(ranked(relevance, scores), optional_cutoff(k), gain)[0])
 
 
 def ndcg(
@@ -178,9 +178,9 @@ def ndcg(
     served = ranked(relevance, scores)
     whole = served if ideal is None else ranked(_whole(ideal, served))
     # Without a cut-off, the best list to set beside the served one is as long as it.
-    limit = until(k) or int(served.lengths[0])
+    limit = optional_cutoff(k) or int(served.lengths[0])
     best = discounted_gains(whole.ideal(), limit, gain)
-    return NDCG.bounded(only(share(discounted_gains(served, limit, gain), best)))
+    return NDCG.bounded(single_value(safe_divide(discounted_gains(served, limit, gain), best)))
 
 
 def _whole(ideal: npt.ArrayLike, served: RankedLists) -> Float64Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array, untracked
+from kgeval.arrays import Float64Array, detached
 from kgeval.errors import MetricError, reason
 from kgeval.metrics.metric import LARGEST_CUTOFF
 
@@ -16,7 +16,7 @@ MOST = 1e300
 """the largest grade of relevance, whose sums stay finite"""
 
 
-def array(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Float64Array:
+def as_number_row(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Float64Array:
     """Read one non-empty row of numbers; float64[item].
 
     Raises
@@ -54,7 +54,7 @@ def floats(values: npt.ArrayLike, name: str) -> Float64Array:
     return row
 
 
-def heights(scores: npt.ArrayLike, name: str) -> Float64Array:
+def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
     """Read scores, of which only the order matters: where float64 would round them, their places in it; float64[item].
 
     >>> heights([2**53, 2**53 + 1], "scores")
@@ -65,7 +65,7 @@ def heights(scores: npt.ArrayLike, name: str) -> Float64Array:
     MetricError
         as :func:`array`
     """
-    row, given = array(scores, name, infinite=True), _row(scores, name)
+    row, given = as_number_row(scores, name, infinite=True), _row(scores, name)
     exact = given.dtype.kind in "bf" and given.dtype.itemsize <= row.dtype.itemsize
     return row if exact else np.unique(given, return_inverse=True)[1].astype(np.float64)
 
@@ -78,7 +78,7 @@ def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
     MetricError
         if there are none, or one is something else
     """
-    grades = array(values, name)
+    grades = as_number_row(values, name)
     if (grades < 0).any():
         raise MetricError(f"{name}[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
     if (grades > MOST).any():
@@ -102,7 +102,7 @@ def cutoff(k: int) -> int:
     return int(k)
 
 
-def until(k: int | None) -> int | None:
+def optional_cutoff(k: int | None) -> int | None:
     """Check a cut-off that may be none, the whole list; see :func:`cutoff`."""
     return None if k is None else cutoff(k)
 
@@ -110,7 +110,7 @@ def until(k: int | None) -> int | None:
 def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """Read one row of real numbers in their own type."""
     try:
-        row = np.asarray(untracked(values))
+        row = np.asarray(detached(values))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
         raise MetricError(f"{name}: expected numbers ({reason(error)}).") from error
     if np.ma.is_masked(values):

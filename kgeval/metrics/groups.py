@@ -16,11 +16,11 @@ import numpy.typing as npt
 from kgeval.arrays import IntArray
 from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
-from kgeval.metrics.diagnosis import TieDiagnosis, diagnose, diagnose_groups
+from kgeval.metrics.diagnosis import TieStatistics, diagnose, diagnose_groups
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.reductions import OfGroups
-from kgeval.metrics.sample import RankColumns, Sample, Source
+from kgeval.metrics.sample import RankColumns, RowSelection, TableView
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Group:
     """the values that these rows have in common, by column; empty for all rows"""
     values: dict[MetricName, float | None]
     """by metric with its side; nothing where a metric is undefined"""
-    ties: TieDiagnosis
+    ties: TieStatistics
     """of these rows, both sides together"""
     undefined: dict[str, str] = field(default_factory=dict)
     """why, by the metric's name"""
@@ -43,7 +43,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class Grouping:
     """The rows of a table, group by group."""
 
     keys: list[dict[str, Any]]
@@ -52,10 +52,10 @@ class Division:
     owners: IntArray
     """int64[row], ascending: the group that each of them belongs to"""
 
-    def of_side(self, source: Source, side: str | None) -> Division:
+    def of_side(self, source: TableView, side: str | None) -> Grouping:
         """Keep the rows of one side, or of both."""
         mine = slice(None) if side == "both" else np.flatnonzero(source.sides[self.rows] == side)
-        return Division(self.keys, self.rows[mine], self.owners[mine])
+        return Grouping(self.keys, self.rows[mine], self.owners[mine])
 
     def of_group(self, group: int) -> IntArray:
         """The rows of one group; int64[row]."""
@@ -63,7 +63,7 @@ class Division:
         return self.rows[low:high]
 
 
-def divided(table: RankColumns, by: tuple[str, ...]) -> Division:
+def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     """Divide a table by the values of columns; entities and relations are keyed by their labels.
 
     Raises
@@ -81,7 +81,7 @@ def divided(table: RankColumns, by: tuple[str, ...]) -> Division:
     owners = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
     first = [value[rows[starts]] for value in values]
     keys = [dict(zip(by, map(_plain, key), strict=True)) for key in zip(*first, strict=True)]
-    return Division(keys, rows, owners)
+    return Grouping(keys, rows, owners)
 
 
 def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
@@ -99,39 +99,39 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
     return codes
 
 
-def whole(names: list[MetricName], source: Source) -> Group:
+def summarize_all(names: list[MetricName], source: TableView) -> Group:
     """Compute metrics of a whole table."""
-    sample = Sample(source, slice(None))
+    sample = RowSelection(source, slice(None))
     group = Group({}, dict.fromkeys(names), diagnose(sample.ranks("realistic", None)))
     samples = {"both": sample}
     for name in names:
         part = str(name.side)
         if part not in samples:
-            samples[part] = Sample(source, np.flatnonzero(source.sides == part))
-        _alone(group, name, samples[part])
+            samples[part] = RowSelection(source, np.flatnonzero(source.sides == part))
+        _compute_single_group(group, name, samples[part])
     return group
 
 
-def groups_of(division: Division, names: list[MetricName], source: Source) -> list[Group]:
+def groups_of(division: Grouping, names: list[MetricName], source: TableView) -> list[Group]:
     """Compute metrics of each group of a table."""
     if not division.keys:
         return []
-    ranks = Sample(source, division.rows).ranks("realistic", None)
+    ranks = RowSelection(source, division.rows).ranks("realistic", None)
     ties = diagnose_groups(ranks, starts_of_runs(division.owners))
     groups = [Group(key, dict.fromkeys(names), told) for key, told in zip(division.keys, ties, strict=True)]
     for side in dict.fromkeys(name.side for name in names):
         part = division.of_side(source, side)
-        sample = Sample(source, part.rows, part.owners)
+        sample = RowSelection(source, part.rows, part.owners)
         for name in (name for name in names if name.side == side):
             for number, value in enumerate(_of_groups(name, sample, len(groups))):
                 if value is None:
-                    _alone(groups[number], name, Sample(source, part.of_group(number)))
+                    _compute_single_group(groups[number], name, RowSelection(source, part.of_group(number)))
                 else:
                     groups[number].values[name] = value
     return groups
 
 
-def _of_groups(name: MetricName, sample: Sample, count: int) -> list[float | None]:
+def _of_groups(name: MetricName, sample: RowSelection, count: int) -> list[float | None]:
     """Compute a metric of all groups at once; nothing where that does not tell."""
     values: list[float | None] = [None] * count
     compute: object = name.metric.compute
@@ -150,7 +150,7 @@ def _of_groups(name: MetricName, sample: Sample, count: int) -> list[float | Non
     return values
 
 
-def _alone(group: Group, name: MetricName, sample: Sample) -> None:
+def _compute_single_group(group: Group, name: MetricName, sample: RowSelection) -> None:
     """Compute a metric of one group."""
     try:
         group.values[name] = name.metric(_given(name, sample), k=name.k)
@@ -158,7 +158,7 @@ def _alone(group: Group, name: MetricName, sample: Sample) -> None:
         group.undefined[str(name)] = str(error)
 
 
-def _given(name: MetricName, sample: Sample) -> Any:
+def _given(name: MetricName, sample: RowSelection) -> Any:
     """What the metric is a function of."""
     if name.metric.needs == "lists":
         return sample.lists(name.average)

@@ -19,7 +19,7 @@ Column = Literal["decisions", "probabilities"]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class LabelPredictions:
     """Test triples with their scores, decisions and probabilities."""
 
     truths: BoolArray
@@ -36,23 +36,23 @@ class Judged:
     def __len__(self) -> int:
         return len(self.truths)
 
-    def __getitem__(self, rows: BoolArray) -> Judged:
+    def __getitem__(self, rows: BoolArray) -> LabelPredictions:
         def part(column: Any) -> Any:
             return column if isinstance(column, Undefined) else column[rows]
 
         columns = (self.truths, self.scores, self.relations, self.decisions, self.probabilities)
-        return Judged(*map(part, columns))
+        return LabelPredictions(*map(part, columns))
 
     @property
     def relation_names(self) -> list[Any]:
         """The relations of the triples."""
         return list(np.unique(self.relations).tolist())
 
-    def of_relation(self, relation: Any) -> Judged:
+    def of_relation(self, relation: Any) -> LabelPredictions:
         """Keep the triples of one relation."""
         return self[self.relations == relation]
 
-    def decided(self) -> BoolArray:
+    def predicted_labels(self) -> BoolArray:
         """Return the decisions.
 
         Raises
@@ -64,7 +64,7 @@ class Judged:
             raise self.decisions
         return self.decisions
 
-    def believed(self) -> Float64Array:
+    def predicted_probabilities(self) -> Float64Array:
         """Return the probabilities.
 
         Raises
@@ -77,9 +77,9 @@ class Judged:
         return self.probabilities
 
 
-def judge(
+def predict_labels(
     valid: ScoredLabels, test: ScoredLabels, *, calibration: Calibration = "platt", threshold: float | None = None
-) -> Judged:
+) -> LabelPredictions:
     """Decide about test triples, and give each a probability, by what was seen in validation triples.
 
     Parameters
@@ -101,8 +101,8 @@ def judge(
     def decisions() -> BoolArray:
         return Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold
 
-    return Judged(
-        test.truths,
+    return LabelPredictions(
+        test.is_true,
         test.scores,
         test.relations,
         _or_why_not(decisions),
@@ -118,7 +118,7 @@ def _or_why_not(column: Callable[[], Any]) -> Any:
         return reason
 
 
-def both_classes(judged: Judged) -> None:
+def both_classes(judged: LabelPredictions) -> None:
     """Refuse triples that are all true or all false.
 
     Raises

@@ -8,7 +8,7 @@ from typing import Any
 
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.metric import Metric, metrics
-from kgeval.metrics.names import texts
+from kgeval.metrics.names import as_name_list
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def parse_label_metrics(names: str | Sequence[str], *, confidences: bool) -> lis
     ['rmse']
     """
     parsed, problems = [], []
-    for text in texts(names):
+    for text in as_name_list(names):
         try:
             parsed.append(_parse(text, confidences))
         except MetricError as error:

@@ -1,4 +1,4 @@
-"""Summaries of labelled triples: metrics of the model, and beside it of every floor."""
+"""Summaries of labelled triples: metrics of the model, and beside it of every baseline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.calibration import Calibration
 from kgeval.metrics.curves import precision_recall, reliability, roc
-from kgeval.metrics.judgement import Judged, judge
+from kgeval.metrics.judgement import LabelPredictions, predict_labels
 from kgeval.metrics.label_names import LabelMetricName, parse_label_metrics
 from kgeval.metrics.labelled import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Undefined
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MODEL = "model"
-"""the name of the model among the floors"""
+"""the name of the model among the baselines"""
 
 CLASSIFICATION = (
     *("accuracy", "precision", "recall", "f1", "macro.accuracy", "macro.f1"),
@@ -38,8 +38,8 @@ class LabelColumns(Protocol):
     """What a summary reads: the labelled triples of validation and test, with a column of scores for each predictor."""
 
     @property
-    def floors(self) -> Mapping[str, float | None]:
-        """The floors that were scored too, each with its threshold if it has one."""
+    def baselines(self) -> Mapping[str, float | None]:
+        """The baselines that were scored too, each with its threshold if it has one."""
         ...
 
     @property
@@ -53,7 +53,7 @@ class LabelColumns(Protocol):
         ...
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        """Return the triples of a split with the scores of the model or of a floor."""
+        """Return the triples of a split with the scores of the model or of a baseline."""
         ...
 
 
@@ -71,11 +71,11 @@ class Divisible(Protocol):
 
 
 @dataclass(frozen=True)
-class Line:
+class ResultRow:
     """The metrics of one predictor on some of the triples."""
 
     predictor: str
-    """the model, or a floor"""
+    """the model, or a baseline"""
     group: dict[str, Any]
     """what the triples have in common; empty for all of them"""
     values: dict[str, float | None] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class LabelSummary:
     """what the labelled triples are of"""
     counts: dict[str, int]
     """how many triples there were of which sort"""
-    lines: tuple[Line, ...]
+    lines: tuple[ResultRow, ...]
     details: dict[str, Any] = field(default_factory=dict)
     """what the model's metrics rest on: calibration and thresholds, or the mapping of scores to confidences"""
     curves: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
@@ -114,12 +114,12 @@ class LabelSummary:
         return self.of(MODEL, name)
 
     @property
-    def of_model(self) -> list[Line]:
+    def of_model(self) -> list[ResultRow]:
         """The lines of the model alone."""
         return [line for line in self.lines if line.predictor == MODEL]
 
     def of(self, predictor: str, name: str, **group: Any) -> float:
-        """Look a metric of the model or a floor up, on all triples or on a group of them.
+        """Look a metric of the model or a baseline up, on all triples or on a group of them.
 
         Raises
         ------
@@ -203,18 +203,18 @@ def summarize_labels(
     calibration: Calibration = "platt",
     by_relation: bool = False,
 ) -> LabelSummary:
-    """Compute metrics of triple classification, of the model and of the floors.
+    """Compute metrics of triple classification, of the model and of the baselines.
 
     Parameters
     ----------
     table
         the labelled triples, a table that ``classify`` made or read; or your own, ``{"valid": ScoredLabels(…), "test":
-        ScoredLabels(…)}``, which have no floors
+        ScoredLabels(…)}``, which have no baselines
     metrics
         names ``[macro.]name``: without a prefix over all triples, with it the mean over the relations in which the
         metric is defined
     calibration
-        how the model's scores become probabilities; those of floors are calibrated in the same way
+        how the model's scores become probabilities; those of baselines are calibrated in the same way
     by_relation
         whether to add the metrics of each relation
 
@@ -239,14 +239,14 @@ def summarize_labels(
         )
     names = parse_label_metrics(metrics, confidences=False)
     valid, test = table.scored("valid"), table.scored("test")
-    judged = {MODEL: judge(valid, test, calibration=calibration)}
-    for floor, threshold in table.floors.items():
-        own = (table.scored("valid", floor), table.scored("test", floor))
-        judged[floor] = judge(*own, calibration=calibration, threshold=threshold)
+    judged = {MODEL: predict_labels(valid, test, calibration=calibration)}
+    for baseline, threshold in table.baselines.items():
+        own = (table.scored("valid", baseline), table.scored("test", baseline))
+        judged[baseline] = predict_labels(*own, calibration=calibration, threshold=threshold)
     lines = tuple(
         line for predictor, data in judged.items() for line in lines_of(predictor, data, names, by_relation=by_relation)
     )
-    true = int(test.truths.sum())
+    true = int(test.is_true.sum())
     counts = {"judged": len(test), "true": true, "false": len(test) - true, "validation": len(valid)}
     details = {"calibration": calibration, **_details(valid)}
     return LabelSummary(
@@ -256,9 +256,9 @@ def summarize_labels(
 
 def lines_of(
     predictor: str, data: Divisible, names: list[LabelMetricName], *, by_relation: bool, **group: Any
-) -> Iterator[Line]:
+) -> Iterator[ResultRow]:
     """Compute the metrics of one predictor: of all triples, and on request of each relation."""
-    line = Line(predictor, group)
+    line = ResultRow(predictor, group)
     for name in names:
         _add(line, name, data)
     yield line
@@ -269,7 +269,7 @@ def lines_of(
             yield from lines_of(predictor, part, single, by_relation=False, relation=relation, **group)
 
 
-def _add(line: Line, name: LabelMetricName, data: Divisible) -> None:
+def _add(line: ResultRow, name: LabelMetricName, data: Divisible) -> None:
     try:
         line.values[str(name)] = _macro(line, name, data) if name.macro else name(data)
     except Undefined as reason:
@@ -277,7 +277,7 @@ def _add(line: Line, name: LabelMetricName, data: Divisible) -> None:
         line.undefined[str(name)] = str(reason)
 
 
-def _macro(line: Line, name: LabelMetricName, data: Divisible) -> float:
+def _macro(line: ResultRow, name: LabelMetricName, data: Divisible) -> float:
     values = []
     for relation in data.relation_names:
         try:
@@ -295,10 +295,10 @@ def _details(valid: ScoredLabels) -> dict[str, Any]:
     except Undefined:
         return {}
     by_relation = {str(relation): value for relation, value in thresholds.by_relation.items()}
-    return {"thresholds": {"everywhere": thresholds.everywhere, "by_relation": by_relation}}
+    return {"thresholds": {"everywhere": thresholds.global_threshold, "by_relation": by_relation}}
 
 
-def _curves(judged: Judged) -> dict[str, dict[str, list[Any]]]:
+def _curves(judged: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
     curves = {}
     for curve in (roc, precision_recall, reliability):
         try:
@@ -317,7 +317,7 @@ def _columns(curve: NamedTuple) -> dict[str, list[Any]]:
     return {name: plain(values) for name, values in curve._asdict().items()}
 
 
-def _value(line: Line, name: str) -> float:
+def _value(line: ResultRow, name: str) -> float:
     if name not in line.values:
         raise MetricError(f"the summary does not hold {name!r}. {did_you_mean(name, line.values)}")
     value = line.values[name]
@@ -326,7 +326,7 @@ def _value(line: Line, name: str) -> float:
     return value
 
 
-def _content(line: Line) -> dict[str, Any]:
+def _content(line: ResultRow) -> dict[str, Any]:
     content: dict[str, Any] = {"metrics": line.values}
     if line.undefined:
         content["undefined"] = line.undefined

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, Float64Array, untracked
+from kgeval.arrays import BoolArray, Float64Array, detached
 from kgeval.errors import MetricError, reason
 from kgeval.metrics.given import floats
 from kgeval.provenance import UNKNOWN, LabelProvenance
@@ -62,7 +62,7 @@ class ScoredLabels:
         return ScoredLabels(self.scores[rows], self.labels[rows], self.relations[rows])
 
     @property
-    def truths(self) -> BoolArray:
+    def is_true(self) -> BoolArray:
         """Whether each triple is true; bool[triple].
 
         Raises
@@ -79,7 +79,7 @@ class ScoredLabels:
 
 def _relations(given: Any) -> npt.NDArray[Any]:
     try:
-        relations = np.asarray(untracked(given))
+        relations = np.asarray(detached(given))
     except ValueError as error:  # unequal lists
         raise MetricError(f"relations: expected one id or label for each triple ({reason(error)}).") from error
     if relations.ndim != 1:
@@ -89,10 +89,10 @@ def _relations(given: Any) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True)
 class ScoredSplits:
-    """The labelled triples of validation and test by themselves, without floors."""
+    """The labelled triples of validation and test by themselves, without baselines."""
 
     given: Mapping[str, ScoredLabels]
-    floors: ClassVar[Mapping[str, float | None]] = {}
+    baselines: ClassVar[Mapping[str, float | None]] = {}
     notes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class ScoredSplits:
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
         """Return the triples of a split."""
         if scores != "score":
-            raise MetricError(f"{scores!r}: labelled triples by themselves have no floors.")
+            raise MetricError(f"{scores!r}: labelled triples by themselves have no baselines.")
         return self.given[split]
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.graph.queries import starts_of_runs
-from kgeval.metrics.given import heights, relevances
+from kgeval.metrics.given import order_preserving_float64, relevances
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.reductions import means_of_groups
 
@@ -35,9 +35,9 @@ class RankedLists:
 
     offsets: IntArray
     """int64[list + 1], into the items"""
-    before: IntArray
+    num_above: IntArray
     """int64[item], how many of its list, relevant or not, score strictly above it"""
-    level: IntArray
+    tie_block_size: IntArray
     """int64[item], how many have its score, itself included"""
     grades: Float64Array
     """float64[item], how relevant it is, above 0"""
@@ -52,34 +52,34 @@ class RankedLists:
         return np.diff(self.offsets)
 
     @cached_property
-    def owners(self) -> IntArray:
+    def list_ids(self) -> IntArray:
         """The list that each item belongs to; int64[item]."""
         return np.repeat(np.arange(len(self.lengths)), self.relevant)
 
     @cached_property
     def blocks(self) -> tuple[IntArray, IntArray]:
         """How many relevant items of its list score strictly above each, and how many level with it; int64[item]."""
-        first = starts_of_runs(self.owners, self.before)
-        sizes = np.diff(np.r_[first, len(self.before)])
-        return np.repeat(first - self.offsets[self.owners[first]], sizes), np.repeat(sizes, sizes)
+        first = starts_of_runs(self.list_ids, self.num_above)
+        sizes = np.diff(np.r_[first, len(self.num_above)])
+        return np.repeat(first - self.offsets[self.list_ids[first]], sizes), np.repeat(sizes, sizes)
 
     def places(self, k: int | IntArray | None) -> IntArray:
         """How many of the places that each item may take are among the first ``k`` (of its list); int64[item]."""
-        return self.level if k is None else np.clip(k - self.before, 0, self.level)
+        return self.tie_block_size if k is None else np.clip(k - self.num_above, 0, self.tie_block_size)
 
-    def within(self, k: int | IntArray | None) -> Float64Array:
+    def probability_in_top_k(self, k: int | IntArray | None) -> Float64Array:
         """The probability that each item is among the first ``k`` (of its list); float64[item]."""
-        return np.asarray(self.places(k) / self.level, np.float64)
+        return np.asarray(self.places(k) / self.tie_block_size, np.float64)
 
     def sums(self, values: Float64Array) -> Float64Array:
         """Sum a value of the items over each list; float64[list]."""
-        return np.asarray(np.bincount(self.owners, values, minlength=len(self.lengths)), np.float64)
+        return np.asarray(np.bincount(self.list_ids, values, minlength=len(self.lengths)), np.float64)
 
     def ideal(self) -> RankedLists:
         """The best order: the relevant items first, by grade."""
-        grades = self.grades[np.lexsort((-self.grades, self.owners))]
-        before = np.arange(len(grades)) - self.offsets[self.owners]
-        return replace(self, before=before, level=np.ones_like(before), grades=grades)
+        grades = self.grades[np.lexsort((-self.grades, self.list_ids))]
+        before = np.arange(len(grades)) - self.offsets[self.list_ids]
+        return replace(self, num_above=before, tie_block_size=np.ones_like(before), grades=grades)
 
     def mean(self, values: Float64Array) -> float:
         """The weighted mean of a value of the lists, without those for which it is undefined, NaN.
@@ -153,7 +153,7 @@ def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> Ran
         if the arrays are empty, of different lengths, or hold what is neither a grade (from 0 to 1e300) nor a score
     """
     grades = relevances(relevance, "relevance")
-    given = -np.arange(float(len(grades))) if scores is None else heights(scores, "scores")
+    given = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
     if len(given) != len(grades):
         raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
     return ranked_lists(np.zeros(len(grades), np.int64), grades, given)
@@ -177,13 +177,13 @@ def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -
     return RankedLists(offsets, places.before[some], places.level[some], ordered[some], lengths)
 
 
-def share(part: Float64Array, whole: IntArray | Float64Array) -> Float64Array:
+def safe_divide(part: Float64Array, whole: IntArray | Float64Array) -> Float64Array:
     """Divide; NaN, which the metric must name, where there is nothing to divide by."""
     nothing = np.full(len(part), np.nan)
     return np.asarray(np.divide(part, whole, out=nothing, where=whole > 0), np.float64)
 
 
-def only(values: Float64Array) -> float:
+def single_value(values: Float64Array) -> float:
     """Take the value of the only list.
 
     Raises

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from kgeval.arrays import Float64Array
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.standard import Standard
+from kgeval.metrics.standard import Standardizer
 from kgeval.settings import Settings
 
 Number = Annotated[float | None, Field(allow_inf_nan=False)]
@@ -100,7 +100,7 @@ def _least_squares(valid: ScoredLabels, shape: Shape, curved: bool) -> Line:  # 
     from scipy.optimize import least_squares
     from scipy.special import logit
 
-    standard = Standard.of(valid.scores)
+    standard = Standardizer.of(valid.scores)
     scores = standard(valid.scores)
     slope, height = float(np.mean(scores * valid.labels)), float(valid.labels.mean())
     # At height h the logistic curve rises by h (1 − h) per unit, so that its tangent is the straight line.

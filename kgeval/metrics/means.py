@@ -15,7 +15,7 @@ def inverse_mean_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     >>> inverse_mean_rank(Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5])), 0)
     0.5
     """
-    return 1 / ranks.mean(ranks.broken)
+    return 1 / ranks.mean(ranks.values)
 
 
 def harmonic_mean_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
@@ -24,7 +24,7 @@ def harmonic_mean_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     >>> harmonic_mean_rank(Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5])), 0)
     1.5
     """
-    return 1 / ranks.mean(1 / ranks.broken)
+    return 1 / ranks.mean(1 / ranks.values)
 
 
 GMR = Metric(

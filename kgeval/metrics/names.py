@@ -42,7 +42,7 @@ class MetricName:
         return f"{self.side + '.' if self.side else ''}{self.base}"
 
 
-def texts(metrics: str | Iterable[str]) -> list[str]:
+def as_name_list(metrics: str | Iterable[str]) -> list[str]:
     """Read one name of a metric, or several.
 
     Raises

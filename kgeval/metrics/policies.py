@@ -19,7 +19,7 @@ answer left out, on which the z-scores published by Hoyt et al. (2022) rest"""
 
 
 @dataclass(frozen=True)
-class Policies:
+class MetricOptions:
     """How ties, chance and popularity are read.
 
     Raises
@@ -37,7 +37,7 @@ class Policies:
     """of random ties"""
     chance: Chance = "exact"
     """what adjusted metrics and z-scores compare with"""
-    popularity: tuple[float, float] = (1.0, 1.0)
+    popularity_exponents: tuple[float, float] = (1.0, 1.0)
     """the exponents of the frequencies of answers and relations, for strat"""
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Policies:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
             raise MetricError(f"the seed of random ties must be a whole number, found {self.seed!r}.")
         object.__setattr__(self, "seed", int(self.seed))
-        object.__setattr__(self, "popularity", checked_exponents(self.popularity))
+        object.__setattr__(self, "popularity", checked_exponents(self.popularity_exponents))
 
 
 def checked_exponents(given: Any) -> tuple[float, float]:
@@ -71,4 +71,4 @@ def checked_exponents(given: Any) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-USUAL = Policies()
+DEFAULT_OPTIONS = MetricOptions()

@@ -9,28 +9,28 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.given import until
-from kgeval.metrics.lists import PerList, RankedLists, list_metric, only, ranked, share
+from kgeval.metrics.given import optional_cutoff
+from kgeval.metrics.lists import PerList, RankedLists, list_metric, ranked, safe_divide, single_value
 
 
 def precisions(lists: RankedLists, k: int | None) -> Float64Array:
     """P = c / k of each list, also where it has fewer than k items; float64[list]."""
-    return lists.sums(lists.within(k)) / (lists.lengths if k is None else k)
+    return lists.sums(lists.probability_in_top_k(k)) / (lists.lengths if k is None else k)
 
 
 def recalls(lists: RankedLists, k: int | None) -> Float64Array:
     """R = c / m of each list, NaN where nothing is relevant; float64[list]."""
-    return share(lists.sums(lists.within(k)), lists.relevant)
+    return safe_divide(lists.sums(lists.probability_in_top_k(k)), lists.relevant)
 
 
 def f1_scores(lists: RankedLists, k: int | None) -> Float64Array:
     """F1 = 2 c / (k + m) of each list; float64[list]."""
-    return 2 * lists.sums(lists.within(k)) / ((lists.lengths if k is None else k) + lists.relevant)
+    return 2 * lists.sums(lists.probability_in_top_k(k)) / ((lists.lengths if k is None else k) + lists.relevant)
 
 
 def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
     """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list]."""
-    return share(lists.sums(lists.within(lists.relevant[lists.owners])), lists.relevant)
+    return safe_divide(lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant)
 
 
 PRECISION = list_metric(
@@ -95,7 +95,7 @@ def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None
     >>> precision_at_k([1, 0, 1, 1], k=2), precision_at_k([1, 0, 1], scores=[1, 1, 1], k=1)
     (0.5, 0.6666666666666666)
     """
-    return PRECISION.bounded(float(precisions(ranked(relevance, scores), until(k))[0]))
+    return PRECISION.bounded(float(precisions(ranked(relevance, scores), optional_cutoff(k))[0]))
 
 
 def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
@@ -113,7 +113,7 @@ def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *
     >>> recall_at_k([1, 0, 1, 1], k=2)
     0.3333333333333333
     """
-    return RECALL.bounded(only(recalls(ranked(relevance, scores), until(k))))
+    return RECALL.bounded(single_value(recalls(ranked(relevance, scores), optional_cutoff(k))))
 
 
 def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
@@ -131,4 +131,4 @@ def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k:
     >>> f1_at_k([1, 0, 1, 1], k=2)  # 2 · 1 / (2 + 3)
     0.4
     """
-    return F1.bounded(float(f1_scores(ranked(relevance, scores), until(k))[0]))
+    return F1.bounded(float(f1_scores(ranked(relevance, scores), optional_cutoff(k))[0]))

@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.metrics.curves import reliability
-from kgeval.metrics.judgement import Judged
+from kgeval.metrics.judgement import LabelPredictions
 from kgeval.metrics.labelled import without_cutoff
 from kgeval.metrics.metric import Metric, Undefined
 
 
-def brier(judged: Judged) -> float:
+def brier(judged: LabelPredictions) -> float:
     """The mean squared difference between probability and truth, Σ (p − y)² / n."""
     from sklearn.metrics import mean_squared_error
 
-    probabilities = judged.believed()
+    probabilities = judged.predicted_probabilities()
     if len(judged) == 0:
         raise Undefined("there are no triples")
     return float(mean_squared_error(judged.truths.astype(float), probabilities))
 
 
-def log_loss(judged: Judged) -> float:
+def log_loss(judged: LabelPredictions) -> float:
     """The mean negative log-likelihood, −Σ (y ln p + (1 − y) ln (1 − p)) / n.
 
     Raises
@@ -30,7 +30,7 @@ def log_loss(judged: Judged) -> float:
     """
     from scipy.special import xlog1py, xlogy
 
-    probabilities = judged.believed()
+    probabilities = judged.predicted_probabilities()
     if len(judged) == 0:
         raise Undefined("there are no triples")
     refuted = int((probabilities == np.where(judged.truths, 0.0, 1.0)).sum())
@@ -40,7 +40,7 @@ def log_loss(judged: Judged) -> float:
     return float(-np.mean(likely))
 
 
-def ece(judged: Judged) -> float:
+def ece(judged: LabelPredictions) -> float:
     """The expected calibration error, Σ (triples of a bin / n) · |share true − mean probability|, of 15 equal bins."""
     curve = reliability(judged)
     gaps = np.abs(curve.share_true - curve.mean_probability)

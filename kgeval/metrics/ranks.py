@@ -46,17 +46,17 @@ class Ranks:
         return replace(self, ties=ties)
 
     @cached_property
-    def lowest(self) -> IntArray:
+    def optimistic(self) -> IntArray:
         """The optimistic rank, 1 + greater; int64[row]."""
         return 1 + self.greater
 
     @cached_property
-    def highest(self) -> IntArray:
+    def pessimistic(self) -> IntArray:
         """The pessimistic rank, 1 + greater + tied; int64[row]."""
         return 1 + self.greater + self.tied
 
     @cached_property
-    def broken(self) -> Float64Array:
+    def values(self) -> Float64Array:
         """The ranks with their ties broken by the policy; float64[row].
 
         Raises
@@ -67,12 +67,12 @@ class Ranks:
         return TIE_POLICIES[self.ties].rank(self)
 
     @property
-    def luck(self) -> Float64Array:
+    def random_draws(self) -> Float64Array:
         """What random breaks ties by; float64[row] in [0, 1)."""
         return uniform(0, np.arange(len(self))) if self.draws is None else self.draws
 
     @cached_property
-    def shares(self) -> Float64Array:
+    def normalized_weights(self) -> Float64Array:
         """The weights, as shares of their sum; float64[row].
 
         Raises
@@ -95,7 +95,7 @@ class Ranks:
         Undefined
             if there are no ranks, or none with a weight
         """
-        self.shares  # noqa: B018 - it tells why there is no mean
+        self.normalized_weights  # noqa: B018 - it tells why there is no mean
         return float(self.means(values, np.zeros(1, np.int64))[0])
 
     def means(self, values: Float64Array, starts: IntArray) -> Float64Array:

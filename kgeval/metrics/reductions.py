@@ -44,7 +44,7 @@ def means_of_groups(values: Float64Array, starts: IntArray, weights: Float64Arra
 
 
 @dataclass(frozen=True)
-class OfMeans:
+class FunctionOfMeans:
     """A metric that is a function of means over the answers, which may be those of many groups."""
 
     combine: Callable[..., Any]
@@ -66,6 +66,6 @@ class OfMeans:
             return np.asarray(self.combine(*means), np.float64)
 
 
-def itself(mean: Mean) -> OfMeans:
+def mean_metric(mean: Mean) -> FunctionOfMeans:
     """Make the metric that is the mean."""
-    return OfMeans(lambda value: value, (mean.values,))
+    return FunctionOfMeans(lambda value: value, (mean.values,))

@@ -16,7 +16,7 @@ from kgeval.metrics.averages import WEIGHINGS, Average, against_popularity
 from kgeval.metrics.draws import uniform
 from kgeval.metrics.lists import RankedLists
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.policies import USUAL, Policies
+from kgeval.metrics.policies import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks import Ranks
 from kgeval.metrics.ties import Ties
 from kgeval.provenance import Provenance
@@ -74,11 +74,11 @@ def rank_columns(table: Any) -> RankColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class TableView:
     """The whole table; what only some metrics read is worked out when the first of them asks."""
 
     table: RankColumns
-    policies: Policies = USUAL
+    policies: MetricOptions = DEFAULT_OPTIONS
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -118,7 +118,9 @@ class Source:
         """The weight of each row against the popularity, in the whole table, of its answer and relation."""
         _, anchor, relation, answer = self.ids
         entities = np.bincount(np.r_[anchor, answer])
-        return against_popularity(answer, relation, (entities, np.bincount(relation)), self.policies.popularity)
+        return against_popularity(
+            answer, relation, (entities, np.bincount(relation)), self.policies.popularity_exponents
+        )
 
     @cached_property
     def draws(self) -> Float64Array:
@@ -127,10 +129,10 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class RowSelection:
     """Some rows of a table, which may be those of several groups, one after the other."""
 
-    source: Source
+    source: TableView
     rows: Rows
     groups: IntArray | None = None
     """int64[row], ascending: the group of each row; nothing where all are one group"""

@@ -21,30 +21,30 @@ def median_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     >>> median_rank(Ranks(np.array([0, 4, 2, 9]), np.zeros(4, int), np.full(4, 10)), 0)
     4.0
     """
-    return _median(ranks.broken, ranks)
+    return _median(ranks.values, ranks)
 
 
 def variance(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     """Σ (r − MR)² / n; the exact expectation over ties subtracts the variance that the mean itself has."""
     if ranks.ties != "expected":
-        return ranks.mean((ranks.broken - ranks.mean(ranks.broken)) ** 2)
-    middles, within = (ranks.lowest + ranks.highest) / 2, RANK.variance(ranks.tied + 1, 0)
+        return ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)
+    middles, within = (ranks.optimistic + ranks.pessimistic) / 2, RANK.variance(ranks.tied + 1, 0)
     between = ranks.mean((middles - ranks.mean(middles)) ** 2)
-    return between + ranks.mean(within) - float(ranks.shares**2 @ within)
+    return between + ranks.mean(within) - float(ranks.normalized_weights**2 @ within)
 
 
 def standard_deviation(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     """√ of the variance."""
-    return float(np.sqrt(ranks.mean((ranks.broken - ranks.mean(ranks.broken)) ** 2)))
+    return float(np.sqrt(ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)))
 
 
 def median_absolute_deviation(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     """The median of |r − median|, scaled as PyKEEN and SciPy do for normal distributions."""
-    return NORMAL * _median(np.abs(ranks.broken - _median(ranks.broken, ranks)), ranks)
+    return NORMAL * _median(np.abs(ranks.values - _median(ranks.values, ranks)), ranks)
 
 
 def _median(values: Float64Array, ranks: Ranks) -> float:
-    shares = ranks.shares
+    shares = ranks.normalized_weights
     if ranks.weights is None:
         return float(np.median(values))
     order = np.argsort(values)

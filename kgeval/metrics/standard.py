@@ -9,7 +9,7 @@ import numpy as np
 from kgeval.arrays import Float64Array
 
 
-class Standard(NamedTuple):
+class Standardizer(NamedTuple):
     """(2^−exponent · score − middle) / spread."""
 
     exponent: int
@@ -17,7 +17,7 @@ class Standard(NamedTuple):
     spread: float
 
     @classmethod
-    def of(cls, scores: Float64Array) -> Standard:
+    def of(cls, scores: Float64Array) -> Standardizer:
         """Take the mean and the standard deviation of scores; the spread is 1 where they are all the same.
 
         Scores are first brought below 1 by a power of two, which is exact and keeps their squares finite.

@@ -38,10 +38,10 @@ class Mean:
     def values(self, ranks: Ranks, k: int) -> Float64Array:
         """The function of each rank; with expected ties, its exact expectation; float64[row]."""
         if ranks.ties == "expected":
-            return self.function.mean(ranks.lowest, ranks.highest, k)
-        return self.function.of(ranks.broken, k)
+            return self.function.mean(ranks.optimistic, ranks.pessimistic, k)
+        return self.function.of(ranks.values, k)
 
-    def chances(self, ranks: Ranks, k: int) -> Float64Array:
+    def expected_under_random(self, ranks: Ranks, k: int) -> Float64Array:
         """Its expectation under random ranking, NaN for an answer without any candidate; float64[row]."""
         sizes, rows = np.unique(ranks.candidates, return_inverse=True)
         some = np.maximum(sizes, 1)
@@ -53,7 +53,7 @@ class Mean:
 
     def expectation(self, ranks: Ranks, k: int) -> float:
         """Its expectation under random ranking among as many candidates."""
-        return ranks.mean(self.chances(ranks, k))
+        return ranks.mean(self.expected_under_random(ranks, k))
 
     def variances(self, ranks: Ranks, k: int) -> Float64Array:
         """The variance of each row's value under random ranking; float64[row]."""
@@ -62,7 +62,7 @@ class Mean:
 
     def variance(self, ranks: Ranks, k: int) -> float:
         """Its variance under random ranking among as many candidates."""
-        return float(ranks.shares**2 @ self.variances(ranks, k))
+        return float(ranks.normalized_weights**2 @ self.variances(ranks, k))
 
 
 Term = Callable[[IntArray, IntArray, Float64Array], Float64Array]
@@ -79,8 +79,8 @@ class GeometricMean:
     def value(self, ranks: Ranks, k: int) -> float:
         """Compute it; with expected ties, its exact expectation."""
         if ranks.ties == "expected":
-            return float(np.exp(self._log_mean(ranks, ranks.lowest, ranks.highest)))
-        return float(np.exp(self.power * ranks.mean(np.log(ranks.broken))))
+            return float(np.exp(self._log_mean(ranks, ranks.optimistic, ranks.pessimistic)))
+        return float(np.exp(self.power * ranks.mean(np.log(ranks.values))))
 
     def expectation(self, ranks: Ranks, k: int) -> float:
         """Its expectation under random ranking among as many candidates."""
@@ -97,9 +97,9 @@ class GeometricMean:
     def log_relative(self, ranks: Ranks) -> float:
         """ln(M / E[M]) of the statistic M, to the rounding of ln M."""
         if ranks.ties == "expected":
-            value = self._log_mean(ranks, ranks.lowest, ranks.highest)
+            value = self._log_mean(ranks, ranks.optimistic, ranks.pessimistic)
         else:
-            value = self.power * ranks.mean(np.log(ranks.broken))
+            value = self.power * ranks.mean(np.log(ranks.values))
         return value - self.log_expectation(ranks)
 
     def log_expectation(self, ranks: Ranks) -> float:
@@ -112,7 +112,7 @@ class GeometricMean:
 
     def _total(self, ranks: Ranks, low: IntArray, high: IntArray, term: Term) -> float:
         """Sum a function of each interval and of the power that its rank is taken to."""
-        powers = self.power * ranks.shares
+        powers = self.power * ranks.normalized_weights
         if ranks.weights is not None:
             return float(np.sum(term(low, high, powers)))
         base = int(high.max(initial=0)) + 1

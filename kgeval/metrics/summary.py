@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.groups import Group, divided, groups_of, whole
-from kgeval.metrics.names import PARTS, MetricName, Part, parse, texts
-from kgeval.metrics.policies import Chance, Policies
-from kgeval.metrics.sample import RankColumns, Source, rank_columns
+from kgeval.metrics.groups import Group, group_rows, groups_of, summarize_all
+from kgeval.metrics.names import PARTS, MetricName, Part, as_name_list, parse
+from kgeval.metrics.policies import Chance, MetricOptions
+from kgeval.metrics.sample import RankColumns, TableView, rank_columns
 from kgeval.metrics.ties import Ties
 from kgeval.provenance import Provenance
 
@@ -27,7 +27,7 @@ class Summary:
 
     provenance: Provenance
     """what the ranks are of"""
-    policies: Policies
+    policies: MetricOptions
     """what the numbers rest on, beside the ranks"""
     groups: tuple[Group, ...]
     by: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Summary:
         if any("random" in (self.policies.ties, name.ties) for name in names):
             said["seed"] = self.policies.seed
         if any(name.average == "strat" for name in names):
-            said["popularity"] = list(self.policies.popularity)
+            said["popularity"] = list(self.policies.popularity_exponents)
         if self.policies.chance != "exact":
             said["chance"] = self.policies.chance
         return said
@@ -169,16 +169,16 @@ def summarize(
     >>> summary.groups[0].ties.tied, summary.groups[0].ties.largest  # and summary.notes says what that does
     (284, 2)
     """
-    policies = Policies(ties, seed, chance, popularity)
+    policies = MetricOptions(ties, seed, chance, popularity)
     names = _parsed(metrics)
-    source = Source(rank_columns(table), policies)
+    source = TableView(rank_columns(table), policies)
     parts = [part for part in PARTS if part == "both" or (source.sides == part).any()]
     for name in names:
         if name.side and name.side not in parts:
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     spelled = list(dict.fromkeys(replace(name, side=part) for name in names for part in _parts(name, parts)))
     columns = _columns(by)
-    groups = groups_of(divided(table, columns), spelled, source) if columns else [whole(spelled, source)]
+    groups = groups_of(group_rows(table, columns), spelled, source) if columns else [summarize_all(spelled, source)]
     return Summary(
         table.provenance, policies, tuple(groups), columns, requested=tuple(names), table_notes=tuple(table.notes)
     )
@@ -186,7 +186,7 @@ def summarize(
 
 def _parsed(metrics: Sequence[str]) -> list[MetricName]:
     names, problems = [], []
-    for text in texts(metrics):
+    for text in as_name_list(metrics):
         try:
             names.append(parse(text))
         except MetricError as error:

@@ -21,7 +21,7 @@ from kgeval.metrics.metric import Undefined
 class Thresholds:
     """A triple is called true if its score is at least the threshold of its relation."""
 
-    everywhere: float
+    global_threshold: float
     """for relations without validation triples"""
     by_relation: Mapping[Any, float]
 
@@ -48,14 +48,14 @@ class Thresholds:
         relations, owners = np.unique(valid.relations, return_inverse=True)
         order = np.argsort(owners, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(owners))[:-1])
-        truths = valid.truths
+        truths = valid.is_true
         best = {_plain(r): _best(valid.scores[rows], truths[rows]) for r, rows in zip(relations, parts, strict=True)}
         return cls(_best(valid.scores, truths), best)
 
     def of(self, relations: npt.NDArray[Any]) -> Float64Array:
         """Return the threshold of each triple's relation; float64[triple]."""
         known, owners = np.unique(relations, return_inverse=True)
-        values = np.array([self.by_relation.get(_plain(r), self.everywhere) for r in known], np.float64)
+        values = np.array([self.by_relation.get(_plain(r), self.global_threshold) for r in known], np.float64)
         return values[owners]
 
     def decide(self, scored: ScoredLabels) -> BoolArray:

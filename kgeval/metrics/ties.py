@@ -32,13 +32,13 @@ class TiePolicy:
 
 
 def _mean(ranks: Ranks) -> Float64Array:
-    return np.asarray((ranks.lowest + ranks.highest) / 2, np.float64)
+    return np.asarray((ranks.optimistic + ranks.pessimistic) / 2, np.float64)
 
 
 def _untied(ranks: Ranks) -> Float64Array:
     if ranks.tied.any():
         raise Undefined("its expectation over ties has no closed form; choose another tie policy")
-    return ranks.lowest.astype(np.float64)
+    return ranks.optimistic.astype(np.float64)
 
 
 POLICIES = (
@@ -47,7 +47,7 @@ POLICIES = (
         title="the best of the tied places",
         formula="a = 1 + greater",
         source="Berrendorf et al., 2020",
-        rank=lambda ranks: ranks.lowest.astype(np.float64),
+        rank=lambda ranks: ranks.optimistic.astype(np.float64),
     ),
     TiePolicy(
         name="realistic",
@@ -68,7 +68,7 @@ POLICIES = (
         title="the worst of the tied places",
         formula="b = 1 + greater + tied",
         source="Berrendorf et al., 2020",
-        rank=lambda ranks: ranks.highest.astype(np.float64),
+        rank=lambda ranks: ranks.pessimistic.astype(np.float64),
     ),
     TiePolicy(
         name="expected",
@@ -83,7 +83,7 @@ POLICIES = (
         title="one of the tied places, keyed by the seed and the triple",
         formula="a + ⌊u (b − a + 1)⌋, u uniform on [0, 1)",
         source="Sun et al., 2020",
-        rank=lambda ranks: np.asarray(ranks.lowest + np.floor(ranks.luck * (ranks.tied + 1)), np.float64),
+        rank=lambda ranks: np.asarray(ranks.optimistic + np.floor(ranks.random_draws * (ranks.tied + 1)), np.float64),
     ),
 )
 

@@ -22,11 +22,13 @@ def z_score(mean: Mean, *, increasing: bool) -> Callable[[Ranks, int], float]:
 
     def score(ranks: Ranks, k: int) -> float:
         refuse_certainty(ranks, k)
-        deviations = ranks.shares * np.sqrt(mean.variances(ranks, k))
+        deviations = ranks.normalized_weights * np.sqrt(mean.variances(ranks, k))
         largest = deviations.max()  # squares of tiny weights would be 0
         if not largest:
             raise Undefined("no answer with a weight had a competitor")
-        gained = float(ranks.shares / largest @ (mean.values(ranks, k) - mean.chances(ranks, k)))
+        gained = float(
+            ranks.normalized_weights / largest @ (mean.values(ranks, k) - mean.expected_under_random(ranks, k))
+        )
         return (gained if increasing else -gained) / float(np.linalg.norm(deviations / largest))
 
     return score

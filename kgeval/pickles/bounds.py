@@ -97,7 +97,7 @@ class _Sizes:
         return taken
 
 
-def refuse_entangled(value: Any, most: int, parts: Callable[[Any], Iterable[Any]]) -> None:
+def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterable[Any]]) -> None:
     """Refuse a value that is made of more than so many values, each counted as often as it is used.
 
     Parameters

@@ -18,7 +18,7 @@ from kgeval.errors import FileError, PickleError, reason
 from kgeval.files import checked, read_bytes
 from kgeval.pickles.bounds import refuse_instructions
 from kgeval.pickles.storages import DTYPES, Reference, StorageType
-from kgeval.pickles.unpickle import Inert, unpickle
+from kgeval.pickles.unpickle import StubObject, unpickle
 
 MAGIC = 0x1950A86A20F9469CFC6C
 """the number that a stream of ``torch.save`` (before version 1.6) begins with"""
@@ -69,7 +69,7 @@ def read_any(path: Path) -> Any:
     return read_torch(path) if beginning[:2] == b"PK" or _is_stream(beginning) else read_pickle(path)
 
 
-def words(path: Path) -> frozenset[str]:
+def pickle_strings(path: Path) -> frozenset[str]:
     """Collect the words and names in the pickles of a file, by which its framework is known; nothing is executed.
 
     Whatever is no such file, or damaged, has the words that could be read.
@@ -91,18 +91,18 @@ def _words(path: Path, size: int, _: int) -> frozenset[str]:
             with zipfile.ZipFile(path) as archive:
                 name = _program_name(archive)
                 if archive.getinfo(name).file_size <= size:
-                    found.update(_spoken(io.BytesIO(archive.read(name)), budget))
+                    found.update(_strings_of(io.BytesIO(archive.read(name)), budget))
         else:
             with path.open("rb") as file:
                 if file.read(1) == b"\x80":
                     file.seek(0)
-                    found.update(_spoken(file, budget))
+                    found.update(_strings_of(file, budget))
     except Exception:  # noqa: S110 - a damaged file has fewer words, and its reader will say what is wrong
         pass
     return frozenset(found)
 
 
-def _spoken(file: Any, budget: Budget) -> list[str]:
+def _strings_of(file: Any, budget: Budget) -> list[str]:
     """Collect the texts and names of a pickle, or of the pickles of a stream."""
     spoken = []
     pickles = 1
@@ -186,7 +186,7 @@ class _Survey(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Give a storage type its name; everything else is inert."""
-        return StorageType(name) if module == "torch" and name in DTYPES else type("Inert", (Inert,), {})
+        return StorageType(name) if module == "torch" and name in DTYPES else type("Inert", (StubObject,), {})
 
     def persistent_load(self, pid: Any) -> None:
         """Remember the type of the numbers."""

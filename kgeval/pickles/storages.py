@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import widened
+from kgeval.arrays import bfloat16_to_float32
 from kgeval.errors import PickleError
 
 HALF = "BFloat16Storage"
@@ -50,7 +50,7 @@ class StorageType(Sealed):
     def decode(self, content: bytes) -> np.ndarray[Any, Any]:
         """Take bytes as numbers."""
         numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
-        return widened(numbers) if self.name == HALF else numbers
+        return bfloat16_to_float32(numbers) if self.name == HALF else numbers
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 
 from kgeval.budget import Budget
 from kgeval.errors import PickleError
-from kgeval.pickles.bounds import refuse_entangled, refuse_instructions
+from kgeval.pickles.bounds import check_object_graph_size, refuse_instructions
 from kgeval.pickles.storages import DTYPES, Reference, Sealed, Storage, StorageType, shape_of, tensor
 
 LIBRARIES = (
@@ -43,7 +43,7 @@ REPEATED = 64
 """how many values there may be for each byte of a pickle, where every value is counted as often as it is used"""
 
 
-class Inert:
+class StubObject:
     """Stands for an object of a class that is never imported."""
 
     origin: ClassVar[str] = ""
@@ -52,7 +52,7 @@ class Inert:
     args: tuple[Any, ...]
     state: dict[str, Any]
 
-    def __new__(cls, *args: Any, **__: Any) -> Inert:
+    def __new__(cls, *args: Any, **__: Any) -> StubObject:
         """Make an object that remembers its arguments, whether or not it will be initialised."""
         made = object.__new__(cls)
         made.args, made.state = args, {}
@@ -158,7 +158,7 @@ class _Unpickler(pickle.Unpickler):
         if module == "torch" and name in DTYPES:
             return StorageType(name)
         if module.partition(".")[0] in LIBRARIES or full in STAND_INS:
-            return type("Inert", (Inert,), {"origin": full})
+            return type("Inert", (StubObject,), {"origin": full})
         raise PickleError(f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed.")
 
     def persistent_load(self, pid: Any) -> Storage:
@@ -250,7 +250,7 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) ->
     """
     refuse_instructions(program, budget)
     read = _Unpickler(program, numbers, budget).load()
-    refuse_entangled(read, REPEATED * len(program), _parts)
+    check_object_graph_size(read, REPEATED * len(program), _parts)
     return read
 
 
@@ -258,6 +258,6 @@ def _parts(value: Any) -> Iterable[Any]:
     """Tell what a value is made of."""
     if isinstance(value, dict):
         return value.values()
-    if isinstance(value, Inert):
+    if isinstance(value, StubObject):
         return (*value.args, *value.state.values())
     return value if isinstance(value, list | tuple | set | frozenset) else ()

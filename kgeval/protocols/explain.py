@@ -16,10 +16,10 @@ from kgeval.graph.vocabulary import Labels
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import summarize
 from kgeval.protocols.printout import notes_on
-from kgeval.protocols.protocol import Printed, Protocol, protocol
+from kgeval.protocols.protocol import FrameworkMetric, Protocol, protocol
 from kgeval.provenance import Provenance
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.rules import Fault
+from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
 
@@ -27,15 +27,15 @@ RULES = {
     "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),
     "listed order": ("listed",),
-    "tolerance": ("level",),
+    "tolerance": ("tie_rule",),
     "ties": ("ties",),
-    "self-counting": ("itself",),
+    "self-counting": ("self_counting",),
     "repeated triples": ("repeats",),
     "cut-off": ("cutoff",),
-    "averaging": ("sides", "mean", "order"),
+    "averaging": ("side_aggregation", "mean", "order"),
 }
 """the causes that a difference may have, in the order in which they are switched: the fields of a protocol behind each.
-The faults of a framework, each a cause by itself, come between tolerance and ties"""
+The quirks of a framework, each a cause by itself, come between tolerance and ties"""
 
 NOTHING = "·"
 """what stands for a change that would be printed as zero, such as that of sums in float32"""
@@ -181,7 +181,7 @@ def explain(
 
     def ranked(rules: Protocol) -> RankTable:
         known = rules.filter[settings.split]
-        key = (rules.corruption, known, rules.rules.level, rules.competes, rules.batch, rules.faults, rules.listed)
+        key = (rules.corruption, known, rules.rules.tie_rule, rules.competes, rules.batch, rules.quirks, rules.listed)
         if key not in tables:
             switched = {"filter": known, "corruption": rules.corruption(said, dataset, settings.split)}
             tables[key] = settings.model_copy(update=switched)(scorer, dataset, rules=rules.rules)
@@ -191,7 +191,7 @@ def explain(
         return rules.value(ranked(rules), printed)
 
     standard = protocol("standard")
-    rows = [_explained(rules, standard, value, rules.rules.biting(scorer), ranked) for rules in named]
+    rows = [_explained(rules, standard, value, rules.rules.applicable_to(scorer), ranked) for rules in named]
     ties = summarize(ranked(standard), ["count"]).groups[0].ties
     notes = (*ranked(standard).notes, *([str(ties)] if ties.serious else []))
     return Explanation(
@@ -199,27 +199,27 @@ def explain(
     )
 
 
-def _asked(metric: str) -> Printed:
+def _asked(metric: str) -> FrameworkMetric:
     name = parse(metric)
     if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
         raise MetricError(f"cannot explain {metric!r}: differences are explained of mrr, mr and hits@k, of any side.")
-    return Printed(str(name), replace(name, side=None).base, name.side or "both")
+    return FrameworkMetric(str(name), replace(name, side=None).base, name.side or "both")
 
 
 def _explained(
     rules: Protocol,
     standard: Protocol,
     value: Callable[[Protocol], float],
-    faults: Sequence[Fault],
+    quirks: Sequence[FrameworkQuirk],
     ranked: Callable[[Protocol], RankTable],
 ) -> Explained:
     causes: dict[str, float] = {}
     before = value(standard)
-    for cause, switched in _switches(standard, replace(rules, faults=tuple(faults))):
+    for cause, switched in _switches(standard, replace(rules, quirks=tuple(quirks))):
         after = value(switched)
         causes[cause] = causes.get(cause, 0.0) + _difference(before, after)
         before = after
-    alone = replace(switched, itself="never")
+    alone = replace(switched, self_counting="never")
     best, worst = value(replace(alone, ties="optimistic")), value(replace(alone, ties="pessimistic"))
     told = [note for note in ranked(switched).notes if note not in ranked(standard).notes]
     return Explained(
@@ -237,9 +237,9 @@ def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protoc
     """Yield each cause with the protocol that has been switched so far."""
     for cause, fields in RULES.items():
         if cause == "ties":
-            for fault in target.faults:
-                current = replace(current, faults=(*current.faults, fault))
-                yield fault.cause, current
+            for quirk in target.quirks:
+                current = replace(current, quirks=(*current.quirks, quirk))
+                yield quirk.cause, current
         current = replace(current, **{field: getattr(target, field) for field in fields})
         yield cause, current
 

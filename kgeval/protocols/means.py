@@ -12,7 +12,7 @@ from kgeval.arrays import Float64Array
 Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 """ranks -> the value of each, in the same precision"""
 
-Mean = Callable[[Float64Array, Values], Any]
+MeanFunction = Callable[[Float64Array, Values], Any]
 """(ranks, what is averaged) -> the mean, a number in the precision that it was computed in"""
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from kgeval.errors import MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary, summarize
-from kgeval.protocols.protocol import COUNTS, Printed, Protocol, protocol, protocol_of
+from kgeval.protocols.protocol import COUNTS, FrameworkMetric, Protocol, protocol, protocol_of
 from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import MULTIPLICITY
 
 
 @dataclass(frozen=True)
-class Printout:
+class FrameworkMetrics:
     """What a framework would print."""
 
     protocol: str
@@ -47,7 +47,7 @@ class Printout:
         return "\n".join(f"{name:<{width}}  {text}" for name, text in self.texts.items())
 
 
-def printout(table: RankTable) -> Printout:
+def framework_metrics(table: RankTable) -> FrameworkMetrics:
     """Compute what the framework by whose protocol a table was ranked would print.
 
     Parameters
@@ -78,29 +78,29 @@ def printout(table: RankTable) -> Printout:
     rules = protocol_of(table)
     own = {printed.name: rules.value(table, printed) for printed in _shown(rules, table) if not _is_general(printed)}
     values = _general(rules, table) | own
-    how = {printed.name: printed.text for printed in rules.printed if printed.text}
+    how = {printed.name: printed.text for printed in rules.framework_metrics if printed.text}
     texts = {name: how.get(name, rules.text)(value) for name, value in values.items()}
-    return Printout(rules.name, values, texts, tuple(notes_on(rules, table)))
+    return FrameworkMetrics(rules.name, values, texts, tuple(notes_on(rules, table)))
 
 
-def _is_general(printed: Printed) -> bool:
+def _is_general(printed: FrameworkMetric) -> bool:
     """Whether its name states its ties, so that it is no matter of the protocol."""
     return parse(printed.metric).ties is not None
 
 
-def _shown(rules: Protocol, table: RankTable) -> Iterator[Printed]:
+def _shown(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     """Leave out sides and settings that were not evaluated, and cut-offs beyond the candidates where it does."""
     sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
-    for printed in rules.printed:
+    for printed in rules.framework_metrics:
         there = printed.side in sides and f"{COUNTS[printed.setting]}greater" in table.columns
-        if there and not (printed.capped and parse(printed.metric).k > most):
+        if there and not (printed.drop_k_above_candidates and parse(printed.metric).k > most):
             yield printed
 
 
 def _general(rules: Protocol, table: RankTable) -> dict[str, float]:
     """Compute metrics by kgeval's own definitions; those that are undefined are left out."""
     wanted = {printed.name: printed.metric for printed in _shown(rules, table) if _is_general(printed)}
-    if not rules.printed:
+    if not rules.framework_metrics:
         wanted = {name: name for name in rules.metrics}
     summary = summarize(table, list(wanted.values()), ties=rules.ties)
     found = {name: _look_up(summary, metric) for name, metric in wanted.items()}
@@ -117,9 +117,9 @@ def _look_up(summary: Summary, metric: str) -> float | None:
 def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     """Say what a framework makes of ties, where there are some, and where its ranks are none."""
     tied = table.column("tied")
-    if rules.on_ties and tied.any():
+    if rules.tie_note and tied.any():
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"
-        yield f"{most}. {rules.on_ties}."
+        yield f"{most}. {rules.tie_note}."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
         yield f"repeated triples count as often as they stand, as {rules.name} counts them."
     ranks = rules.ranks(table)

@@ -18,15 +18,15 @@ from kgeval.graph.dataset import Dataset, Split
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import Part, parse
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.sample import Source
+from kgeval.metrics.sample import TableView
 from kgeval.metrics.summary import DEFAULT
 from kgeval.metrics.ties import Ties
 from kgeval.protocols.candidates import all_entities
 from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
-from kgeval.protocols.means import Mean, Values, float64
+from kgeval.protocols.means import MeanFunction, Values, float64
 from kgeval.provenance import UNKNOWN
-from kgeval.ranking.levels import Level, exact
-from kgeval.ranking.rules import Fault, Rules
+from kgeval.ranking.levels import TieRule, exact
+from kgeval.ranking.rules import FrameworkQuirk, Rules
 from kgeval.ranking.table import RankTable
 from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST
 
@@ -41,7 +41,7 @@ it, itself among them, are subtracted from its rank afterwards"""
 
 
 @dataclass(frozen=True)
-class Printed:
+class FrameworkMetric:
     """One number that a framework prints."""
 
     name: str
@@ -50,7 +50,7 @@ class Printed:
     """what kgeval calls it"""
     side: Part = "both"
     setting: Setting = "filtered"
-    capped: bool = False
+    drop_k_above_candidates: bool = False
     """whether it is left out where its cut-off is more than there are candidates"""
     text: Callable[[float], str] | None = None
     """how it is printed, where the protocol's other numbers are printed in another way"""
@@ -68,7 +68,7 @@ class Protocol:
     """the splits whose triples are known answers, by the split that is evaluated"""
     with_test: bool = False
     """whether its metrics are computed a second time with test among those splits, where it is not"""
-    level: Level = exact
+    tie_rule: TieRule = exact
     """which scores are level with an answer's"""
     corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
     """what chooses the candidates of a split's triples, given the corruption that was said, if one was"""
@@ -80,47 +80,47 @@ class Protocol:
     """the entities that compete, bool[entity]; by default all"""
     batch: int | None = None
     """triples are ranked in whole batches of so many, and what is left over is not ranked"""
-    itself: Itself = "never"
+    self_counting: Itself = "never"
     """whether an answer competes with itself"""
-    faults: tuple[Fault, ...] = ()
+    quirks: tuple[FrameworkQuirk, ...] = ()
     """what its evaluator does with some models only"""
     repeats: Literal["once", "each"] = "once"
     """how often a triple counts that stands in its split several times: once, or each time"""
-    sides: Literal["pooled", "apart"] = "pooled"
+    side_aggregation: Literal["pooled", "apart"] = "pooled"
     """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
-    mean: Mean = float64
+    mean: MeanFunction = float64
     """how values are added up"""
     order: tuple[str, ...] = ("triple",)
     """the columns in whose order they are"""
     metrics: tuple[str, ...] = DEFAULT
     """the metrics that are reported, under kgeval's names"""
-    printed: tuple[Printed, ...] = ()
+    framework_metrics: tuple[FrameworkMetric, ...] = ()
     """the numbers that the framework prints; nothing where it has no names of its own"""
     headline: tuple[str, ...] = ()
     """those of them that people are shown, where all would be a flood"""
     text: Callable[[float], str] = repr
     """how it prints a number"""
-    on_ties: str = ""
+    tie_note: str = ""
     """what is said where answers tie: what they are, or what becomes of them"""
 
     @property
     def rules(self) -> Rules:
         """The rules that are followed while ranking."""
-        return Rules(self.name, self.level, self.competes, self.batch, self.faults, self.listed, self.with_test)
+        return Rules(self.name, self.tie_rule, self.competes, self.batch, self.quirks, self.listed, self.with_test)
 
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
         """Return the rank that the framework gives each row; float64[row].
 
         A framework that subtracts known answers as ties, and has not counted all ties, gives ranks below 1.
         """
-        if self.itself == "subtracted":
+        if self.self_counting == "subtracted":
             greater, tied = _counts(table, "raw")
             known = greater + tied - sum(_counts(table, "filtered")) + (table.split in (table.filter or ()))
             whole = self._broken(table, greater, tied + 1)
             return whole - known if setting == "filtered" else whole
         greater, tied = _counts(table, setting)
         unfiltered = setting == "raw" or not table.filter
-        ranks = self._broken(table, greater, tied + (self.itself == "raw" and unfiltered))
+        ranks = self._broken(table, greater, tied + (self.self_counting == "raw" and unfiltered))
         return ranks if self.cutoff is None else np.where(self._found(table), ranks, np.inf)
 
     def _found(self, table: RankTable) -> BoolArray:
@@ -144,10 +144,10 @@ class Protocol:
         return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
     def _broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
-        draws = Source(table).draws if self.ties == "random" else None
-        return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).broken
+        draws = TableView(table).draws if self.ties == "random" else None
+        return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).values
 
-    def value(self, table: RankTable, printed: Printed) -> float:
+    def value(self, table: RankTable, printed: FrameworkMetric) -> float:
         """Compute a mean rank, mean reciprocal rank or hits at k as the framework does.
 
         Raises
@@ -162,7 +162,7 @@ class Protocol:
         rows = [order[sides[order] == side] for side in parts]
         if not sum(map(len, rows)):
             raise Undefined(f"there are no {' or '.join(parts)} ranks")
-        groups = [part for part in rows if len(part)] if self.sides == "apart" else [np.concatenate(rows)]
+        groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
         with np.errstate(divide="ignore"):
             means = [self.mean(ranks[group], _values(printed.metric)) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)

@@ -7,25 +7,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.levels import Level, sigmoid32
-from kgeval.ranking.rules import Fault
+from kgeval.ranking.levels import TieRule, sigmoid32
+from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.scorers.alignment import Aligned
 
 
 @dataclass(frozen=True)
-class Zeroed(Fault):
+class KnownAnswersKeepZero(FrameworkQuirk):
     """An answer whose own float32 sigmoid is 0.0, below a score of −88.7, ties with the known answers of its query."""
 
     cause: ClassVar[str] = "zeroed answers"
 
-    def bites(self, scorer: Aligned) -> bool:
+    def applies_to(self, scorer: Aligned) -> bool:
         """Whether it concerns this model: only its scores can tell."""
         return True
 
-    def amend(self, ranked: Ranked, contest: Contest, scorer: Aligned, level: Level) -> Ranked:
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
         """Count the known answers among the tied."""
         hidden = ranked.raw.candidates - ranked.filtered.candidates
         tied = np.where(sigmoid32(ranked.scores) == 0, hidden, 0)

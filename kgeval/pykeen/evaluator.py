@@ -23,11 +23,11 @@ from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
 from kgeval.scorers.live import PyKEENScorer
-from kgeval.scorers.sided import Sided
+from kgeval.scorers.sided import PerSideScorer
 
 LOGGER = logging.getLogger(__name__)
 
-THEIRS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
+PYKEEN_OPTIONS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """what else PyKEEN's evaluator takes"""
 
 OURS = ("corruption", "nan", "memory_limit", "threads", "kernel")
@@ -98,14 +98,16 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         **options: Any,
     ) -> None:
         for name in options:
-            if name not in {*THEIRS, *OURS}:
-                raise InputError(f"the evaluator has no option {name!r}. {did_you_mean(name, [*THEIRS, *OURS])}")
+            if name not in {*PYKEEN_OPTIONS, *OURS}:
+                raise InputError(
+                    f"the evaluator has no option {name!r}. {did_you_mean(name, [*PYKEEN_OPTIONS, *OURS])}"
+                )
         if not isinstance(filtered, bool):
             raise InputError(f"filtered is True or False, found {filtered!r}.")
         asked = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
         own = [name for name in asked if isinstance(name, str) and not _is_pykeens(name)]
         rest = [name for name in asked if name is not None and name not in own]
-        theirs = {name: options[name] for name in THEIRS if name in options}
+        theirs = {name: options[name] for name in PYKEEN_OPTIONS if name in options}
         given = theirs.get("metrics_kwargs")
         if own and isinstance(given, Sequence) and len(given) == len(asked):
             theirs["metrics_kwargs"] = [kwargs for name, kwargs in zip(asked, given, strict=True) if name in rest]
@@ -170,7 +172,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         dataset = request.dataset(scorer.num_entities, scorer.num_relations)
         size = self.batch_size if batch_size is None else batch_size
         evaluation = Evaluation(**{**dict(self.evaluation), "sides": request.sides, "batch_size": size})
-        if not isinstance(scorer, PyKEENScorer | Sided):
+        if not isinstance(scorer, PyKEENScorer | PerSideScorer):
             evaluation = evaluation.model_copy(update={"batch_size": None})
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
@@ -181,7 +183,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 entities=dataset.entities,  # PyKEEN hands over the ids of the model itself
                 relations=dataset.relations,
                 progress=bar.update,
-                among=request.entities,
+                restrict_entities_to=request.entities,
                 title=type(model).__name__,
             )
         # The evaluator is handed triples, and is not told which split of which dataset they are.

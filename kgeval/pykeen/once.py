@@ -14,7 +14,7 @@ from kgeval.scorers.labels import labels_of_pykeen
 from kgeval.scorers.live import is_pykeen_model
 
 
-def evaluate(
+def rank_live_model(
     model: Any,
     dataset: Any,
     *,

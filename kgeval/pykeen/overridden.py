@@ -9,7 +9,7 @@ SCORING = ("score", "predict", "forward", "representations", "prepare")
 """what the names of the methods have in common by which a model scores"""
 
 
-def scores_as_written(model: Any) -> bool:
+def has_unmodified_scoring(model: Any) -> bool:
     """Whether the interaction is one of PyKEEN's, and no class or object put a method of its own into the way.
 
     >>> from pykeen.datasets import Nations

@@ -10,7 +10,7 @@ from kgeval.metrics.summary import summarize
 from kgeval.pykeen.results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.table import RankTable
-from kgeval.staging import claimed, write_run
+from kgeval.staging import reserve, write_run
 
 RESULTS = "pykeen_metrics.json"
 
@@ -33,6 +33,6 @@ def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluat
         "notes": list(table.notes),
     }
     config = {"evaluator": "kgeval", "evaluation": evaluation.model_dump(mode="json", exclude_none=True)}
-    with claimed(folder, force=True) as stage:
+    with reserve(folder, force=True) as stage:
         write_text(stage / RESULTS, as_json(results.to_flat_dict()))
         write_run(stage, config=config, manifest=manifest, tables={RANKS: table}, metrics=summarize(table).to_dict())

@@ -13,11 +13,11 @@ from kgeval.checkpoints.pykeen_live import live_family
 from kgeval.checkpoints.pykeen_products import live_products
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import SIDES, Side, Triples
-from kgeval.pykeen.overridden import scores_as_written
+from kgeval.pykeen.overridden import has_unmodified_scoring
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scorers.functions import evaluating
 from kgeval.scorers.live import PyKEENScorer
-from kgeval.scorers.sided import Sided
+from kgeval.scorers.sided import PerSideScorer
 
 QUERIES = 16
 """queries of each side that are tried out"""
@@ -47,7 +47,7 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
         for each side, vectors for the exact kernels, where a probe of queries shows the model's own scores up to the
         noise of its precision; otherwise the model's score functions
     """
-    as_written = scores_as_written(model)
+    as_written = has_unmodified_scoring(model)
     live = PyKEENScorer(model, mode, as_written and mode is None)
     if mode is not None or model.predict_with_sigmoid or not as_written:
         return live
@@ -55,7 +55,7 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
         family, products = live_family(model), cache(partial(live_products, model))
         found = {side: _for_side(side, family, products, live) for side in sides}
     tail, head = found.get("tail", live), found.get("head", live)
-    return tail if tail is head else Sided(tail, head)
+    return tail if tail is head else PerSideScorer(tail, head)
 
 
 def _for_side(

@@ -13,7 +13,7 @@ from kgeval.graph.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class RankingTask:
     """Queries, their candidates, and the positions that must not count.
 
     A candidate is known by its position in its query's list; the list is shared by all queries, or each has its own.
@@ -28,7 +28,7 @@ class Contest:
     """int64[task], the position of each answer, -1 where it is no candidate, or competes with itself as listed"""
 
     @classmethod
-    def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> Contest:
+    def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> RankingTask:
         """Find the positions; ``known`` holds one ascending row of entities per query."""
         if isinstance(candidates, SharedCandidates):
             size = 1 + max(array.max(initial=-1) for array in (candidates.ids, known.ids, queries.answers))
@@ -43,14 +43,14 @@ class Contest:
             answers = _places(candidates.rows, queries.owners, queries.answers)
         return cls(queries, candidates, Rows(known.offsets, places).where(places >= 0), answers)
 
-    def __getitem__(self, part: slice) -> Contest:
+    def __getitem__(self, part: slice) -> RankingTask:
         queries = self.queries
         start, stop, _ = part.indices(len(queries))
         tasks = slice(queries.offsets[start], queries.offsets[stop])
-        return Contest(queries[part], self.candidates[part], self.known[part], self.answers[tasks])
+        return RankingTask(queries[part], self.candidates[part], self.known[part], self.answers[tasks])
 
     @property
-    def widths(self) -> IntArray:
+    def num_candidates(self) -> IntArray:
         """The number of candidates of each query; int64[query]."""
         if isinstance(self.candidates, SharedCandidates):
             return np.full(len(self.queries), len(self.candidates.ids))
@@ -59,7 +59,7 @@ class Contest:
     @property
     def raw_candidates(self) -> IntArray:
         """How many entities stand in each task's raw ranking, the answer included; int64[task]."""
-        return self.widths[self.queries.owners] - (self.answers >= 0) + 1
+        return self.num_candidates[self.queries.owners] - (self.answers >= 0) + 1
 
     @property
     def filtered_candidates(self) -> IntArray:

@@ -22,12 +22,12 @@ from kgeval.graph.leaks import notes_on_leaks
 from kgeval.graph.queries import Queries
 from kgeval.graph.readers import labels
 from kgeval.graph.triples import SIDES, Side
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.rankfile import RankColumn, RankFile, RankSetting
 from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import tabulated
+from kgeval.ranking.tabulate import to_rank_columns
 from kgeval.settings import listed
 
 Unmatched = Literal["error", "drop"]
@@ -190,7 +190,7 @@ def _side(
         return None
     raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
     unknown = np.full(len(rows), np.nan)
-    table = tabulated(dataset, split, triples[rows], side, Ranked(unknown, filtered, raw or filtered))
+    table = to_rank_columns(dataset, split, triples[rows], side, Ranked(unknown, filtered, raw or filtered))
     if raw is None:
         for name in ("raw_greater", "raw_tied", "raw_candidates"):
             table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
@@ -218,7 +218,7 @@ def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, 
     """Count the candidates of each triple of a split, by setting; int64[triple]."""
     queries = Queries.of(dataset.split(split), side)
     answers = known_answers(queries, [part for name, part in dataset.splits.items() if name in known])
-    contest = Contest.of(queries, SharedCandidates(np.arange(len(dataset.entities))), answers)
+    contest = RankingTask.of(queries, SharedCandidates(np.arange(len(dataset.entities))), answers)
     counted = {"filtered": contest.filtered_candidates, "raw": contest.raw_candidates}
     order = np.argsort(queries.triples)
     return {setting: numbers[order] for setting, numbers in counted.items()}

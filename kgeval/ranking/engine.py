@@ -16,10 +16,10 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import Side
 from kgeval.progress import Progress
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.kernels.base import Asked, Kernel, Offered, Tally
-from kgeval.ranking.levels import Level, exact
+from kgeval.ranking.kernels.base import CountAccumulator, EntityVectors, Kernel, QueryVectors
+from kgeval.ranking.levels import TieRule, exact
 from kgeval.ranking.plan import Plan
 from kgeval.scorers.base import Scorer, VectorScorer, views_of
 from kgeval.scorers.finished import as_array, as_float64
@@ -31,7 +31,7 @@ NaNPolicy = Literal["error", "worst"]
 STORED = (np.float16, np.float32, np.float64)
 """the precisions that entity vectors are ranked in; other numbers become float64"""
 
-ASKED = 2048
+QUERY_VECTOR_BATCH = 2048
 """queries whose vectors a scorer is asked for at a time"""
 
 
@@ -72,10 +72,10 @@ class Engine:
     batch_size: int | None = None
     """queries whose finished scores are in hand at a time; none: as many as fit"""
     progress: Progress = lambda _: None
-    level: Level = exact
+    level: TieRule = exact
     """which scores are level with an answer's"""
 
-    def rank(self, scorer: Scorer | VectorScorer, contest: Contest) -> Ranked:
+    def rank(self, scorer: Scorer | VectorScorer, contest: RankingTask) -> Ranked:
         """Rank every answer of a contest.
 
         Raises
@@ -88,7 +88,7 @@ class Engine:
         views = views_of(scorer, contest.queries)
         return _joined(contest, [tally for part, view in views for tally in self._rank_view(view, contest[part])])
 
-    def _rank_view(self, scorer: Scorer | VectorScorer, contest: Contest) -> Iterator[Tally]:
+    def _rank_view(self, scorer: Scorer | VectorScorer, contest: RankingTask) -> Iterator[CountAccumulator]:
         """Rank queries that see the entities alike, block by block."""
         # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
         if isinstance(scorer, VectorScorer) and self.nan == "error":
@@ -97,20 +97,20 @@ class Engine:
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
-            plan = Plan.for_scores(lanes * int(contest.widths.max(initial=1)), self.memory, self.batch_size)
+            plan = Plan.for_scores(lanes * int(contest.num_candidates.max(initial=1)), self.memory, self.batch_size)
             rank_part = partial(self._rank_scores, scorer)
         for block in slices(len(contest.queries), plan.queries):
             tally = rank_part(contest[block])
             self._refuse_nan(scorer, tally)
             yield tally
 
-    def _plan_vectors(self, scorer: VectorScorer, contest: Contest) -> Plan:
+    def _plan_vectors(self, scorer: VectorScorer, contest: RankingTask) -> Plan:
         dim = int(np.shape(scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]))[-1])
         if isinstance(contest.candidates, SharedCandidates):
             return Plan.for_shared(dim, self.memory)
-        return Plan.for_own(dim, int(contest.widths.max(initial=1)), scorer.num_entities, self.memory)
+        return Plan.for_own(dim, int(contest.num_candidates.max(initial=1)), scorer.num_entities, self.memory)
 
-    def _rank_vectors(self, scorer: VectorScorer, contest: Contest, step: int) -> Tally:
+    def _rank_vectors(self, scorer: VectorScorer, contest: RankingTask, step: int) -> CountAccumulator:
         queries, candidates = contest.queries, contest.candidates
         asked = _asked(scorer, queries)
         answers = _offered(scorer, queries.side, queries.answers)
@@ -120,7 +120,7 @@ class Engine:
                 f"the scorer's query and entity vectors are {widths} wide; they must be as wide as each other."
             )
         thresholds = self.kernel.pairs(asked, answers, queries.offsets)
-        ends = Tally.at_ends(contest, thresholds, self.level)
+        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.level)
         if isinstance(candidates, SharedCandidates):
             for chunk in slices(len(candidates.ids), step):
                 offered = _offered(scorer, queries.side, candidates.ids[chunk])
@@ -128,13 +128,13 @@ class Engine:
                     self.kernel.count_shared(asked, offered, chunk.start, tally)
                 self._report(queries, chunk.start, chunk.stop, len(candidates.ids))
         else:
-            offered, places = _offered_once(scorer, queries.side, candidates.rows.ids)
+            offered, places = _gather_unique_entities(scorer, queries.side, candidates.rows.ids)
             for tally in ends:
-                self.kernel.count_own(asked, offered, Rows(candidates.rows.offsets, places), tally)
+                self.kernel.count_per_query(asked, offered, Rows(candidates.rows.offsets, places), tally)
             self._report(queries, 0, 1, 1)
-        return Tally.between(thresholds, ends)
+        return CountAccumulator.from_interval(thresholds, ends)
 
-    def _rank_scores(self, scorer: Scorer | VectorScorer, contest: Contest) -> Tally:
+    def _rank_scores(self, scorer: Scorer | VectorScorer, contest: RankingTask) -> CountAccumulator:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
         ids, columns = _columns(contest)
         shape = (len(contest.queries), ids.shape[-1])
@@ -147,17 +147,17 @@ class Engine:
         if self.nan == "worst":
             scores = np.where(np.isnan(scores), -np.inf, scores)
         thresholds = scores[contest.queries.owners, columns]
-        ends = Tally.at_ends(contest, thresholds, self.level)
+        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.level)
         for tally in ends:
             self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], tally)
         self._report(contest.queries, 0, 1, 1)
-        return Tally.between(thresholds, ends)
+        return CountAccumulator.from_interval(thresholds, ends)
 
     def _report(self, queries: Queries, start: int, stop: int, total: int) -> None:
         """Report the progress of the tasks of some queries, of whose candidates a part was counted."""
         self.progress(queries.num_tasks * stop // total - queries.num_tasks * start // total)
 
-    def _refuse_nan(self, scorer: Scorer | VectorScorer, tally: Tally) -> None:
+    def _refuse_nan(self, scorer: Scorer | VectorScorer, tally: CountAccumulator) -> None:
         queries = tally.contest.queries
         undefined = np.isnan(tally.thresholds)
         if undefined.any():
@@ -173,32 +173,32 @@ class Engine:
             raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
 
 
-def _asked(scorer: VectorScorer, queries: Queries) -> Asked:
+def _asked(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of what it is asked for, so it is asked for a part at a time.
     vectors, offsets = [], []
-    for part in slices(len(queries), ASKED):
+    for part in slices(len(queries), QUERY_VECTOR_BATCH):
         vectors.append(as_float64(scorer.query_vectors(queries[part]), "the scorer's query vectors"))
         offsets.append(as_float64(scorer.query_offsets(queries[part]), "the scorer's query offsets"))
         _refuse_shapes("query", part.stop - part.start, vectors[-1], offsets[-1])
     if scorer.similarity == "cosine":
-        return Asked("dot", unit(np.concatenate(vectors)), np.concatenate(offsets))
-    return Asked(scorer.similarity, np.concatenate(vectors), np.concatenate(offsets))
+        return QueryVectors("dot", unit(np.concatenate(vectors)), np.concatenate(offsets))
+    return QueryVectors(scorer.similarity, np.concatenate(vectors), np.concatenate(offsets))
 
 
-def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> Offered:
+def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
     vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
     if vectors.dtype not in STORED:
         vectors = as_float64(vectors, "the scorer's entity vectors")
     biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")
     _refuse_shapes("entity", len(ids), vectors, biases)
     if scorer.similarity == "cosine":
-        return Offered(unit(vectors), biases)
+        return EntityVectors(unit(vectors), biases)
     # numba has no float16; float32 holds each of its values exactly.
-    return Offered(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
+    return EntityVectors(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
 
 
-def _offered_once(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[Offered, IntArray]:
+def _gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[EntityVectors, IntArray]:
     """Fetch entities, each once where that is fewer; return the row of each."""
     if len(ids) <= scorer.num_entities:
         return _offered(scorer, side, ids), np.arange(len(ids))
@@ -214,7 +214,7 @@ def _refuse_shapes(kind: str, count: int, vectors: FloatArray, added: Float64Arr
         raise ScoreError(f"the scorer returned {kind} arrays of shape {found}, expected ({count}, dim) and ({count},).")
 
 
-def _columns(contest: Contest) -> tuple[IntArray, IntArray]:
+def _columns(contest: RankingTask) -> tuple[IntArray, IntArray]:
     """Lay out a block of scores: the entity of each column, and the column of each task's answer.
 
     The candidates come first, then the answers that are not among them.
@@ -234,9 +234,9 @@ def _columns(contest: Contest) -> tuple[IntArray, IntArray]:
     return ids, columns
 
 
-def _joined(contest: Contest, tallies: list[Tally]) -> Ranked:
+def _joined(contest: RankingTask, tallies: list[CountAccumulator]) -> Ranked:
     """Concatenate what was counted for blocks of queries."""
     counts = np.concatenate([np.empty((0, 4), np.int64), *(tally.counts for tally in tallies)])
     scores = np.concatenate([np.empty(0), *(tally.thresholds for tally in tallies)])
-    whole = Tally(contest, scores, counts, np.zeros(len(contest.queries), np.bool_))
+    whole = CountAccumulator(contest, scores, counts, np.zeros(len(contest.queries), np.bool_))
     return Ranked(scores, whole.filtered, whole.raw)

@@ -25,14 +25,14 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Labels
 from kgeval.progress import Progress
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Ranked, UndefinedScore, joined
 from kgeval.ranking.kernels import KernelName, kernel
-from kgeval.ranking.plan import BLOCK, SHARE
+from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST, tabulated, with_counts_of
+from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST, to_rank_columns, with_counts_of
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.base import VectorScorer
 from kgeval.scorers.degenerate import notes_on_equal_rows
@@ -54,7 +54,7 @@ SAMPLED_FROM_ALL = (
 UnseenPolicy = Literal["error", "drop", "worst"]
 
 
-def _each_once(sides: tuple[Side, ...]) -> tuple[Side, ...]:
+def _distinct_sides(sides: tuple[Side, ...]) -> tuple[Side, ...]:
     if len(set(sides)) < len(sides):
         raise ValueError(f"a side is said twice in {list(sides)}. Say each side once")
     return sides
@@ -64,7 +64,7 @@ Sides = Annotated[
     tuple[Side, ...],
     BeforeValidator(listed, json_schema_input_type=Side | tuple[Side, ...]),
     Field(strict=False, min_length=1),
-    AfterValidator(_each_once),
+    AfterValidator(_distinct_sides),
 ]
 Filter = Annotated[
     tuple[Split, ...], BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]), Field(strict=False)
@@ -111,7 +111,7 @@ class Evaluation(Settings):
         entities: Labels | None = None,
         relations: Labels | None = None,
         progress: Progress | None = None,
-        among: IntArray | None = None,
+        restrict_entities_to: IntArray | None = None,
         rules: Rules = STANDARD,
         title: str | None = None,
     ) -> RankTable:
@@ -123,16 +123,16 @@ class Evaluation(Settings):
         scorer = align(model, dataset, entities=entities, relations=relations)
         scorer = scorer.by_place() if rules.listed else scorer
         triples = dataset.split(self.split)
-        self._refuse_to_learn_from_nothing(dataset)
+        self._require_splits_of_corruption(dataset)
         known = scorer.knows(triples)
         if self.kernel == "bfloat16" or (self.kernel == "auto" and self._multiplies_much(scorer, triples.ids[known])):
             import torch  # noqa: F401  # before its threads are bound
         notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, self.split)]
         notes += [*_repeated(dataset, self.split), *self._unseen(dataset, triples, known)]
-        faults = rules.biting(scorer)
-        notes += [fault.told for fault in faults if fault.told]
-        sides = [side for side in self.sides if all(fault.asks(side) for fault in faults)]
-        if left := len(known) - rules.kept(len(known)):
+        faults = rules.applicable_to(scorer)
+        notes += [fault.note for fault in faults if fault.note]
+        sides = [side for side in self.sides if all(fault.predicts_side(side) for fault in faults)]
+        if left := len(known) - rules.num_ranked(len(known)):
             notes.append(f"the last {left} {self.split} triples fill no batch of {rules.batch}, and were not ranked.")
             known = known[:-left]
         if not (sides and len(known)):
@@ -140,14 +140,14 @@ class Evaluation(Settings):
         engine = Engine(
             kernel(self.kernel, block=self.batch_size or BLOCK),
             self.nan,
-            self.memory_limit or free_memory() // SHARE,
+            self.memory_limit or free_memory() // MEMORY_DIVISOR,
             self.batch_size,
             progress or _unwatched,
-            reduce(lambda level, fault: fault.level(level), faults, rules.level),
+            reduce(lambda level, fault: fault.level(level), faults, rules.tie_rule),
         )
         allowed = np.ones(len(dataset.entities), np.bool_)
-        if among is not None:
-            allowed = np.isin(np.arange(len(dataset.entities)), among)
+        if restrict_entities_to is not None:
+            allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
             notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
             notes += notes_on_equal_rows(scorer.scorer, sides)
@@ -162,7 +162,7 @@ class Evaluation(Settings):
             data,
             self.split,
             tuple(dict.fromkeys(notes)),
-            engine.kernel.work(),
+            engine.kernel.stats(),
             filter=self.filter,
             protocol=rules.protocol,
             model=title or scorer.title,
@@ -186,7 +186,7 @@ class Evaluation(Settings):
         triples = dataset.split(self.split)
         self._unseen(dataset, triples, align(model, dataset).knows(triples))
 
-    def _refuse_to_learn_from_nothing(self, dataset: Dataset) -> None:
+    def _require_splits_of_corruption(self, dataset: Dataset) -> None:
         splits = self.corruption.learns_from
         if splits and not any(split in dataset.splits for split in splits):
             raise InputError(
@@ -243,13 +243,13 @@ class Evaluation(Settings):
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         taken = facts if self.split in self.filter else KnownAnswers.of([*filtered, dataset.split(self.split)], side)
 
-        faults = rules.biting(scorer)
+        faults = rules.applicable_to(scorer)
         sizes: list[IntArray] = []
         notes: list[str] = []
 
-        def contests(rows: IntArray, competing: BoolArray) -> Iterator[Contest]:
+        def contests(rows: IntArray, competing: BoolArray) -> Iterator[RankingTask]:
             """Choose candidates, of as many queries at a time as the memory holds; but a fault may compare all."""
-            collect = Queries.each if scorer.each_triple else self.corruption.queries
+            collect = Queries.per_triple if scorer.each_triple else self.corruption.queries
             queries = collect(Triples(dataset.split(self.split).ids[rows]), side)
             step = None if faults else self.corruption.in_hand(engine.memory, dataset)
             for block in slices(max(len(queries), 1), step or max(len(queries), 1)):
@@ -257,18 +257,18 @@ class Evaluation(Settings):
                 candidates = self.corruption.candidates(part, taken.rows(part), dataset)
                 sizes.append(candidates.sizes)
                 notes.extend(candidates.notes)
-                yield Contest.of(part, candidates.among(competing), facts.rows(part))
+                yield RankingTask.of(part, candidates.among(competing), facts.rows(part))
 
-        def ranked(contest: Contest) -> Ranked:
+        def ranked(contest: RankingTask) -> Ranked:
             outcome = engine.rank(scorer, contest)
             for fault in faults:
-                outcome = fault.amend(outcome, contest, scorer, engine.level)
+                outcome = fault.adjust(outcome, contest, scorer, engine.level)
             return outcome
 
-        def table(rows: IntArray, competing: BoolArray, rank: Callable[[Contest], Ranked]) -> pa.Table:
+        def table(rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]) -> pa.Table:
             found = [(rows[part.queries.triples], rank(part)) for part in contests(rows, competing)]
             places, outcomes = zip(*found, strict=True)
-            return tabulated(dataset, self.split, np.concatenate(places), side, joined(outcomes))
+            return to_rank_columns(dataset, self.split, np.concatenate(places), side, joined(outcomes))
 
         try:
             competing = allowed & (scorer.entity_rows >= 0) & rules.competing(dataset)
@@ -311,7 +311,7 @@ def _unwatched(_tasks: int) -> None:
     """Report no progress."""
 
 
-def _last(contest: Contest) -> Ranked:
+def _last(contest: RankingTask) -> Ranked:
     """Rank answers that could not be scored behind all of their candidates."""
     nothing = np.zeros(contest.queries.num_tasks, np.int64)
     counts = [

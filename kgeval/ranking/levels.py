@@ -13,7 +13,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 
-Level = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
+TieRule = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
 """answers' scores, float64[task] -> the lowest and the highest score that is level with each; float64[task]"""
 
 
@@ -26,7 +26,7 @@ def exact(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
     return answers, answers
 
 
-def within(*, relative: float, absolute: float) -> Level:
+def isclose_ties(*, relative: float, absolute: float) -> TieRule:
     """Take scores for level that are no farther away than ``absolute`` + ``relative`` × |the answer's score|.
 
     An infinite score is level with itself only, as in numpy's and torch's ``isclose``.
@@ -43,7 +43,7 @@ def within(*, relative: float, absolute: float) -> Level:
     return level
 
 
-def under(transform: Callable[[Float64Array], Float64Array]) -> Level:
+def tied_under(transform: Callable[[Float64Array], Float64Array]) -> TieRule:
     """Take scores for level that a transformation takes to the same value; it must never turn two scores around.
 
     The ends of the interval are found by bisection over the floating-point numbers themselves, so they are exact.
@@ -62,7 +62,7 @@ def under(transform: Callable[[Float64Array], Float64Array]) -> Level:
     return level
 
 
-def thousandths(scores: Float64Array) -> Float64Array:
+def truncate_to_3_decimals(scores: Float64Array) -> Float64Array:
     """Cut scores to whole thousandths, towards zero: all between −0.001 and 0.001 become the same.
 
     >>> thousandths(np.array([0.0019, -0.0009])).tolist()

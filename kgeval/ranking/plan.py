@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SHARE = 4
+MEMORY_DIVISOR = 4
 """an evaluation takes one part in so many of the memory that is free, unless it is told how much"""
 
 CHUNK = 8192

@@ -11,33 +11,33 @@ import numpy as np
 from kgeval.arrays import BoolArray
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.triples import Side
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.levels import Level, exact
+from kgeval.ranking.levels import TieRule, exact
 from kgeval.scorers.alignment import Aligned
 
 
-class Fault:
+class FrameworkQuirk:
     """Something that a framework's evaluator does with some models, and that no reader of its numbers would expect."""
 
     cause: ClassVar[str]
     """which rule of the evaluation it breaks, in a word or two"""
-    told: ClassVar[str] = ""
+    note: ClassVar[str] = ""
     """what is said where it bites: a sentence that begins with the framework; nothing if ties alone show it"""
 
-    def bites(self, scorer: Aligned) -> bool:
+    def applies_to(self, scorer: Aligned) -> bool:
         """Whether it concerns this model."""
         raise NotImplementedError
 
-    def asks(self, side: Side) -> bool:
+    def predicts_side(self, side: Side) -> bool:
         """Whether that side is then predicted at all."""
         return True
 
-    def level(self, level: Level) -> Level:
+    def level(self, level: TieRule) -> TieRule:
         """Say which scores are then level with an answer's."""
         return level
 
-    def amend(self, ranked: Ranked, contest: Contest, scorer: Aligned, level: Level) -> Ranked:
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
         """Turn what a contest ends with into what it ends with there."""
         return ranked
 
@@ -48,19 +48,19 @@ class Rules:
 
     protocol: str = "standard"
     """whose rules they are"""
-    level: Level = exact
+    tie_rule: TieRule = exact
     """which scores are level with an answer's"""
     competes: Callable[[Dataset], BoolArray] | None = None
     """the entities that compete, bool[entity]; by default all"""
     batch: int | None = None
     """triples are ranked in whole batches of so many, and what is left over is not ranked; by default all are"""
-    faults: tuple[Fault, ...] = ()
+    quirks: tuple[FrameworkQuirk, ...] = ()
     listed: bool = False
     """whether candidates that a model lists are ranked by their places in the list, whatever their scores"""
     with_test: bool = False
     """whether answers are counted a second time with the triples of test known, where the filter leaves them out"""
 
-    def kept(self, count: int) -> int:
+    def num_ranked(self, count: int) -> int:
         """How many of so many triples are ranked.
 
         >>> Rules(batch=128).kept(661), Rules().kept(661)
@@ -72,9 +72,9 @@ class Rules:
         """Whether each entity competes; bool[entity]."""
         return np.ones(len(dataset.entities), np.bool_) if self.competes is None else self.competes(dataset)
 
-    def biting(self, scorer: Aligned) -> list[Fault]:
+    def applicable_to(self, scorer: Aligned) -> list[FrameworkQuirk]:
         """List the faults that concern a model."""
-        return [fault for fault in self.faults if fault.bites(scorer)]
+        return [fault for fault in self.quirks if fault.applies_to(scorer)]
 
 
 STANDARD = Rules()

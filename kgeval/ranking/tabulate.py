@@ -18,7 +18,7 @@ WITH_TEST = "with_test_"
 """what the names of counts begin with for which the triples of test were known answers too"""
 
 
-def tabulated(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
+def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
     """Lay out the counts of some rows of a split, predicted on one side, in the columns of a rank table."""
     heads, relations, tails = dataset.split(split).ids[rows].T
     filtered, raw = outcome.filtered, outcome.raw

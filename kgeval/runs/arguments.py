@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from kgeval.complaints import Complaint, shown
+from kgeval.complaints import Problem, short_repr
 from kgeval.errors import did_you_mean
 from kgeval.runs.components import component
 from kgeval.runs.models import TrainingConfig
@@ -31,7 +31,7 @@ READERS = {
 PLAIN = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "nothing"}
 
 
-def wrong_arguments(job: TrainingConfig) -> Iterator[Complaint]:
+def wrong_arguments(job: TrainingConfig) -> Iterator[Problem]:
     """Find the arguments that PyKEEN would refuse, or that reach out of the run directory."""
     for block in ("training_kwargs", *(f"{part}_kwargs" for part in PARTS)):
         arguments = getattr(job, block)
@@ -42,14 +42,14 @@ def wrong_arguments(job: TrainingConfig) -> Iterator[Complaint]:
                 yield problem
 
 
-def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) -> Complaint | None:
+def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) -> Problem | None:
     if name in OUTSIDE.get(block, ()) or _names(value) & READERS.get(block, set()):
         what = "it lets PyKEEN work with files outside the run directory, and run the code that a pickled one holds"
-        return Complaint((block, name), what, "Leave it out: the trained model is saved in the run directory.")
+        return Problem((block, name), what, "Leave it out: the trained model is saved in the run directory.")
     if types is None or not isinstance(name, str):
         return None
     if name not in types:
-        return Complaint((block, name), f"unknown argument {shown(name)}", did_you_mean(name, types))
+        return Problem((block, name), f"unknown argument {short_repr(name)}", did_you_mean(name, types))
     plain = _plain(types[name])
     accepted: Any = Union[plain] if plain else Any  # noqa: UP007  # of types that are found here
     try:
@@ -57,7 +57,7 @@ def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) ->
     except ValidationError:
         expected = " or ".join(PLAIN[kind] for kind in plain)
         hint = "Write a number as 1.0e-3: YAML takes 1e-3 for text." if _is_number(value) else ""
-        return Complaint((block, name), f"expected {expected}, found {shown(value)}", hint)
+        return Problem((block, name), f"expected {expected}, found {short_repr(value)}", hint)
     return None
 
 

@@ -15,7 +15,7 @@ from kgeval.scoring.confidences import Confidences
 from kgeval.settings import Settings
 
 POLICIES = ("ties", "seed", "chance", "popularity")
-UNFIT = {
+INAPPLICABLE_OPTIONS = {
     "ranks": {
         "calibration": "ranks need none; only scores of labelled triples become probabilities",
         "mapping": "only metrics of confidences have it, and none is asked for",
@@ -38,7 +38,7 @@ UNFIT = {
 """what means nothing to what is computed, and why"""
 
 
-class Asked(Settings):
+class MetricRequest(Settings):
     """What is asked of a model's scores; a run keeps it, so that ``kgeval metrics`` can answer again."""
 
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
@@ -58,8 +58,8 @@ class Asked(Settings):
     @classmethod
     def _fits_the_task(cls, value: Any, block: ValidationInfo) -> Any:
         task = block.data.get("task")
-        if value is not None and task is not None and block.field_name in UNFIT[task.kind]:
-            raise ValueError(f"{UNFIT[task.kind][block.field_name]}. Leave it out")
+        if value is not None and task is not None and block.field_name in INAPPLICABLE_OPTIONS[task.kind]:
+            raise ValueError(f"{INAPPLICABLE_OPTIONS[task.kind][block.field_name]}. Leave it out")
         return value
 
     @property
@@ -68,6 +68,6 @@ class Asked(Settings):
         ties = {} if self.ties is None else {"ties": self.ties}
         return {**ties, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
 
-    def but(self, said: Mapping[str, Any]) -> Asked:
+    def with_overrides(self, said: Mapping[str, Any]) -> MetricRequest:
         """The same, but for the policies that are said in place of its own."""
         return self.model_copy(update={name: said[name] for name in POLICIES if name in said})

@@ -7,28 +7,37 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny, field_validator, model_validator
 
-from kgeval.complaints import shown
-from kgeval.corruption import AllEntities, Corruption, Degree, FromFile, OGBNegatives, Popular, Typed, Uniform
+from kgeval.complaints import short_repr
+from kgeval.corruption import (
+    AllEntities,
+    Corruption,
+    DegreeWeighted,
+    FileNegatives,
+    OGBNegatives,
+    PopularityWeighted,
+    TypeConstrained,
+    Uniform,
+)
 from kgeval.errors import did_you_mean
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import PYKEEN, layouts
 from kgeval.metrics.confidence_summary import CONFIDENCES
 from kgeval.metrics.label_summary import CLASSIFICATION
-from kgeval.paths import is_there, nearby, no_file
+from kgeval.paths import exists_safely, no_file, suggest_paths
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.runs.asked import Asked
+from kgeval.runs.asked import MetricRequest
 from kgeval.runs.document import Document
 from kgeval.runs.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.runs.values import PathText, ReadableFile, or_text, readable, refusing, writable
+from kgeval.runs.values import PathText, ReadableFile, as_validation_error, or_text, readable, writable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
 from kgeval.settings import Settings, listed
 
 
 def _is_folder(path: str) -> bool:
-    return is_there(Path(path)) and Path(path).is_dir()
+    return exists_safely(Path(path)) and Path(path).is_dir()
 
 
 def dataset_block(value: Any) -> Any:
@@ -68,14 +77,14 @@ class DatasetConfig(Settings):
     @classmethod
     def _there(cls, value: str | None) -> str | None:
         if value is not None and not _is_folder(value):
-            raise ValueError(f"no such folder {shown(value)}. {nearby(Path(value))}".strip())
+            raise ValueError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
         return value
 
     @field_validator("layout")
     @classmethod
     def _known_layout(cls, value: str) -> str:
         if value not in (known := ["auto", PYKEEN, *layouts()]):
-            raise ValueError(f"unknown dataset layout {shown(value)}. {did_you_mean(value, known)}")
+            raise ValueError(f"unknown dataset layout {short_repr(value)}. {did_you_mean(value, known)}")
         return value
 
     @model_validator(mode="after")
@@ -88,7 +97,7 @@ class DatasetConfig(Settings):
             raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give its name, or another")
         if self.name is not None and self.layout not in ("auto", PYKEEN):
             raise ValueError(
-                f"layout {shown(self.layout)} is one of folders, and there is no folder {shown(self.name)}. Leave the "
+                f"layout {short_repr(self.layout)} is one of folders, and there is no folder {short_repr(self.name)}. Leave the "
                 "layout out for the PyKEEN dataset of that name"
             )
         return self
@@ -100,16 +109,16 @@ class _Given(Settings):
     @field_validator("path", check_fields=False)
     @classmethod
     def _there(cls, value: str | None) -> str | None:
-        if value is not None and not (is_there(Path(writable(value))) and Path(value).is_file()):
+        if value is not None and not (exists_safely(Path(writable(value))) and Path(value).is_file()):
             raise ValueError(no_file(Path(value)))
         return value
 
 
-class GivenFile(_Given, FromFile):
+class GivenFile(_Given, FileNegatives):
     """Corrupt a triple with the negatives of a file."""
 
 
-class GivenTypes(_Given, Typed):
+class GivenTypes(_Given, TypeConstrained):
     """Corrupt a triple with the entities that its relation is known to take on that side."""
 
 
@@ -122,7 +131,7 @@ class RunEvaluation(Evaluation):
 
     corruption: SerializeAsAny[
         Annotated[
-            AllEntities | Uniform | Popular | Degree | GivenTypes | GivenFile | GivenOGBNegatives,
+            AllEntities | Uniform | PopularityWeighted | DegreeWeighted | GivenTypes | GivenFile | GivenOGBNegatives,
             Field(discriminator="kind"),
         ]
     ] = AllEntities()
@@ -145,7 +154,7 @@ class Evaluated(Settings):
     """how the models are evaluated"""
 
 
-class RunConfig(Asked, Evaluated):
+class RunConfig(MetricRequest, Evaluated):
     """One experiment: one dataset, one evaluation, one or several models."""
 
     tracker: TrackerConfig | None = None
@@ -175,7 +184,7 @@ class RunConfig(Asked, Evaluated):
     @field_validator("protocol")
     @classmethod
     def _known_protocol(cls, value: str) -> str:
-        with refusing():
+        with as_validation_error():
             return protocol(value).name
 
     @model_validator(mode="after")
@@ -227,7 +236,7 @@ class RunConfig(Asked, Evaluated):
         )
 
 
-def spelled_out(place: list[str], value: Any) -> Any:
+def expand_shorthand(place: list[str], value: Any) -> Any:
     """Say the block that a bare string stands for, where it may stand for one.
 
     >>> spelled_out(["model"], "checkpoints/complex"), spelled_out(["dataset"], "umls"), spelled_out(["ties"], "x")

@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
-from kgeval.complaints import Complaint, shown, spelled
+from kgeval.complaints import Problem, short_repr, spelled
 from kgeval.directory import CONFIG, is_run
 from kgeval.errors import ConfigError
 from kgeval.files import read_settings, refuse_special
-from kgeval.paths import is_there, nearby
+from kgeval.paths import exists_safely, suggest_paths
 from kgeval.runs.variables import ExpandingLoader
 from kgeval.yaml import read_yaml
 
@@ -34,7 +34,7 @@ class Document:
     options: Mapping[Place, str] = field(default_factory=dict)
     """of what was said on the command line: the option of each place"""
 
-    def line(self, complaint: Complaint) -> str:
+    def line(self, complaint: Problem) -> str:
         """Tell where what is complained about was said: in its line, in that of the block around it, or by --set."""
         place = spelled(complaint.location[:-1] if complaint.absent else complaint.location)
         around = [self.lines[place[:depth]] for depth in range(len(place), 0, -1) if place[:depth] in self.lines]
@@ -43,18 +43,18 @@ class Document:
             return "--set"
         return around[0] if around else ""
 
-    def refusal(self, complaints: list[Complaint]) -> ConfigError:
+    def refusal(self, complaints: list[Problem]) -> ConfigError:
         """Say everything that is wrong in one message."""
         told = [
             *self.problems,
-            *(complaint.said(self.line(complaint), self._option(complaint)) for complaint in complaints),
+            *(complaint.format(self.line(complaint), self._option(complaint)) for complaint in complaints),
         ]
         if self.options and len(told) == 1:
             return ConfigError(told[0])
         count = "1 problem" if len(told) == 1 else f"{len(told)} problems"
         return ConfigError("\n  ".join([f"{self.source}: {count}", *told]))
 
-    def _option(self, complaint: Complaint) -> str:
+    def _option(self, complaint: Problem) -> str:
         """Name the option of what is complained about, and the key inside its value."""
         place = spelled(complaint.location)
         for depth in range(len(place), 0, -1):
@@ -79,7 +79,7 @@ class Document:
             if it is no such thing, or leads through what is no block of keys
         """
         key, equals, value = assignment.partition("=")
-        said = f"--set {shown(assignment)}"
+        said = f"--set {short_repr(assignment)}"
         if not equals or not key:
             raise ConfigError(f"{said}: expected KEY=VALUE, for example evaluation.corruption.count=100.")
         place: Any = self.content
@@ -103,10 +103,10 @@ def read_document(path: Path) -> Document:
         if it is not there, no readable YAML, or no mapping
     """
     refuse_special(path)
-    if is_there(path) and path.is_dir():
-        raise ConfigError(f"no such configuration file {shown(str(path))}: it is {_folder(path)}")
-    if not is_there(path) or not path.is_file():
-        raise ConfigError(f"no such configuration file {shown(str(path))}. {nearby(path)}".strip())
+    if exists_safely(path) and path.is_dir():
+        raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_folder(path)}")
+    if not exists_safely(path) or not path.is_file():
+        raise ConfigError(f"no such configuration file {short_repr(str(path))}. {suggest_paths(path)}".strip())
     try:
         text = read_settings(path)
         content = read_yaml(text, ExpandingLoader)
@@ -159,7 +159,7 @@ def _survey(root: yaml.Node | None) -> tuple[dict[Place, str], list[str]]:
             here, line = (*place, key), f"config line {mark.line + 1}"
             if here in lines:
                 before = lines[here].removeprefix("config ")
-                problems.append(Complaint(here, f"said twice, before in {before}", "Keep one of them.").said(line))
+                problems.append(Problem(here, f"said twice, before in {before}", "Keep one of them.").format(line))
             lines[here] = line
             walk(value, here)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kgeval.checkpoints import Checkpoint, load_checkpoint, read_checkpoint
 from kgeval.checkpoints.readers.pykeen import NoFormula
-from kgeval.complaints import Complaint
-from kgeval.directory import MODEL, fingerprints
+from kgeval.complaints import Problem
+from kgeval.directory import MODEL, sha256_of_files
 from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.runs.config import RunConfig
@@ -40,9 +40,9 @@ def read_inputs(config: RunConfig, dataset: Dataset, folders: dict[str, Path | N
         try:
             scorer = _scorer(job, config, dataset) if isinstance(job, CheckpointConfig) else _trained(folders[name])
         except InputError as error:
-            problems.append(Complaint.of(("models", name), error))
+            problems.append(Problem.of(("models", name), error))
         else:
-            found[name] = fingerprints(input_files(config, dataset, scorer))
+            found[name] = sha256_of_files(input_files(config, dataset, scorer))
     if problems:
         raise config.document.refusal(problems)
     return found

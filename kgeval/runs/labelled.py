@@ -21,21 +21,21 @@ from kgeval.ranking.table import RankTable
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences
 from kgeval.scoring.table import LabelTable
-from kgeval.staging import Stored
+from kgeval.staging import ParquetTable
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class TaskResult:
     """What a run that judges labelled triples found."""
 
     labels: LabelTable
     summary: LabelSummary
     notes: tuple[str, ...]
     ranks: Mapping[str, RankTable] = field(default_factory=dict)
-    """by predictor: of what ranked, the model's under ``score``, each floor's under its name"""
+    """by predictor: of what ranked, the model's under ``score``, each baseline's under its name"""
 
     @property
-    def tables(self) -> dict[str, Stored]:
+    def tables(self) -> dict[str, ParquetTable]:
         """The tables of the run directory, by file."""
         ranks = {RANKS if name == "score" else ranks_of(name): table for name, table in self.ranks.items()}
         return {LABELS: self.labels, **ranks}
@@ -47,7 +47,7 @@ class Judgement:
         return np.stack([test.column(name) for name in TRIPLE], axis=1)
 
 
-def judge_labelled(
+def run_task(
     task: Classification | Confidences,
     model: Any,
     dataset: Dataset,
@@ -57,14 +57,14 @@ def judge_labelled(
     seed: int = 0,
     progress: Progress | None = None,
     title: str | None = None,
-) -> Judgement:
+) -> TaskResult:
     """Carry a task out and summarise it."""
     if isinstance(task, Classification):
         labels = task(model, dataset, title=title)
-        return Judgement(labels, summarize_labels(labels, metrics, calibration=task.calibration), labels.notes)
+        return TaskResult(labels, summarize_labels(labels, metrics, calibration=task.calibration), labels.notes)
     found = task(model, dataset, progress=progress, title=title)
     summary = summarize_confidences(found, metrics, mapping=task.mapping, high=task.high, ties=ties, seed=seed)
-    return Judgement(found.labels, summary, found.notes, found.ranks)
+    return TaskResult(found.labels, summary, found.notes, found.ranks)
 
 
 def negatives_of(task: Classification | Confidences) -> tuple[tuple[Path, ...], int | None]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kgeval.complaints import Complaint, complaints
+from kgeval.complaints import Problem, complaints
 from kgeval.corruption import Corruption, CorruptionGenerator
 from kgeval.runs.arguments import wrong_arguments
-from kgeval.runs.config import RunConfig, spelled_out
+from kgeval.runs.config import RunConfig, expand_shorthand
 from kgeval.runs.document import Document, Place, read_document
 from kgeval.runs.models import TrainingConfig
 
@@ -26,7 +26,7 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     """
     document = read_document(path)
     for override in overrides:
-        document.override(override, spelled_out)
+        document.override(override, expand_shorthand)
     return check(document)
 
 
@@ -43,7 +43,7 @@ def check(document: Document) -> RunConfig:
     except ValidationError as error:
         raise document.refusal(complaints(error, document.content, RunConfig)) from error
     found = [
-        Complaint((*(("models", name) if name else ("model",)), *wrong.location), wrong.message, wrong.hint)
+        Problem((*(("models", name) if name else ("model",)), *wrong.location), wrong.message, wrong.hint)
         for name, job in config.jobs.items()
         if isinstance(job, TrainingConfig)
         for wrong in wrong_arguments(job)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgeval.complaints import Complaint, Location
+from kgeval.complaints import Location, Problem
 from kgeval.errors import DatasetError, InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.runs.config import RunConfig
 from kgeval.runs.models import TrainingConfig
 
 
-def refuse_misfits(config: RunConfig, dataset: Dataset) -> None:
+def check_against_dataset(config: RunConfig, dataset: Dataset) -> None:
     """Refuse splits that the dataset lacks, negatives or types that do not fit it, and a task it is not made for.
 
     Raises
@@ -29,7 +29,7 @@ def refuse_misfits(config: RunConfig, dataset: Dataset) -> None:
         raise config.document.refusal(found)
 
 
-def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     evaluation = config.evaluation
     if config.task is not None:
         return
@@ -40,10 +40,10 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
         try:
             dataset.split(split)
         except DatasetError as error:
-            yield Complaint.of(location, error)
+            yield Problem.of(location, error)
 
 
-def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     evaluation = config.evaluation
     if config.task is not None or evaluation.split not in dataset.splits:
         return
@@ -53,19 +53,19 @@ def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Complain
             corruption.check(dataset.split(evaluation.split), evaluation.sides, dataset)
     except DatasetError as error:
         said = "corruption" in evaluation.model_fields_set
-        yield Complaint.of(("evaluation", "corruption", "path") if said else ("protocol",), error)
+        yield Problem.of(("evaluation", "corruption", "path") if said else ("protocol",), error)
 
 
-def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     if config.task is None:
         return
     try:
         config.task.parts(dataset)
     except InputError as error:
-        yield Complaint.of(("task",), error)
+        yield Problem.of(("task",), error)
 
 
-def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Complaint]:
+def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     for name, job in config.jobs.items():
         if isinstance(job, TrainingConfig) and "train" not in dataset.splits:
-            yield Complaint(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")
+            yield Problem(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")

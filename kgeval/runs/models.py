@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from kgeval.checkpoints.reader import formats
-from kgeval.complaints import shown
+from kgeval.complaints import short_repr
 from kgeval.errors import did_you_mean
-from kgeval.paths import is_there, nearby
+from kgeval.paths import exists_safely, suggest_paths
 from kgeval.runs.components import refuse_unknown, refuse_unknown_device
-from kgeval.runs.values import PathText, Scalar, or_text, refusing
+from kgeval.runs.values import PathText, Scalar, as_validation_error, or_text
 from kgeval.settings import Settings
 
 
@@ -43,15 +43,15 @@ class CheckpointConfig(Settings):
     @field_validator("path")
     @classmethod
     def _there(cls, value: str) -> str:
-        if not is_there(Path(value)):
-            raise ValueError(f"no such file or folder {shown(value)}. {nearby(Path(value))}".strip())
+        if not exists_safely(Path(value)):
+            raise ValueError(f"no such file or folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
         return value
 
     @field_validator("format")
     @classmethod
     def _known_format(cls, value: str) -> str:
         if value.lower() not in (known := ["auto", *formats()]):
-            raise ValueError(f"unknown checkpoint format {shown(value)}. {did_you_mean(value, known)}")
+            raise ValueError(f"unknown checkpoint format {short_repr(value)}. {did_you_mean(value, known)}")
         return value.lower()
 
 
@@ -107,7 +107,7 @@ class TrainingConfig(Settings):
     def _known_component(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is None:
             return None
-        with refusing():
+        with as_validation_error():
             refuse_unknown(str(info.field_name), value)
         return value
 
@@ -116,7 +116,7 @@ class TrainingConfig(Settings):
     def _known_device(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        with refusing():
+        with as_validation_error():
             refuse_unknown_device(value)
         return value
 

@@ -13,9 +13,9 @@ from kgeval.arrays import IntArray
 from kgeval.errors import KgevalError, RunError
 from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary
-from kgeval.protocols.printout import Printout
+from kgeval.protocols.printout import FrameworkMetrics
 from kgeval.ranking.table import RankTable
-from kgeval.runs.labelled import Judgement
+from kgeval.runs.labelled import TaskResult
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Outcome:
 
     name: str
     """the model's name in the configuration; empty where there is only one"""
-    table: RankTable | Judgement
+    table: RankTable | TaskResult
     summary: Summary | LabelSummary
-    printed: Printout | None
+    printed: FrameworkMetrics | None
     """what the framework prints whose protocol was followed, if it has names of its own"""
     asked: bool
     """whether the summary is another than the protocol's"""
@@ -63,21 +63,21 @@ def common_table(outcomes: Sequence[Outcome], failures: Mapping[str, object]) ->
         "schema": 1,
         "models": {outcome.name: outcome.to_dict() for outcome in outcomes},
         "failed": {name: str(error) for name, error in failures.items()},
-        "notes": incomparable(outcomes),
+        "notes": comparability_notes(outcomes),
     }
 
 
-def incomparable(outcomes: Sequence[Outcome]) -> list[str]:
+def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
     """Say that models ranked or judged different triples, as with ``unseen: drop``: their metrics do not compare."""
     seen = [_triples(outcome.table) for outcome in outcomes]
     if all(np.array_equal(triples, seen[0]) for triples in seen):
         return []
     counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, seen, strict=True))
-    if isinstance(outcomes[0].table, Judgement):
+    if isinstance(outcomes[0].table, TaskResult):
         return [f"these models judged different triples ({counts}): their metrics do not compare."]
     return [f"these models ranked different triples ({counts}): their metrics do not compare. Set unseen: worst."]
 
 
-def _triples(table: RankTable | Judgement) -> IntArray:
+def _triples(table: RankTable | TaskResult) -> IntArray:
     """Tell the test triples apart that were ranked, by row, or judged, by ids."""
-    return table.triples if isinstance(table, Judgement) else np.unique(table.column("triple"))
+    return table.triples if isinstance(table, TaskResult) else np.unique(table.column("triple"))

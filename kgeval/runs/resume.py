@@ -11,12 +11,12 @@ import yaml
 from kgeval.directory import CONFIG, MANIFEST, METRICS, altered, read_json, read_labels, read_ranks
 from kgeval.errors import InputError, reason
 from kgeval.metrics.label_summary import LabelSummary
-from kgeval.protocols.printout import printout
+from kgeval.protocols.printout import framework_metrics
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.table import RankTable
-from kgeval.runs.labelled import Judgement
+from kgeval.runs.labelled import TaskResult
 from kgeval.runs.outcome import Outcome
-from kgeval.runs.stored import ask_again
+from kgeval.runs.stored import recompute_metrics
 
 NO_MATTER = ("output", "tracker", "threads", "memory_limit", "kernel")
 """keys that no number of a run depends on"""
@@ -91,13 +91,13 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], said: Mappin
     InputError
         as :func:`kgeval.runs.stored.ask_again` does
     """
-    summary = ask_again(folder, metrics, said)
+    summary = recompute_metrics(folder, metrics, said)
     if isinstance(summary, LabelSummary):
-        table: RankTable | Judgement = Judgement(read_labels(folder), summary, summary.notes)
+        table: RankTable | TaskResult = TaskResult(read_labels(folder), summary, summary.notes)
         printed = None
     else:
         table = read_ranks(folder)
-        printed = printout(table) if protocol_of(table).printed else None
+        printed = framework_metrics(table) if protocol_of(table).framework_metrics else None
     return Outcome(name, table, summary, printed, asked=bool(metrics or said), folder=folder, stored=True)
 
 

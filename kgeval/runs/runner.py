@@ -11,7 +11,7 @@ from typing import Any
 
 from kgeval.atomic import write_text
 from kgeval.checkpoints import Checkpoint
-from kgeval.directory import METRICS, RANKS, as_json, describe_machine, fingerprints, is_run
+from kgeval.directory import METRICS, RANKS, as_json, describe_machine, is_run, sha256_of_files
 from kgeval.errors import ConfigError, InputError, KgevalError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import load_dataset
@@ -20,14 +20,14 @@ from kgeval.graph.readers.pykeen import read_named
 from kgeval.metrics.label_summary import LabelSummary
 from kgeval.metrics.summary import Summary, summarize
 from kgeval.progress import Progress
-from kgeval.protocols.printout import Printout, printout
+from kgeval.protocols.printout import FrameworkMetrics, framework_metrics
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.table import RankTable
-from kgeval.runs.asked import UNFIT, Asked
+from kgeval.runs.asked import INAPPLICABLE_OPTIONS, MetricRequest
 from kgeval.runs.config import DatasetConfig, RunConfig
 from kgeval.runs.inputs import input_files, read_inputs, read_model
-from kgeval.runs.labelled import Judgement, judge_labelled, negatives_of
-from kgeval.runs.misfits import refuse_misfits
+from kgeval.runs.labelled import TaskResult, negatives_of, run_task
+from kgeval.runs.misfits import check_against_dataset
 from kgeval.runs.models import TrainingConfig
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import read_outcome, refuse_changes
@@ -36,7 +36,7 @@ from kgeval.runs.training import train
 from kgeval.runs.variables import escaped
 from kgeval.scorers.base import Scorer, VectorScorer
 from kgeval.scoring.confidences import Confidences
-from kgeval.staging import alone_in, claimed, unstaged, write_run
+from kgeval.staging import alone_in, reserve, unstaged, write_run
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(what is done, how many ranks that gives, if any) -> a context in which the ranks that are done are reported"""
@@ -56,12 +56,12 @@ class Clock:
         self.seconds[what] = round(time.perf_counter() - start, 3)
 
 
-def unwatched(_: str, __: int | None) -> AbstractContextManager[Progress]:
+def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
     """Report nothing."""
     return nullcontext(lambda _: None)
 
 
-def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watch = unwatched) -> list[Outcome]:
+def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watch = no_progress) -> list[Outcome]:
     """Run a configuration.
 
     Of several models, all are read before the first is ranked; those that an earlier run of the very same has evaluated
@@ -91,7 +91,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = _dataset(config.dataset)
-        refuse_misfits(config, dataset)
+        check_against_dataset(config, dataset)
         config = config.resolved(dataset)
         if config.models is None:
             return [_run_tracked(config, "", dataset, stages[""], clock, watch)]
@@ -117,12 +117,12 @@ def _claim(config: RunConfig, out: Path | None, *, force: bool, held: ExitStack)
             raise ConfigError("a model that is trained first needs an output folder.")
         return dict.fromkeys(config.jobs)
     if config.models is None:
-        return {"": held.enter_context(claimed(out, force=force, trains=trains[""]))}
+        return {"": held.enter_context(reserve(out, force=force, trains=trains[""]))}
     held.enter_context(alone_in(out))
     if is_run(out):
         raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
     return {
-        name: held.enter_context(claimed(out / name, force=force, resume=True, trains=trains[name]))
+        name: held.enter_context(reserve(out / name, force=force, resume=True, trains=trains[name]))
         for name in config.jobs
     }
 
@@ -156,14 +156,14 @@ def _run_model(
             scorer = read_model(job, config, dataset)
     table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
     rules = protocol(config.protocol)
-    asked = (config.metrics, config.policies) != (rules.metrics, Asked(ties=rules.ties).policies)
+    asked = (config.metrics, config.policies) != (rules.metrics, MetricRequest(ties=rules.ties).policies)
     outcome = Outcome(name, table, summary, printed, asked, folder)
     if stage is not None and folder is not None:
-        tables = table.tables if isinstance(table, Judgement) else {RANKS: table}
+        tables = table.tables if isinstance(table, TaskResult) else {RANKS: table}
         write_run(
             stage,
             config=escaped(_content(config, name, folder)),
-            manifest=_manifest(_alone(config, name, folder), dataset, scorer, table, clock),
+            manifest=_manifest(_single_model_config(config, name, folder), dataset, scorer, table, clock),
             tables=tables,
             metrics=outcome.to_dict(),
             curves=summary.curves if isinstance(summary, LabelSummary) else None,
@@ -183,27 +183,27 @@ def _run_tracked(
     return outcome
 
 
-def _alone(config: RunConfig, name: str, folder: Path | None) -> RunConfig:
+def _single_model_config(config: RunConfig, name: str, folder: Path | None) -> RunConfig:
     """The configuration of this one model, so that it can be run again by itself."""
     output = None if folder is None else str(folder)
     return config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
 
 
 def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any]:
-    left_out = {"evaluation", *UNFIT[config.task.kind]} if config.task else None
-    return _alone(config, name, folder).model_dump(mode="json", exclude_none=True, exclude=left_out)
+    left_out = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else None
+    return _single_model_config(config, name, folder).model_dump(mode="json", exclude_none=True, exclude=left_out)
 
 
 def _results(
     config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
-) -> tuple[RankTable | Judgement, Summary | LabelSummary, Printout | None]:
+) -> tuple[RankTable | TaskResult, Summary | LabelSummary, FrameworkMetrics | None]:
     metrics, job = config.metrics, config.jobs[name]
     title = name or (job.model if isinstance(job, TrainingConfig) else None)
     if (task := config.task) is not None:
         ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
         with clock.time("judge"), watch(name or "judging", ranks) as progress:
             ties, seed = config.ties or "realistic", config.seed
-            judgement = judge_labelled(
+            judgement = run_task(
                 task, scorer, dataset, metrics=metrics, ties=ties, seed=seed, progress=progress, title=title
             )
         return judgement, judgement.summary, None
@@ -213,7 +213,7 @@ def _results(
         table = config.evaluation(scorer, dataset, progress=progress, rules=rules.rules, title=title)
     with clock.time("summarize"):
         summary = summarize(table, metrics, **config.policies)
-        return table, summary, printout(table) if rules.printed else None
+        return table, summary, framework_metrics(table) if rules.framework_metrics else None
 
 
 def _dataset(config: DatasetConfig) -> Dataset:
@@ -224,12 +224,12 @@ def _dataset(config: DatasetConfig) -> Dataset:
 
 
 def _manifest(
-    config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable | Judgement, clock: Clock
+    config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable | TaskResult, clock: Clock
 ) -> dict[str, Any]:
     described = {"live": type(scorer).__name__}
     if isinstance(scorer, Checkpoint):
         described = scorer.describe() | {"files": [unstaged(str(path)) for path in scorer.files]}
-    read = fingerprints(input_files(config, dataset, scorer))
+    read = sha256_of_files(input_files(config, dataset, scorer))
     corruption = config.evaluation.corruption
     seeds = {"corruption": getattr(corruption, "seed", None)}
     if config.task is not None:
@@ -251,7 +251,7 @@ def _manifest(
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": {unstaged(path): sha256 for path, sha256 in read.items()},
         "seconds": dict(clock.seconds),
-        **_ranking(table.ranks.get("score") if isinstance(table, Judgement) else table),
+        **_ranking(table.ranks.get("score") if isinstance(table, TaskResult) else table),
         "notes": list(table.notes),
     }
 

@@ -26,9 +26,9 @@ from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary, summarize
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import DEFAULT, Summary, summarize
-from kgeval.paths import is_there
+from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
-from kgeval.runs.asked import UNFIT, Asked
+from kgeval.runs.asked import INAPPLICABLE_OPTIONS, MetricRequest
 from kgeval.scoring.classification import Classification
 from kgeval.scoring.confidences import Confidences, ConfidenceTables
 from kgeval.yaml import read_yaml
@@ -37,7 +37,7 @@ ELSEWHERE = ("split", "filter", "setting", "unmatched", "columns", "separator")
 """what is said of ranks that were made elsewhere, beside their dataset: the options of ``kgeval.load_ranks``"""
 
 
-def read_asked(run: Path) -> Asked:
+def read_asked(run: Path) -> MetricRequest:
     """Read what a run was asked; the usual, where it does not tell: of a table alone, or of PyKEEN's evaluator.
 
     Raises
@@ -45,18 +45,18 @@ def read_asked(run: Path) -> Asked:
     ConfigError
         if its configuration is damaged
     """
-    if not is_there(run / CONFIG):
-        return Asked()
+    if not exists_safely(run / CONFIG):
+        return MetricRequest()
     try:
         content = read_yaml(read_settings(run / CONFIG))
-        return Asked(**{name: content[name] for name in Asked.model_fields if name in content})
+        return MetricRequest(**{name: content[name] for name in MetricRequest.model_fields if name in content})
     except InputError as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run.\n{error}") from error
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run ({reason(error)}).") from error
 
 
-def read_confidences(run: Path, asked: Asked) -> tuple[ConfidenceTables, Confidences]:
+def read_confidences(run: Path, asked: MetricRequest) -> tuple[ConfidenceTables, Confidences]:
     """Read the facts and the ranks of a run that predicted confidences, and the task that it was.
 
     Raises
@@ -68,13 +68,13 @@ def read_confidences(run: Path, asked: Asked) -> tuple[ConfidenceTables, Confide
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
     labels = read_labels(run)
     ranks = {"score": read_ranks(run)}
-    for floor in labels.floors:
-        if is_there(run / ranks_of(floor)):
-            ranks[floor] = read_ranks(run / ranks_of(floor))
+    for baseline in labels.baselines:
+        if exists_safely(run / ranks_of(baseline)):
+            ranks[baseline] = read_ranks(run / ranks_of(baseline))
     return ConfidenceTables(labels, ranks), asked.task
 
 
-def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Summary | LabelSummary:
+def recompute_metrics(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Summary | LabelSummary:
     """Compute metrics of a stored run, or of ranks alone.
 
     Parameters
@@ -100,13 +100,13 @@ def ask_again(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> S
         "confidences": _of_confidences,
         "ranks": _of_ranks,
     }
-    summary = answers[kind](run, metrics, read_asked(run).but(said), said)
+    summary = answers[kind](run, metrics, read_asked(run).with_overrides(said), said)
     return replace(summary, table_notes=(*summary.table_notes, *changed))
 
 
 def _changed(run: Path) -> tuple[str, ...]:
     """Refuse what an interrupted run left; tell which files of a run are not those that it wrote."""
-    if not is_there(run) or not run.is_dir():
+    if not exists_safely(run) or not run.is_dir():
         return ()
     if is_run(run):
         names = [name for name in altered(run) if name != MANIFEST]
@@ -134,15 +134,15 @@ def _kind(run: Path, metrics: tuple[str, ...]) -> str:
 
 def _refuse_unfit(said: Mapping[str, Any], kind: str) -> None:
     for option in said:
-        if option in UNFIT[kind]:
-            raise ConfigError(f"--{option}: {UNFIT[kind][option]}.")
+        if option in INAPPLICABLE_OPTIONS[kind]:
+            raise ConfigError(f"--{option}: {INAPPLICABLE_OPTIONS[kind][option]}.")
         if kind != "ranks" and option in ("dataset", *ELSEWHERE):
             raise ConfigError(f"--{option}: the run tells its own. Leave it out.")
     if kind != "ranks" and (other := set(said.get("by", ())) - {"relation"}):
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _of_confidences(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> LabelSummary:
+def _of_confidences(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> LabelSummary:
     if not 0 < said.get("high", 1) <= 1:
         raise ConfigError(f"--high {said['high']:g}: confidences go up to 1, and high ones begin above 0.")
     tables, task = read_confidences(run, asked)
@@ -157,7 +157,7 @@ def _of_confidences(run: Path, metrics: tuple[str, ...], asked: Asked, said: Map
     )
 
 
-def _of_ranks(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> Summary:
+def _of_ranks(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> Summary:
     options = {name: said[name] for name in ELSEWHERE if name in said}
     if options and "dataset" not in said:
         raise ConfigError(f"--{next(iter(options))}: stored ranks tell theirs; it goes with --dataset.")
@@ -167,7 +167,7 @@ def _of_ranks(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[s
     return summarize(table, metrics or usual, by=said.get("by", ()), **policies)
 
 
-def _of_labels(run: Path, metrics: tuple[str, ...], asked: Asked, said: Mapping[str, Any]) -> LabelSummary:
+def _of_labels(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> LabelSummary:
     table = read_labels(run)
     own = asked.task.calibration if isinstance(asked.task, Classification) else "platt"
     names, calibration = metrics or asked.metrics or CLASSIFICATION, said.get("calibration", own)

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, field_validator
 
 from kgeval.errors import ConfigError, RunError, reason
 from kgeval.runs.components import refuse_unknown
-from kgeval.runs.values import refusing
+from kgeval.runs.values import as_validation_error
 from kgeval.settings import Settings
 
 PLACES = ("path", "experiment_path", "experiment_name")
@@ -29,7 +29,7 @@ class TrackerConfig(Settings):
     @field_validator("kind")
     @classmethod
     def _known(cls, value: str) -> str:
-        with refusing():
+        with as_validation_error():
             refuse_unknown("tracker", value)
         return value
 

@@ -46,9 +46,9 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     if (stage / TRAINED).is_file() and (stage / TRAINED).read_text("utf-8") == done:
         return load_checkpoint(stage / MODEL, dataset=dataset)
     (stage / TRAINED).unlink(missing_ok=True)
-    with _told_as(f"PyKEEN could not train {config.model}"), _quietly(), _little_garbage():
+    with _wrap_pykeen_errors(f"PyKEEN could not train {config.model}"), _quietly(), _frozen_gc():
         result = _fit(config, dataset)
-    saving = _told_as(f"PyKEEN could not save {config.model}")
+    saving = _wrap_pykeen_errors(f"PyKEEN could not save {config.model}")
     with replacing_folder(stage / MODEL) as partial, saving, _quietly():
         result.save_to_directory(partial)
     try:
@@ -82,7 +82,7 @@ def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
 
 
 @contextmanager
-def _told_as(what: str) -> Iterator[None]:
+def _wrap_pykeen_errors(what: str) -> Iterator[None]:
     """Tell what PyKEEN raises as one message: it checks its arguments while it works, with every kind of exception."""
     try:
         yield
@@ -93,7 +93,7 @@ def _told_as(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _little_garbage() -> Iterator[None]:
+def _frozen_gc() -> Iterator[None]:
     """Take what is there already from the garbage collector, which PyKEEN calls after every epoch."""
     gc.freeze()
     try:

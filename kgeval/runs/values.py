@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
-from kgeval.complaints import shown
+from kgeval.complaints import short_repr
 from kgeval.errors import InputError
 from kgeval.graph.text import first_line
 from kgeval.metrics.label_names import parse_label_metrics
@@ -19,7 +19,7 @@ from kgeval.settings import listed
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def as_validation_error() -> Iterator[None]:
     """Let what kgeval refuses be a problem of the value at hand, to be told with all others."""
     try:
         yield
@@ -36,20 +36,20 @@ def writable(path: str) -> str:
     try:
         path.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"the path {shown(path)} is not UTF-8 text. Give it another name") from error
+        raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
     return path
 
 
 def readable(path: str) -> str:
     """Refuse a file that is not there, or damaged, before any work is done."""
-    with refusing():
+    with as_validation_error():
         first_line(Path(path))
     return path
 
 
 def _scalar(value: Any) -> Any:
     if not isinstance(value, (bool, int, float, str)):
-        raise ValueError(f"expected a number, text, true or false, found {shown(value)}")  # noqa: TRY004
+        raise ValueError(f"expected a number, text, true or false, found {short_repr(value)}")  # noqa: TRY004
     return value
 
 
@@ -58,7 +58,7 @@ def _metric(name: str, block: ValidationInfo) -> str:
     if "task" not in block.data:  # it is malformed, which is said already: whose metrics these are is not known
         return name
     task = block.data["task"]
-    with refusing():
+    with as_validation_error():
         parse(name) if task is None else parse_label_metrics([name], confidences=task.kind == "confidences")
     return name
 
@@ -78,7 +78,7 @@ Metrics = Annotated[
 
 
 def _exponents(value: Any) -> tuple[float, float]:
-    with refusing():
+    with as_validation_error():
         return checked_exponents(value)
 
 

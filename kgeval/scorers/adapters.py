@@ -176,7 +176,7 @@ class ScoreTable:
 
     def _rows(self, queries: Queries) -> IntArray:
         """Find a row that asks each query; rows that ask the same query hold the same scores."""
-        anchors, relations, _ = self.triples.asked(queries.side)
+        anchors, relations, _ = self.triples.queries_of_side(queries.side)
         numbered = Triples(np.stack([anchors, relations, np.arange(len(anchors))], 1))
         as_tail_queries = Queries(
             "tail", queries.anchors, queries.relations, queries.offsets, queries.answers, queries.triples

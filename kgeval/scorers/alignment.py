@@ -21,13 +21,13 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side, Triples
 from kgeval.graph.vocabulary import Labels, Vocabulary
 from kgeval.scorers.adapters import CallableScorer, ScoreTable
-from kgeval.scorers.base import Labelled, Scorer, VectorScorer, View, ViewedScorer, views_of
+from kgeval.scorers.base import LabelledModel, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 from kgeval.scorers.labels import labelled, labels_of_pykeen
-from kgeval.scorers.listed import ListedScores
+from kgeval.scorers.listed import PredictionLists
 from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
-from kgeval.scorers.translated import TranslatedVectors
+from kgeval.scorers.translated import RemappedVectors
 
-MAKERS = ("kgeval", "PyKEEN")
+IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""
 
 SIZES = ("num_entities", "num_nodes")
@@ -35,7 +35,7 @@ SIZES = ("num_entities", "num_nodes")
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned(ViewedScorer):
+class Aligned(PartitionedScorer):
     """A scorer that is asked in the ids of a dataset."""
 
     scorer: Scorer | VectorScorer
@@ -66,11 +66,11 @@ class Aligned(ViewedScorer):
     @property
     def each_triple(self) -> bool:
         """Whether scores depend on the triple that asks, not on its query alone, as those of a list for each do."""
-        return isinstance(self.scorer, ListedScores)
+        return isinstance(self.scorer, PredictionLists)
 
     def by_place(self) -> Aligned:
         """Follow the order of a scorer's lists, where it has lists."""
-        return replace(self, scorer=self.scorer.by_place()) if isinstance(self.scorer, ListedScores) else self
+        return replace(self, scorer=self.scorer.by_place()) if isinstance(self.scorer, PredictionLists) else self
 
     def knows(self, triples: Triples) -> BoolArray:
         """Whether the scorer knows head, relation and tail of each triple; bool[triple]."""
@@ -85,10 +85,10 @@ class Aligned(ViewedScorer):
         """Score in the scorer's own ids."""
         return self.scorer.scores(self.translated(queries), self.entity_rows[candidates])
 
-    def views(self, queries: Queries) -> Iterator[View]:
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Return the scorer's views, asked in the ids of the dataset."""
         for part, view in views_of(self.scorer, self.translated(queries)):
-            yield View(part, TranslatedVectors(self, view) if isinstance(view, VectorScorer) else self)
+            yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
     def translated(self, queries: Queries) -> Queries:
         """Ask queries in the scorer's own ids."""
@@ -142,7 +142,7 @@ def align(
     return Aligned(scorer, of_entities.rows, of_relations.rows, notes, source)
 
 
-def _labels(scorer: Labelled, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
+def _labels(scorer: LabelledModel, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
     """Take a model's own labels, or those of the dataset in the order that the model's framework gives ids in."""
     if scorer.numbering != "sorted":
         return scorer.entities, scorer.relations
@@ -178,12 +178,12 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
-def _refuse_others_ids(source: Labelled, dataset: Dataset) -> None:
+def _refuse_others_ids(source: LabelledModel, dataset: Dataset) -> None:
     """Refuse ids of a framework's files on a dataset that numbers its labels otherwise; a single one has no order."""
-    giver, model = dataset.numbered_by, source.model
+    giver, model = dataset.id_source, source.model
     if giver is None or giver in source.layouts:
         return
-    whose = f"{giver}'s own" if giver in MAKERS else f"those of a folder in the layout {giver}"
+    whose = f"{giver}'s own" if giver in IMPLICIT_NUMBERINGS else f"those of a folder in the layout {giver}"
     for ours, theirs, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),
@@ -235,7 +235,7 @@ def _in_train(dataset: Dataset, labels: Vocabulary) -> int:
     return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1
 
 
-def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> Labelled:
+def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
     """Make a scorer of whatever was given, with the labels of its ids."""
     if isinstance(model, Aligned):
         return labelled(model.source, entities, relations)

@@ -56,7 +56,7 @@ class Scorer(Protocol):
 
 
 @runtime_checkable
-class Labelled(Protocol):
+class LabelledModel(Protocol):
     """A scorer that knows the labels of its own ids, or how its framework gives ids to labels."""
 
     @property
@@ -139,14 +139,14 @@ class VectorScorer(ABC):
         return similarities + biases + self.query_offsets(queries)[:, None]
 
 
-class View(NamedTuple):
+class QueryPartition(NamedTuple):
     """Some queries, and what scores them."""
 
     queries: slice
     scorer: Scorer | VectorScorer
 
 
-class ViewedScorer(ABC):
+class PartitionedScorer(ABC):
     """A scorer that is another one for each side or relation: for each, the entities have vectors of its own.
 
     TransH, for instance, projects the entities onto a hyperplane of each relation; under one relation, they are vectors
@@ -164,7 +164,7 @@ class ViewedScorer(ABC):
         """How many relations it knows."""
 
     @abstractmethod
-    def views(self, queries: Queries) -> Iterator[View]:
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Cut queries of one side into runs that see the entities alike, from the first to the last."""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -194,8 +194,8 @@ def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
     )
 
 
-def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[View]:
+def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
     """Cut queries into the views of a scorer; most scorers have one."""
-    if isinstance(scorer, ViewedScorer):
+    if isinstance(scorer, PartitionedScorer):
         return scorer.views(queries)
-    return iter([View(slice(0, len(queries)), scorer)])
+    return iter([QueryPartition(slice(0, len(queries)), scorer)])

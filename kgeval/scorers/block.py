@@ -14,7 +14,7 @@ CHUNK = 2**13
 """candidates whose vectors are in hand at a time"""
 
 
-class BlockFamily(Family):
+class ScoredFamily(Family):
     """score(query, e) = the comparison of the query's vector with e's, the same one for every relation.
 
     It hands over finished scores in float64. Every vector is made by elementwise operations in one fixed order, so that

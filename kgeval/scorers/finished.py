@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, untracked
+from kgeval.arrays import Float64Array, detached
 from kgeval.errors import ScoreError, reason
 
 EXACT = 2**53
@@ -30,7 +30,7 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     kgeval.errors.ScoreError: the model gave str of dtype <U3; expected real numbers, as an array or a tensor.
     """
     try:
-        array = np.asarray(untracked(scores))
+        array = np.asarray(detached(scores))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
         kind = type(scores).__name__
         raise ScoreError(f"{source} gave {kind}, which is no array of real numbers: {reason(error)}.") from error

@@ -10,7 +10,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from kgeval.arrays import IntArray, untracked
+from kgeval.arrays import IntArray, detached
 from kgeval.errors import InputError, ScoreError, reason
 
 ScoreFunction = Callable[..., Any]
@@ -59,7 +59,7 @@ class Called:
         with _scoring(self._modules):
             for way in self._ways:
                 try:
-                    scores = untracked(self._function(way(heads), way(relations), way(tails)))
+                    scores = detached(self._function(way(heads), way(relations), way(tails)))
                 except Exception as failure:
                     failures.append(failure)
                 else:

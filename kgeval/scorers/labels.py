@@ -13,7 +13,7 @@ from kgeval.errors import CheckpointError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.vocabulary import Labels, Vocabulary
 from kgeval.scorers.adapters import ScoreTable
-from kgeval.scorers.base import Labelled, Numbering, Scorer, VectorScorer
+from kgeval.scorers.base import LabelledModel, Numbering, Scorer, VectorScorer
 
 PYKEEN = "PyKEEN"
 """who makes up the ids of its datasets, and so of its live models"""
@@ -31,8 +31,8 @@ class LabelledScorer:
 
 
 def labelled(
-    scorer: Scorer | VectorScorer | Labelled, entities: Labels | None = None, relations: Labels | None = None
-) -> Labelled:
+    scorer: Scorer | VectorScorer | LabelledModel, entities: Labels | None = None, relations: Labels | None = None
+) -> LabelledModel:
     """Put labels to the ids of a scorer: those that are given, or its own attributes ``entities`` and ``relations``.
 
     Raises
@@ -42,16 +42,16 @@ def labelled(
     """
     if isinstance(scorer, ScoreTable) and relations is not None:
         scorer = replace(scorer, relations=relations)  # without labels, it has the relations that its triples name
-    model = scorer.model if isinstance(scorer, Labelled) else scorer
+    model = scorer.model if isinstance(scorer, LabelledModel) else scorer
     found = (
         _labels(scorer, "entity", entities, model.num_entities),
         _labels(scorer, "relation", relations, model.num_relations),
     )
-    if not isinstance(scorer, Labelled):
+    if not isinstance(scorer, LabelledModel):
         return LabelledScorer(model, *found)
     if (scorer.entities, scorer.relations) == found:
         return scorer
-    return cast("Labelled", replace(cast("Any", scorer), entities=found[0], relations=found[1]))
+    return cast("LabelledModel", replace(cast("Any", scorer), entities=found[0], relations=found[1]))
 
 
 def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
@@ -59,7 +59,7 @@ def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str
     labels = {"entities": dataset.entities, "relations": dataset.relations}
     sizes = (model.num_entities, model.num_relations)
     fit = sizes == tuple(map(len, labels.values()))
-    return labels if fit and dataset.numbered_by == PYKEEN else {}
+    return labels if fit and dataset.id_source == PYKEEN else {}
 
 
 def _labels(scorer: Any, kind: str, given: Labels | None, size: int) -> Vocabulary | None:

@@ -99,7 +99,7 @@ class SideLists:
 
 
 @dataclass(frozen=True, eq=False)
-class ListedScores:
+class PredictionLists:
     """A scorer of the candidates that were listed; those that were not share the lowest place.
 
     A model lists candidates for every triple anew: two lists for the same query need not agree. The query of one triple
@@ -129,7 +129,7 @@ class ListedScores:
         """How many relations there are."""
         return len(self.relations)
 
-    def by_place(self) -> ListedScores:
+    def by_place(self) -> PredictionLists:
         """Follow the order of the lists, whatever the scores in them."""
         return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
 

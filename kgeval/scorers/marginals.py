@@ -14,7 +14,7 @@ from kgeval.graph.triples import Side
 
 
 @dataclass(frozen=True, eq=False)
-class Marginals:
+class MarginalDistributionScorer:
     """score(h, r, t) = P(t | h) P(t | r) / Σ_t′ P(t′ | h) P(t′ | r), and likewise for heads; many entities tie at 0.
 
     What is computed is what PyKEEN computes, in its precision: float32 products, scaled by their sum in float64.

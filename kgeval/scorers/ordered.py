@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.scorers.similarity import ordered_sum
-from kgeval.threads import spread
+from kgeval.threads import parallel_for
 
 ROWS = 512
 """rows that a thread multiplies at a time"""
@@ -30,7 +30,7 @@ def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
     return total
 
 
-def times(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
+def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     """Multiply rows with a matrix, from its first row to its last; float64[row, column].
 
     >>> times(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]))
@@ -40,7 +40,7 @@ def times(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
 
     rows, factor = np.ascontiguousarray(vectors), np.ascontiguousarray(matrix)
     out = np.empty((len(rows), factor.shape[1]))
-    spread(lambda part: multiply_rows(rows[part], factor, out[part]), len(rows), ROWS)
+    parallel_for(lambda part: multiply_rows(rows[part], factor, out[part]), len(rows), ROWS)
     return out
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
-from kgeval.scorers.base import VectorScorer, View, ViewedScorer, views_of
+from kgeval.scorers.base import PartitionedScorer, QueryPartition, VectorScorer, views_of
 from kgeval.scorers.family import Family
-from kgeval.scorers.translated import TranslatedVectors
+from kgeval.scorers.translated import RemappedVectors
 
 
 @dataclass(frozen=True, eq=False)
-class Reciprocal(ViewedScorer):
+class Reciprocal(PartitionedScorer):
     """A family whose relation rows are R relations, then their R inverses: (?, r, t) is scored as (t, r + R, ?).
 
     Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
@@ -40,10 +40,10 @@ class Reciprocal(ViewedScorer):
         """Return the family's scores of the tail queries."""
         return self.family.scores(self.translated(queries), candidates)
 
-    def views(self, queries: Queries) -> Iterator[View]:
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Return the family's views of the tail queries."""
         for part, view in views_of(self.family, self.translated(queries)):
-            yield View(part, TranslatedVectors(self, view) if isinstance(view, VectorScorer) else self)
+            yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
     def translated(self, queries: Queries) -> Queries:
         """Ask head queries as tail queries of the inverse relation."""

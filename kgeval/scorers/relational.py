@@ -11,16 +11,16 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries, starts_of_runs
 from kgeval.graph.triples import Side
-from kgeval.scorers.base import VectorScorer, View, ViewedScorer
+from kgeval.scorers.base import PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.scorers.family import Family
 from kgeval.scorers.similarity import Similarity
-from kgeval.threads import spread
+from kgeval.threads import parallel_for
 
 ROWS = 512
 """entities whose vectors are made at a time"""
 
 
-class RelationalFamily(Family, ViewedScorer):
+class RelationalFamily(Family, PartitionedScorer):
     """score(query, e) = similarity(query's vector, e's vector under the relation) + bias of e + offset of the query.
 
     Every vector is made by elementwise operations in one fixed order, so that a score is a function of its pair alone.
@@ -47,23 +47,23 @@ class RelationalFamily(Family, ViewedScorer):
         """Return what is added to all scores of a query; float64[query]."""
         return np.zeros(len(queries))
 
-    def alike(self, side: Side) -> bool:
+    def is_shared(self, side: Side) -> bool:
         """Whether all relations see the candidates of a side alike."""
         return False
 
-    def views(self, queries: Queries) -> Iterator[View]:
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Go relation by relation, where those see the candidates differently."""
-        starts = starts_of_runs(queries.relations)[: 1 if self.alike(queries.side) else None]
+        starts = starts_of_runs(queries.relations)[: 1 if self.is_shared(queries.side) else None]
         for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
-            yield View(slice(start, stop), UnderRelation(self, int(queries.relations[start])))
+            yield QueryPartition(slice(start, stop), RelationVectors(self, int(queries.relations[start])))
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
-        return ViewedScorer.scores(self, queries, candidates)
+        return PartitionedScorer.scores(self, queries, candidates)
 
 
 @dataclass(frozen=True, eq=False)
-class UnderRelation(VectorScorer):
+class RelationVectors(VectorScorer):
     """A relational family under one relation."""
 
     family: RelationalFamily
@@ -102,7 +102,7 @@ class UnderRelation(VectorScorer):
             part = slice(rest.start + ROWS, rest.stop + ROWS)
             vectors[part] = self.family.candidate_vectors(side, self.relation, ids[part])
 
-        spread(make, max(len(ids) - ROWS, 0), ROWS)
+        parallel_for(make, max(len(ids) - ROWS, 0), ROWS)
         return vectors
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgeval.graph.queries import Queries
-from kgeval.scorers.base import Scorer, VectorScorer, View, ViewedScorer, views_of
+from kgeval.scorers.base import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 
 
 @dataclass(frozen=True, eq=False)
-class Sided(ViewedScorer):
+class PerSideScorer(PartitionedScorer):
     """Two scorers of one model, each asked for the side that it is best at."""
 
     tail: Scorer | VectorScorer
@@ -26,6 +26,6 @@ class Sided(ViewedScorer):
         """How many relations both know."""
         return self.tail.num_relations
 
-    def views(self, queries: Queries) -> Iterator[View]:
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Return the views of the side's scorer."""
         return views_of(self.tail if queries.side == "tail" else self.head, queries)

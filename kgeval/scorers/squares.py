@@ -9,12 +9,12 @@ from typing import ClassVar
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
-from kgeval.scorers.base import Scorer, VectorScorer, View, ViewedScorer, views_of
+from kgeval.scorers.base import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class Squared(ViewedScorer):
+class Squared(PartitionedScorer):
     """A scorer whose score is the negative square of the Euclidean distance that is another's."""
 
     distance: Scorer | VectorScorer
@@ -30,12 +30,12 @@ class Squared(ViewedScorer):
         """How many relations it knows."""
         return self.distance.num_relations
 
-    def views(self, queries: Queries) -> Iterator[View]:
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Return the views of the distance, squared."""
         for part, view in views_of(self.distance, queries):
             if not isinstance(view, VectorScorer) or view.similarity != "l2":
                 raise TypeError("only Euclidean distances of vectors can be squared")
-            yield View(part, SquaredVectors(view))
+            yield QueryPartition(part, SquaredVectors(view))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from kgeval.scorers.base import VectorScorer
 from kgeval.scorers.similarity import Similarity
 
 
-class Translator(Protocol):
+class IdMapping(Protocol):
     """Says what is asked in the terms of the one who answers."""
 
     @property
@@ -35,10 +35,10 @@ class Translator(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TranslatedVectors(VectorScorer):
+class RemappedVectors(VectorScorer):
     """A vector scorer behind a translator."""
 
-    translator: Translator
+    translator: IdMapping
     vectors: VectorScorer
 
     @property

@@ -1,4 +1,4 @@
-"""Classify: dataset → labelled triples → scores of the model and of the floors → label table."""
+"""Classify: dataset → labelled triples → scores of the model and of the baselines → label table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from kgeval.metrics.calibration import Calibration
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.degenerate import notes_on_equal_rows
 from kgeval.scorers.repeatability import notes_on_repeatability
-from kgeval.scoring.floors import CLASSIFICATION_FLOORS, Floor
-from kgeval.scoring.labelled import Labelled, labelled, notes_on_negatives
-from kgeval.scoring.negatives import MadeNegatives, NegativeFiles, Negatives
+from kgeval.scoring.floors import CLASSIFICATION_BASELINES, Baseline
+from kgeval.scoring.labelled import LabelledSplit, labelled, notes_on_negatives
+from kgeval.scoring.negatives import GeneratedNegatives, Negatives, NegativesFromFiles
 from kgeval.scoring.table import LabelTable
 from kgeval.scoring.triples import score_triples
 from kgeval.settings import Settings
@@ -38,7 +38,7 @@ class Classification(Settings):
 
     kind: Literal["classification"] = "classification"
     """triples are called true or false"""
-    negatives: Negatives = MadeNegatives()
+    negatives: Negatives = GeneratedNegatives()
     """which triples are false"""
     side: Side = "tail"
     """which answer a triple is scored as; it matters to models with inverse relations only"""
@@ -47,7 +47,7 @@ class Classification(Settings):
     calibration: Calibration = "platt"
     """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
 
-    def parts(self, dataset: Dataset) -> dict[str, Labelled]:
+    def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         """Put the triples of validation and of test together with their negatives.
 
         Raises
@@ -62,7 +62,7 @@ class Classification(Settings):
             )
         parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
         for split, part in parts.items():
-            if part.given.all():
+            if part.is_positive.all():
                 raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
         return parts
 
@@ -81,7 +81,7 @@ class Classification(Settings):
         """
         dataset = as_dataset(dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        table = scored_table(scorer, dataset, parts, CLASSIFICATION_FLOORS, side=self.side, unseen=self.unseen)
+        table = scored_table(scorer, dataset, parts, CLASSIFICATION_BASELINES, side=self.side, unseen=self.unseen)
         return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))
 
 
@@ -91,7 +91,7 @@ def classify(
     *,
     entities: Labels | None = None,
     relations: Labels | None = None,
-    negatives: NegativeFiles | MadeNegatives | None = None,
+    negatives: NegativesFromFiles | GeneratedNegatives | None = None,
     side: Side = "tail",
     unseen: Unseen = "error",
 ) -> LabelTable:
@@ -128,32 +128,32 @@ def classify(
     >>> summarize_labels(table, ["accuracy"])["accuracy"] > 0.4
     True
     """
-    classification = Classification(negatives=negatives or MadeNegatives(), side=side, unseen=unseen)
+    classification = Classification(negatives=negatives or GeneratedNegatives(), side=side, unseen=unseen)
     return classification(model, dataset, entities=entities, relations=relations)
 
 
 def scored_table(
     scorer: Aligned,
     dataset: Dataset,
-    parts: dict[str, Labelled],
-    floors: tuple[Floor, ...],
+    parts: dict[str, LabelledSplit],
+    baselines: tuple[Baseline, ...],
     *,
     side: Side,
     unseen: Unseen,
 ) -> LabelTable:
-    """Score labelled triples with a model and with floors."""
+    """Score labelled triples with a model and with baselines."""
     notes = [*scorer.notes, *dataset.notes]
     for split, part in parts.items():
         notes += notes_on_leaks(dataset, split)
         notes += notes_on_negatives(dataset, split, part)
         keep = scorer.knows(part.rows.triples)
         notes += _unseen(dataset, split, part.rows.triples, keep, unseen)
-        parts = {**parts, split: Labelled(part.rows[keep], part.given[keep], part.known[keep])}
+        parts = {**parts, split: LabelledSplit(part.rows[keep], part.is_positive[keep], part.known[keep])}
     triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
     notes += notes_on_equal_rows(scorer.scorer, [side]) + notes_on_repeatability(scorer, triples, [side])
     scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
-    scores |= {floor.name: floor.learn(dataset, parts)(triples) for floor in floors}
-    thresholds = {floor.name: floor.threshold for floor in floors if floor.threshold is not None}
+    scores |= {baseline.name: baseline.learn(dataset, parts)(triples) for baseline in baselines}
+    thresholds = {baseline.name: baseline.threshold for baseline in baselines if baseline.threshold is not None}
     return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds, model=scorer.title)
 
 

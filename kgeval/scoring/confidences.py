@@ -1,4 +1,4 @@
-"""Predict confidences: weighted dataset → scores and ranks of its facts, of the model and of the floor."""
+"""Predict confidences: weighted dataset → scores and ranks of its facts, of the model and of the baseline."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from kgeval.graph.vocabulary import Labels
 from kgeval.metrics.facts import RankedFacts
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.metrics.mapping import ConfidenceMapping
-from kgeval.metrics.policies import Policies
+from kgeval.metrics.policies import MetricOptions
 from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.sample import Source
+from kgeval.metrics.sample import TableView
 from kgeval.metrics.ties import Ties
 from kgeval.progress import Progress
 from kgeval.provenance import UNKNOWN, LabelProvenance
@@ -33,9 +33,9 @@ from kgeval.ranking.table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.scoring.alike import knowing_alike
 from kgeval.scoring.classification import SPLITS, Unseen, scored_table
-from kgeval.scoring.floors import CONFIDENCE_FLOORS, confidences_of_train
-from kgeval.scoring.labelled import Labelled, labelled
-from kgeval.scoring.negatives import NegativeFiles
+from kgeval.scoring.floors import CONFIDENCE_BASELINES, confidences_of_train
+from kgeval.scoring.labelled import LabelledSplit, labelled
+from kgeval.scoring.negatives import NegativesFromFiles
 from kgeval.scoring.table import LabelTable
 from kgeval.settings import Settings
 
@@ -46,12 +46,12 @@ class ConfidenceTables:
 
     labels: LabelTable
     ranks: Mapping[str, RankTable]
-    """by predictor: the model's under ``score``, each floor's under its name"""
+    """by predictor: the model's under ``score``, each baseline's under its name"""
 
     @property
     def predictors(self) -> list[str]:
-        """The columns of scores: the model's ``score`` and the floors."""
-        return ["score", *self.labels.floors]
+        """The columns of scores: the model's ``score`` and the baselines."""
+        return ["score", *self.labels.baselines]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -65,18 +65,18 @@ class ConfidenceTables:
         return replace(self.labels.provenance, filter=ranks.filter, candidates=ranks.candidates)
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
-        """Return the facts of a split with the scores of the model or of a floor, and its negatives on request."""
+        """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
         labels = self.labels if negatives else self.labels.where(self.labels.column("given"))
         return labels.scored(split, scores)
 
     def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
-        """Return what the metrics read of the ranks of the model or of a floor, under a tie policy, if it ranked."""
+        """Return what the metrics read of the ranks of the model or of a baseline, under a tie policy, if it ranked."""
         if scores not in self.ranks:
             return None
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
         weights = self._largest.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
-        draws = Source(table, Policies(ties, seed)).draws if ties == "random" else None
+        draws = TableView(table, MetricOptions(ties, seed)).draws if ties == "random" else None
         ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
@@ -101,7 +101,7 @@ class Confidences(Settings):
     """how scores become confidences"""
     high: Annotated[float, Field(gt=0, le=1)] = 0.7
     """from which confidence on a fact belongs to the high-confidence subset, whose metrics are given too"""
-    negatives: NegativeFiles | None = None
+    negatives: NegativesFromFiles | None = None
     """false triples, of confidence 0: the errors are given with them too"""
     sides: Sides = ("head", "tail")
     """the sides that are ranked; nDCG reads the tails alone"""
@@ -109,10 +109,10 @@ class Confidences(Settings):
     """which answer a fact is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
     """facts with an entity or relation that the model does not know: refuse, or leave out"""
-    rank_floors: bool = True
-    """whether the floor ranks too, which scores every entity for every query"""
+    rank_baselines: bool = True
+    """whether the baseline ranks too, which scores every entity for every query"""
 
-    def parts(self, dataset: Dataset) -> dict[str, Labelled]:
+    def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         """Put the facts of validation and of test together with their negatives.
 
         Raises
@@ -146,7 +146,7 @@ class Confidences(Settings):
         """
         dataset = as_dataset(dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        labels = scored_table(scorer, dataset, parts, CONFIDENCE_FLOORS, side=self.side, unseen=self.unseen)
+        labels = scored_table(scorer, dataset, parts, CONFIDENCE_BASELINES, side=self.side, unseen=self.unseen)
         labels = replace(
             labels,
             notes=(*labels.notes, *note_on_leakage(dataset)),
@@ -155,18 +155,18 @@ class Confidences(Settings):
         )
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
         ranks = {"score": ranking(scorer, dataset, progress=progress, title=title)}
-        if self.rank_floors:
-            for floor in CONFIDENCE_FLOORS:
-                rule = floor.learn(dataset, parts)
-                ranks[floor.name] = ranking(knowing_alike(rule, scorer, dataset), dataset, title=floor.name)
+        if self.rank_baselines:
+            for baseline in CONFIDENCE_BASELINES:
+                rule = baseline.learn(dataset, parts)
+                ranks[baseline.name] = ranking(knowing_alike(rule, scorer, dataset), dataset, title=baseline.name)
         return ConfidenceTables(labels, ranks)
 
 
 def note_on_leakage(dataset: Dataset) -> list[str]:
     """Say how many test facts are in train with their head and tail swapped."""
     test = dataset.confidences["test"]
-    swapped = int(TripleIndex.of(dataset.train).holds(reverse(test.triples)).sum())
+    swapped = int(TripleIndex.of(dataset.train).contains(reverse(test.triples)).sum())
     if not swapped:
         return []
     share = f"{swapped} of {len(test)} test triples ({swapped / len(test):.1%}) have their reverse in train"
-    return [f"{share}: compare with the floor 'same or reversed', which learns nothing."]
+    return [f"{share}: compare with the baseline 'same or reversed', which learns nothing."]

@@ -1,4 +1,4 @@
-"""Floors: what is reached without any model, by counting. A model that stays below one has learned less than that."""
+"""Baselines: what is reached without any model, by counting. A model that stays below one has learned less than that."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.labelled import LabelledTriples, reverse
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Triples
-from kgeval.scoring.labelled import Labelled
+from kgeval.scoring.labelled import LabelledSplit
 
-Parts = Mapping[str, Labelled]
-"""the labelled triples by split, of which a floor may look at validation"""
+Parts = Mapping[str, LabelledSplit]
+"""the labelled triples by split, of which a baseline may look at validation"""
 
 Rule = Callable[[Triples], Float64Array]
 """triples -> their scores, float64[triple]"""
 
 
 @dataclass(frozen=True)
-class Floor:
+class Baseline:
     """A rule without parameters that scores triples as a model does."""
 
     name: str
@@ -89,24 +89,24 @@ def confidences_of_train(dataset: Dataset) -> LabelledTriples:
     return dataset.confidences["train"]
 
 
-RELATION_MAJORITY = Floor(
+RELATION_MAJORITY = Baseline(
     name="relation majority",
     summary="the share of true triples among the relation's validation triples; true from one half on",
     learn=_relation_majority,
     threshold=0.5,
 )
 
-TAIL_FREQUENCY = Floor(
+TAIL_FREQUENCY = Baseline(
     name="tail frequency",
     summary="how many train triples have this relation and tail",
     learn=_tail_frequency,
 )
 
-SAME_OR_REVERSED = Floor(
+SAME_OR_REVERSED = Baseline(
     name="same or reversed",
     summary="the largest confidence of the same or the reversed train triple, else the mean of the relation in train",
     learn=_same_or_reversed,
 )
 
-CLASSIFICATION_FLOORS = (RELATION_MAJORITY, TAIL_FREQUENCY)
-CONFIDENCE_FLOORS = (SAME_OR_REVERSED,)
+CLASSIFICATION_BASELINES = (RELATION_MAJORITY, TAIL_FREQUENCY)
+CONFIDENCE_BASELINES = (SAME_OR_REVERSED,)

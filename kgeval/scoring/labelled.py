@@ -14,7 +14,7 @@ from kgeval.graph.lookup import TripleIndex
 from kgeval.graph.triples import Triples
 
 
-class Source(Protocol):
+class NegativeSource(Protocol):
     """Where negatives come from."""
 
     def triples(self, dataset: Dataset, split: str) -> Triples:
@@ -23,17 +23,17 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class LabelledSplit:
     """The labelled triples of one split: its own, and negatives of them."""
 
     rows: LabelledTriples
-    given: BoolArray
+    is_positive: BoolArray
     """bool[triple], whether it is of the split"""
     known: BoolArray
     """bool[triple], whether any split holds it"""
 
 
-def labelled(dataset: Dataset, split: str, source: Source | None) -> Labelled:
+def labelled(dataset: Dataset, split: str, source: NegativeSource | None) -> LabelledSplit:
     """Put the triples of a split together with their negatives, whose label is 0.
 
     The label of the split's own triples is their confidence in a weighted graph, and 1 in any other.
@@ -46,12 +46,12 @@ def labelled(dataset: Dataset, split: str, source: Source | None) -> Labelled:
     )
     given = np.arange(len(rows)) < len(own)
     facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
-    return Labelled(rows, given, given | TripleIndex.of(facts).holds(rows.triples))
+    return LabelledSplit(rows, given, given | TripleIndex.of(facts).contains(rows.triples))
 
 
-def notes_on_negatives(dataset: Dataset, split: str, part: Labelled) -> list[str]:
+def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> list[str]:
     """Say how many negatives are known facts, and name some."""
-    false = ~part.given
+    false = ~part.is_positive
     wrong = np.flatnonzero(false & part.known)
     if not len(wrong):
         return []

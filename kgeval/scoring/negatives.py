@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import Discriminator, Field, Tag
 
 from kgeval.corruption import AllEntities, Uniform
-from kgeval.corruption.negatives import negatives
+from kgeval.corruption.negatives import generate_negatives
 from kgeval.errors import InputError
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.labelled import read_negatives, read_triple_ids
@@ -19,7 +19,7 @@ from kgeval.ranking.evaluation import Sides
 from kgeval.settings import Settings
 
 
-class NegativeFiles(Settings):
+class NegativesFromFiles(Settings):
     """Triples that somebody found to be false: a file for each split that has some.
 
     Each is a TSV, CSV or Parquet file of head, relation and tail. With a fourth column, a confidence, it may hold true
@@ -51,7 +51,7 @@ class NegativeFiles(Settings):
         return "of no file" if self.test is None else f"of file {Path(self.test).name}"
 
 
-class MadeNegatives(Settings):
+class GeneratedNegatives(Settings):
     """Triples that a corruption generator makes of those of the split, such as one in place of every tail.
 
     >>> MadeNegatives(corruption=Uniform(count=1, seed=7)).sides
@@ -72,7 +72,7 @@ class MadeNegatives(Settings):
 
     def triples(self, dataset: Dataset, split: str) -> Triples:
         """Make the negatives of a split."""
-        tables = list(negatives(dataset, self.corruption, split=split, sides=self.sides))
+        tables = list(generate_negatives(dataset, self.corruption, split=split, sides=self.sides))
         table = pa.concat_tables(tables)
         if table.num_rows == 0:
             raise InputError(f"{self.corruption.kind} corruption makes no negatives of the {split} triples.")
@@ -90,6 +90,6 @@ def _kind(value: object) -> str:
 
 
 Negatives = Annotated[
-    Annotated[NegativeFiles, Tag("files")] | Annotated[MadeNegatives, Tag("corruption")], Discriminator(_kind)
+    Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("corruption")], Discriminator(_kind)
 ]
 """Any source of negatives, told apart by its ``kind``: ``files`` where none is said."""

@@ -15,7 +15,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.headers import TRIPLE
 from kgeval.metrics.labelled import ScoredLabels
 from kgeval.provenance import UNKNOWN, LabelProvenance
-from kgeval.scoring.labelled import Labelled
+from kgeval.scoring.labelled import LabelledSplit
 
 SCHEMA = pa.schema(
     [
@@ -33,12 +33,12 @@ SCHEMA = pa.schema(
     ]
 )
 """``label``: 1, 0 or a confidence; ``given``: whether the triple is of the split, not a negative of it; ``known``:
-whether any split holds it; ``score``: the model's. Each floor adds a column of its scores, float64, under its name."""
+whether any split holds it; ``score``: the model's. Each baseline adds a column of its scores, float64, under its name."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelTable(Columns):
-    """Labelled triples with the scores of a model, and of the floors beside it, each in a further column."""
+    """Labelled triples with the scores of a model, and of the baselines beside it, each in a further column."""
 
     SCHEMA = SCHEMA
     FILE = "labels.parquet"
@@ -48,7 +48,7 @@ class LabelTable(Columns):
     notes: tuple[str, ...] = ()
     """what a reader of the results should know"""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """of floors that do not learn theirs from validation"""
+    """of baselines that do not learn theirs from validation"""
     model: str = UNKNOWN
     """what scored them"""
     dataset: str = UNKNOWN
@@ -60,8 +60,8 @@ class LabelTable(Columns):
         return f"LabelTable({len(self)} labelled triples)"
 
     @property
-    def floors(self) -> Mapping[str, float | None]:
-        """The floors whose scores it holds, each with the threshold from which on it calls a triple true, if any."""
+    def baselines(self) -> Mapping[str, float | None]:
+        """The baselines whose scores it holds, each with the threshold from which on it calls a triple true, if any."""
         scores = [field.name for field in self.further if field.type == pa.float64()]
         return {name: self.thresholds.get(name) for name in scores}
 
@@ -80,7 +80,7 @@ class LabelTable(Columns):
         )
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        """Return what the metrics read of one split, with the scores of the model or of a floor."""
+        """Return what the metrics read of one split, with the scores of the model or of a baseline."""
         everything = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
         return everything[self.column("split") == split]
 
@@ -96,7 +96,7 @@ class LabelTable(Columns):
 
     @classmethod
     def build(
-        cls, dataset: Dataset, parts: Mapping[str, Labelled], scores: Mapping[str, Float64Array], **about: Any
+        cls, dataset: Dataset, parts: Mapping[str, LabelledSplit], scores: Mapping[str, Float64Array], **about: Any
     ) -> LabelTable:
         """Put the labelled triples of each split together with columns of scores, one value per triple, end to end."""
         ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
@@ -105,7 +105,7 @@ class LabelTable(Columns):
             "split": pa.DictionaryArray.from_arrays(codes, list(parts)),
             **{name: pa.array(np.ascontiguousarray(ids[:, place])) for place, name in enumerate(TRIPLE)},
             "label": np.concatenate([part.rows.labels for part in parts.values()]),
-            "given": np.concatenate([part.given for part in parts.values()]),
+            "given": np.concatenate([part.is_positive for part in parts.values()]),
             "known": np.concatenate([part.known for part in parts.values()]),
             **scores,
             "head_label": dataset.entities.column(ids[:, 0]),

@@ -11,7 +11,7 @@ from kgeval.graph.dataset import Dataset
 from kgeval.graph.queries import Queries
 from kgeval.graph.rows import Rows
 from kgeval.graph.triples import Side, Triples
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
 from kgeval.scorers.alignment import Aligned
@@ -39,7 +39,7 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     """
     queries = Queries.of(triples, side)
     nobody = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
-    contest = Contest.of(queries, QueryCandidates(nobody), nobody)
+    contest = RankingTask.of(queries, QueryCandidates(nobody), nobody)
     scores = np.empty(len(triples))
     try:
         scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, contest).scores

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kgeval import Uniform, evaluate, explain, load_checkpoint, printout
+from kgeval import Uniform, evaluate, explain, framework_metrics, load_checkpoint
 from kgeval.checkpoints.native import save_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.errors import CheckpointError, InputError
@@ -185,7 +185,7 @@ def test_the_protocol_prints_what_anyburls_evaluation_does(own):
     lists, path = own
     found = list(anyburls_ranks(lists).values())
     assert 0 < found.count(None) < len(found)
-    printed = printout(evaluate(load_checkpoint(path, dataset=DATA), DATA, protocol="anyburl"))
+    printed = framework_metrics(evaluate(load_checkpoint(path, dataset=DATA), DATA, protocol="anyburl"))
     assert printed["ALL MRR"] == pytest.approx(sum(1 / rank for rank in found if rank) / len(found), rel=1e-12)
     assert printed["ALL HITS-AT-3"] == sum(1 for rank in found if rank and rank <= 3) / len(found)
     assert printed.texts["ALL MRR"] == f"{printed['ALL MRR']:.4f}"

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from kgeval import evaluate, explain, load_checkpoint, load_dataset, printout, save_checkpoint
+from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_dataset, save_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.protocols.protocol import protocol
 from tests.checkpoints.conftest import same_tables
@@ -169,7 +169,7 @@ def test_ampligraphs_other_strategies_give_ranks_below_the_first(shared, loaded,
     folder = folder_of(shared, "ampligraph", variant)
     assert protocol_ranks(table) == expected_ranks(folder, f"expected_ranks_{strategy}.tsv")
     told = json.loads((folder / "expected.json").read_text())["metrics"][f"filtered {strategy}"]
-    printed = printout(table)
+    printed = framework_metrics(table)
     assert printed.values == told.get("metrics", told)
     assert printed["mrr_score"] == np.inf
     assert any("ranks are below 1" in note for note in printed.notes)
@@ -180,7 +180,7 @@ def test_ampligraphs_other_strategies_give_ranks_below_the_first(shared, loaded,
 
 @pytest.mark.parametrize(("framework", "variant"), [case for case in ALL if case[0] != "openke"])
 def test_the_printout_is_the_frameworks(shared, by_its_own_rules, framework, variant):
-    printed = printout(by_its_own_rules(framework, variant))
+    printed = framework_metrics(by_its_own_rules(framework, variant))
     expected = printed_by(framework, folder_of(shared, framework, variant))
     if (framework, variant) in AT_THE_EDGE:  # one raw rank of a tail is another
         expected = {name: value for name, value in expected.items() if "filtered" in name or "head" in name}
@@ -197,7 +197,7 @@ def test_openke_prints_sums_in_the_order_of_its_ids(shared, variant):
     data = load_dataset(shared / LABELS["openke"])
     folder = folder_of(shared, "openke", variant)
     checkpoint = load_checkpoint(folder, dataset=data, **options_of(shared, "openke", variant))
-    texts = printout(evaluate(checkpoint, data, protocol="openke")).texts
+    texts = framework_metrics(evaluate(checkpoint, data, protocol="openke")).texts
     assert {name: float(text) for name, text in texts.items()} == printed_by("openke", folder)
 
 
@@ -206,7 +206,7 @@ def test_the_conve_code_leaves_out_its_last_batch(shared, loaded, umls, variant)
     table = evaluate(loaded("conve", variant)[0], umls, protocol="conve-128")
     metrics = json.loads((folder_of(shared, "conve", variant) / "expected.json").read_text())["metrics"]
     (expected,) = (part for name, part in metrics.items() if "only the first 640 triples" in name)
-    assert printout(table).values == pytest.approx(expected, rel=FLOAT64, abs=0)
+    assert framework_metrics(table).values == pytest.approx(expected, rel=FLOAT64, abs=0)
     assert "the last 21 test triples fill no batch of 128, and were not ranked." in table.notes
 
 

@@ -122,7 +122,7 @@ def test_ids_of_files_are_those_of_the_frameworks_own_layout(tmp_path, layout):
     checkpoint = load_checkpoint(tmp_path / "model", model="DistMult")
     save_checkpoint(checkpoint, tmp_path / "native.safetensors")
     data = load_dataset(tmp_path / layout)
-    assert data.numbered_by == layout
+    assert data.id_source == layout
     for model in (checkpoint, load_checkpoint(tmp_path / "native.safetensors")):
         if layout == "openke":
             assert align(model, data).entity_rows.tolist() == list(range(7))

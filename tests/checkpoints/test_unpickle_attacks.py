@@ -13,7 +13,7 @@ import pytest
 
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_torch
-from kgeval.pickles.unpickle import Inert
+from kgeval.pickles.unpickle import StubObject
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import (
     archive,
@@ -124,7 +124,7 @@ INERT = [
 @pytest.mark.parametrize(("module", "name"), INERT)
 def test_names_of_known_libraries_are_stand_ins_that_do_nothing(file, target, module, name):
     result = read_torch(archive(file, program(called(named(module, name), value(str(target))))))
-    assert isinstance(result, Inert)
+    assert isinstance(result, StubObject)
     assert result.origin == f"{module}.{name}"
     assert result.args == (str(target),)
 

@@ -15,7 +15,7 @@ from kgeval.budget import Budget
 from kgeval.errors import CheckpointError, FileError
 from kgeval.pickles import pickled
 from kgeval.pickles.bounds import refuse_instructions
-from kgeval.pickles.pickled import read_pickle, read_torch, words
+from kgeval.pickles.pickled import pickle_strings, read_pickle, read_torch
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import PREFIX, archive, called, named, program, row, storage, tensor, value
 from tests.checkpoints.test_unpickle_attacks import BEGINNING, stream
@@ -89,7 +89,7 @@ def test_a_stream_of_many_pickles_is_looked_at_for_so_many_only(tmp_path, monkey
     )
     path = tmp_path / "m.pt"
     path.write_bytes(BEGINNING[0] * 1000)
-    assert words(path) == frozenset()
+    assert pickle_strings(path) == frozenset()
     assert len(followed) <= 101
 
 

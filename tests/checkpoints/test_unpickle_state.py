@@ -13,7 +13,7 @@ import pytest
 
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_pickle, read_torch
-from kgeval.pickles.unpickle import Inert
+from kgeval.pickles.unpickle import StubObject
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import archive, called, made, mapping, named, program, refuse, row, storage, value
 
@@ -169,7 +169,7 @@ def sane(read, seen):
     elif isinstance(read, list | tuple | set):
         for part in read:
             sane(part, seen)
-    elif isinstance(read, Inert):
+    elif isinstance(read, StubObject):
         sane(list(read.args), seen)
         sane(dict(read.state), seen)
 

@@ -10,7 +10,7 @@ import pytest
 import kgeval
 from kgeval.metrics.label_summary import summarize_labels
 from kgeval.scoring.classification import classify
-from kgeval.scoring.negatives import NegativeFiles
+from kgeval.scoring.negatives import NegativesFromFiles
 from tests.cli.conftest import ENTITIES, SPLITS, below_head, write_config, write_model
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")
@@ -36,12 +36,12 @@ def place(place):
 def test_it_says_what_python_says(place, data):
     dataset = kgeval.load_dataset("graph")
     scorer = kgeval.load_checkpoint("model", dataset=dataset, model="TransE", norm=1)
-    negatives = NegativeFiles(valid="valid_negatives.txt", test="test_negatives.txt")
+    negatives = NegativesFromFiles(valid="valid_negatives.txt", test="test_negatives.txt")
     expected = summarize_labels(classify(scorer, dataset, negatives=negatives)).to_dict()
     assert data(*ARGUMENTS, *NEGATIVES) == json.loads(json.dumps(expected))
 
 
-def test_people_see_the_floors_beside_the_model(done):
+def test_people_see_the_baselines_beside_the_model(done):
     printed = done(*ARGUMENTS, *NEGATIVES, "-m", "accuracy", "-m", "macro.f1")
     assert [line.split("  ")[0] for line in below_head(printed)[2:]] == [
         "model",
@@ -72,7 +72,7 @@ def test_an_interrupted_run_is_described_by_its_labels(place, done, data):
     described = data("inspect", "out")
     assert described["complete"] is False
     assert described["labelled triples"] == len(SPLITS["valid"]) + len(SPLITS["test"]) + 6
-    assert described["floors"] == ["relation majority", "tail frequency"]
+    assert described["baselines"] == ["relation majority", "tail frequency"]
 
 
 def test_metrics_come_from_the_stored_labels(done, data, refused):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, printout, summarize
+from kgeval import RankTable, evaluate, framework_metrics, load_checkpoint, load_dataset, summarize
 from tests.cli.conftest import below_head, invoke, write_model
 
 EVALUATE = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
@@ -65,7 +65,9 @@ def test_the_protocol_chooses_the_metrics(data):
 
 def test_the_report_has_the_frameworks_names_and_digits(data, done, table):
     found = data(*EVALUATE, "--protocol", "torchkge")["protocol"]
-    expected = printout(evaluate(load_checkpoint("model", model="TransE", norm=1), "graph/", protocol="torchkge"))
+    expected = framework_metrics(
+        evaluate(load_checkpoint("model", model="TransE", norm=1), "graph/", protocol="torchkge")
+    )
     assert found == {"name": "torchkge", "metrics": expected.values, "notes": list(expected.notes)}
     printed = done(*EVALUATE, "--protocol", "torchkge")
     assert all(name in printed and text in printed for name, text in expected.texts.items())
@@ -75,7 +77,7 @@ def test_the_report_has_the_frameworks_names_and_digits(data, done, table):
 def test_a_run_keeps_what_the_framework_prints(data, place):
     told = data(*EVALUATE, "--protocol", "libkge", "--out", "run2")
     assert json.loads((place / "run2/metrics.json").read_text()) == told
-    assert printout(RankTable.from_parquet(place / "run2/ranks.parquet")).to_dict() == told["protocol"]
+    assert framework_metrics(RankTable.from_parquet(place / "run2/ranks.parquet")).to_dict() == told["protocol"]
 
 
 @pytest.mark.parametrize("how", [("--batch-size", 1), ("--threads", 1), ("--layout", "labels"), ("--format", "auto")])

@@ -117,7 +117,7 @@ def test_predicted_confidences_name_their_candidates(data, place, negatives):
     assert told["provenance"] == stored(place / "confident")["provenance"] == ranked
     assert data("metrics", "confident")["provenance"] == ranked
     assert data("metrics", "confident", "-m", "mrr")["provenance"] == FULL | {"dataset": "weighted"}
-    floor = RankTable.from_parquet(place / "confident/ranks-same-or-reversed.parquet")
-    assert floor.provenance.model == "same or reversed"
+    baseline = RankTable.from_parquet(place / "confident/ranks-same-or-reversed.parquet")
+    assert baseline.provenance.model == "same or reversed"
     told = data("classify", *weighted, *negatives)["provenance"]
     assert (told["triples"], told["negatives"]) == (9, "3 of file test_false.txt")

@@ -218,7 +218,7 @@ def test_models_that_ranked_the_same_triples_need_no_note(place, smaller):
     assert "triples" not in below_head(result.stdout)[0].split()
 
 
-def test_models_that_judged_different_triples_are_shown_beside_their_own_floors(place, smaller):
+def test_models_that_judged_different_triples_are_shown_beside_their_own_baselines(place, smaller):
     task = "{kind: classification, unseen: drop, negatives: {kind: corruption}}"
     result = invoke("run", smaller, "--out", "new", "--set", f"task={task}", "--set", "metrics=[accuracy]")
     assert result.exit_code == 0, result.stderr

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import chisquare
 
-from kgeval import AllEntities, CallableScorer, Dataset, FromFile, Uniform, Vocabulary, evaluate
-from kgeval.corruption.negatives import negatives, write_negatives
+from kgeval import AllEntities, CallableScorer, Dataset, FileNegatives, Uniform, Vocabulary, evaluate
+from kgeval.corruption.negatives import generate_negatives, write_negatives
 from kgeval.errors import DatasetError, InputError, RunError
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
@@ -91,32 +91,34 @@ def test_sides_in_parquet_are_head_or_tail(tmp_path, side):
     columns = {"head": ["e0000"], "relation": ["r00"], "tail": ["e0001"], "side": [side]}
     pq.write_table(pa.table(columns), tmp_path / "negatives.parquet")
     with pytest.raises(DatasetError, match="row 1: side"):
-        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(tmp_path / "negatives.parquet")))
+        evaluate(
+            CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(tmp_path / "negatives.parquet"))
+        )
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".parquet"])
 @pytest.mark.parametrize("generator", [Uniform(count=4), Uniform(count=7, seed=9, allow_known=True)], ids=str)
 def test_written_negatives_read_back_to_the_same_ranks(tmp_path, generator, ending):
     path = tmp_path / f"negatives{ending}"
-    write_negatives(path, negatives(DATA, generator))
+    write_negatives(path, generate_negatives(DATA, generator))
     scorer = CallableScorer(hashed, 30, 4)
     drawn_ranks = evaluate(scorer, DATA, corruption=generator).to_pandas()
-    read_ranks = evaluate(scorer, DATA, corruption=FromFile(path=str(path))).to_pandas()
+    read_ranks = evaluate(scorer, DATA, corruption=FileNegatives(path=str(path))).to_pandas()
     assert drawn_ranks.equals(read_ranks)
 
 
 def test_all_negatives_read_back_to_the_same_filtered_ranks(tmp_path):
     path = tmp_path / "negatives.tsv"
-    write_negatives(path, negatives(DATA, AllEntities()))
+    write_negatives(path, generate_negatives(DATA, AllEntities()))
     scorer = CallableScorer(hashed, 30, 4)
     columns = ["triple", "side", "greater", "tied", "candidates"]
     full = evaluate(scorer, DATA).to_pandas()[columns]
-    assert full.equals(evaluate(scorer, DATA, corruption=FromFile(path=str(path))).to_pandas()[columns])
+    assert full.equals(evaluate(scorer, DATA, corruption=FileNegatives(path=str(path))).to_pandas()[columns])
 
 
 def test_every_triple_and_side_gets_its_negatives(tmp_path):
     path = tmp_path / "negatives.parquet"
-    written = write_negatives(str(path), negatives(DATA, Uniform(count=4)))
+    written = write_negatives(str(path), generate_negatives(DATA, Uniform(count=4)))
     frame = pq.read_table(path).to_pandas()
     assert written == len(frame) == len(DATA.test) * 2 * 4
     known = {DATA.triple(*row) for split in EVERYTHING for row in split.ids}
@@ -132,7 +134,7 @@ def test_a_file_without_sides_serves_both(tmp_path):
     path.write_text(
         f"{labels[h]}\t{DATA.relations[r]}\t{labels[other]}\n{labels[other]}\t{DATA.relations[r]}\t{labels[t]}\n"
     )
-    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)))
+    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)))
     first = table.where(table.column("triple") == 0)
     assert first.column("raw_candidates").tolist() == [2, 2]
     assert any("have no negatives in" in note for note in table.notes)
@@ -144,7 +146,7 @@ def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):
     others = [e for e in range(30) if e not in (h, t)][:3]
     rows = zip(others, ("0", "0.0", "0.7"), strict=True)
     path.write_text("".join(f"e{h:04}\tr{r:02}\te{other:04}\t{confidence}\n" for other, confidence in rows))
-    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)), sides=("tail",))
+    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)), sides=("tail",))
     assert table.where(table.column("triple") == 0).column("raw_candidates").tolist() == [3]
 
 
@@ -162,7 +164,7 @@ def test_a_bad_file_of_negatives_is_named(tmp_path, content, message):
     path = tmp_path / "negatives.tsv"
     path.write_text(content)
     with pytest.raises(DatasetError, match=message):
-        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)))
+        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)))
 
 
 def test_negatives_that_fit_no_query_are_refused(tmp_path):
@@ -171,7 +173,7 @@ def test_negatives_that_fit_no_query_are_refused(tmp_path):
     h, r = next((h, r) for h in range(30) for r in range(4) if (h, r) not in asked)
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te0001\ttail\n")
     with pytest.raises(DatasetError, match="none of its 1 negatives fits a tail query"):
-        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FromFile(path=str(path)), sides=("tail",))
+        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)), sides=("tail",))
 
 
 def test_a_file_is_checked_for_both_sides_and_read_once(tmp_path, monkeypatch):
@@ -181,7 +183,7 @@ def test_a_file_is_checked_for_both_sides_and_read_once(tmp_path, monkeypatch):
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")
     reading = given.read_triples
     monkeypatch.setattr(given, "read_triples", lambda path: reads.append(path) or reading(path))
-    negatives = FromFile(path=str(path))
+    negatives = FileNegatives(path=str(path))
     negatives.check(DATA.test, ("tail",), DATA)
     with pytest.raises(DatasetError, match="fits a head query"):
         negatives.check(DATA.test, ("tail", "head"), DATA)
@@ -197,7 +199,7 @@ def test_a_component_is_its_own_configuration():
 
 def test_a_failed_write_leaves_nothing(tmp_path):
     def failing():
-        yield from negatives(DATA, Uniform(count=1), sides=("head",))
+        yield from generate_negatives(DATA, Uniform(count=1), sides=("head",))
         raise OSError(28, "No space left on device")
 
     with pytest.raises(RunError, match=r"No space left on device\. Nothing was left under that name"):
@@ -207,7 +209,7 @@ def test_a_failed_write_leaves_nothing(tmp_path):
 
 def test_an_unknown_ending_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"written as .tsv, .txt, .parquet"):
-        write_negatives(tmp_path / "negatives.xlsx", negatives(DATA, Uniform(count=1)))
+        write_negatives(tmp_path / "negatives.xlsx", generate_negatives(DATA, Uniform(count=1)))
 
 
 def odd_dataset(*labels):
@@ -219,7 +221,7 @@ def odd_dataset(*labels):
 
 @pytest.mark.parametrize("label", ["two\tcells", "two\nlines", "two\rlines", "\t", "trailing\n"], ids=repr)
 def test_labels_that_no_line_survives_are_refused_before_anything_is_written(tmp_path, label):
-    tables = negatives(odd_dataset(label), AllEntities())
+    tables = generate_negatives(odd_dataset(label), AllEntities())
     with pytest.raises(InputError) as caught:
         write_negatives(tmp_path / "negatives.tsv", tables)
     assert f"the label {label!r} holds a tab or a line end" in str(caught.value)
@@ -238,11 +240,11 @@ def test_labels_survive_the_file_or_are_refused(tmp_path, labels, ending):
     data = odd_dataset(*labels)
     scorer = CallableScorer(lambda h, r, t: (h * 5 + t * 3) % 4, len(data.entities), 1)
     try:
-        write_negatives(path, negatives(data, AllEntities()))
+        write_negatives(path, generate_negatives(data, AllEntities()))
     except InputError:
         assert ending == ".tsv"
         assert any(set("\t\r\n") & set(label) for label in labels)
         return
     columns = ["greater", "tied", "candidates"]
-    full, read = (evaluate(scorer, data, corruption=kind) for kind in (AllEntities(), FromFile(path=str(path))))
+    full, read = (evaluate(scorer, data, corruption=kind) for kind in (AllEntities(), FileNegatives(path=str(path))))
     assert full.to_pandas()[columns].equals(read.to_pandas()[columns])

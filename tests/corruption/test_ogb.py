@@ -10,15 +10,15 @@ import pytest
 from kgeval import (
     AllEntities,
     CallableScorer,
-    FromFile,
+    FileNegatives,
     OGBNegatives,
     evaluate,
     explain,
+    framework_metrics,
     load_dataset,
-    printout,
     summarize,
 )
-from kgeval.corruption.negatives import negatives, write_negatives
+from kgeval.corruption.negatives import generate_negatives, write_negatives
 from kgeval.errors import DatasetError
 from kgeval.scorers.families.distmult import DistMult
 from tests.graph import stored_layouts
@@ -114,7 +114,7 @@ def test_the_protocol_ranks_among_the_lists_as_they_are(tmp_path, said):
     assert (table.column("candidates") == 9).all()
     assert (table.column("raw_candidates") == 9).all()
     mean = (1 / np.concatenate([*expected.values()])).mean()
-    assert printout(table)["mrr_list"] == pytest.approx(mean, abs=1e-6)
+    assert framework_metrics(table)["mrr_list"] == pytest.approx(mean, abs=1e-6)
 
 
 @pytest.mark.parametrize("filtered", [("test",), ("train", "test"), ("train", "valid", "test")])
@@ -194,9 +194,12 @@ def test_triples_that_ask_the_same_meet_negatives_of_their_own(tmp_path):
 def test_the_negatives_can_be_written_down(tmp_path):
     wikikg(tmp_path)
     data = load_dataset(tmp_path)
-    tables = negatives(data, OGBNegatives(path=str(tmp_path / "split/time/test.pt")))
+    tables = generate_negatives(data, OGBNegatives(path=str(tmp_path / "split/time/test.pt")))
     assert write_negatives(tmp_path / "n.tsv", tables) == 2 * 60 * 8
-    assert len(evaluate(CallableScorer(hashed, 40, 3), data, corruption=FromFile(path=str(tmp_path / "n.tsv")))) == 120
+    assert (
+        len(evaluate(CallableScorer(hashed, 40, 3), data, corruption=FileNegatives(path=str(tmp_path / "n.tsv"))))
+        == 120
+    )
 
 
 def test_negatives_that_are_said_twice_count_once(tmp_path):

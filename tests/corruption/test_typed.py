@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import CallableScorer, Dataset, Triples, Typed, Vocabulary, evaluate, load_dataset
+from kgeval import CallableScorer, Dataset, Triples, TypeConstrained, Vocabulary, evaluate, load_dataset
 from kgeval.errors import DatasetError, InputError
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
@@ -31,13 +31,13 @@ def chosen(generator, side, data=DATA):
 def test_candidates_are_the_entities_that_the_relation_takes(side, splits):
     column = {"head": 0, "tail": 2}[side]
     triples = [row for split in np.atleast_1d(splits) for row in DATA.split(split).ids.tolist()]
-    rows, _ = chosen(Typed(splits=splits), side)
+    rows, _ = chosen(TypeConstrained(splits=splits), side)
     for (_, relation), row in rows.items():
         assert row == sorted({triple[column] for triple in triples if triple[1] == relation})
 
 
 def test_ranks_are_those_of_plain_loops_among_the_types():
-    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=Typed(), sides=("tail",))
+    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=TypeConstrained(), sides=("tail",))
     known = {tuple(row) for part in DATA.splits.values() for row in part.ids.tolist()}
     for (h, r, t), greater, raw, count in zip(
         DATA.test.ids[table.column("triple")].tolist(),
@@ -55,21 +55,21 @@ def test_answers_of_another_type_and_relations_without_types_are_told():
     names = Vocabulary(["a", "b", "c"]), Vocabulary(["likes", "knows"], "relation")
     splits = {"train": Triples.of([(0, 0, 1)]), "test": Triples.of([(0, 0, 2), (0, 1, 2), (1, 0, 1)])}
     data = Dataset.build("odd", splits, entities=names[0], relations=names[1])
-    rows, notes = chosen(Typed(), "tail", data)
+    rows, notes = chosen(TypeConstrained(), "tail", data)
     assert rows == {(0, 0): [1], (0, 1): [], (1, 0): [1]}
     assert notes == (
         "2 tail answers are not of their relation's type; they were ranked all the same.",
         "1 tail queries have a relation without types; their answers rank 1 of 1.",
     )
-    assert chosen(Typed(splits=("train", "valid", "test")), "tail", data)[1] == ()
+    assert chosen(TypeConstrained(splits=("train", "valid", "test")), "tail", data)[1] == ()
 
 
 @pytest.mark.parametrize("place", ["checkpoints/openke/_data/umls", "data/openke/WN18RR"])
 @pytest.mark.parametrize("side", ["head", "tail"])
 def test_the_file_of_openke_holds_the_types_of_all_splits(shared, place, side):
     data = load_dataset(shared / place)
-    read, notes = chosen(Typed(path=str(shared / place / "type_constrain.txt")), side, data)
-    counted, _ = chosen(Typed(splits=("train", "valid", "test")), side, data)
+    read, notes = chosen(TypeConstrained(path=str(shared / place / "type_constrain.txt")), side, data)
+    counted, _ = chosen(TypeConstrained(splits=("train", "valid", "test")), side, data)
     assert read == counted
     assert notes == ()
 
@@ -79,7 +79,8 @@ def test_a_file_of_types_is_matched_by_label(shared):
     path = str(shared / "checkpoints/openke/_data/umls/type_constrain.txt")
     data = load_dataset("umls")
     assert (
-        chosen(Typed(path=path), "head", data)[0] == chosen(Typed(splits=("train", "valid", "test")), "head", data)[0]
+        chosen(TypeConstrained(path=path), "head", data)[0]
+        == chosen(TypeConstrained(splits=("train", "valid", "test")), "head", data)[0]
     )
 
 
@@ -95,7 +96,7 @@ def typed(tmp_path):
     def write(**changed):
         for name, content in {**FILES, **{f"{name}.txt": text for name, text in changed.items()}}.items():
             (tmp_path / name).write_text(content)
-        return Typed(path=str(tmp_path / "type_constrain.txt"))
+        return TypeConstrained(path=str(tmp_path / "type_constrain.txt"))
 
     return write
 
@@ -140,4 +141,4 @@ def test_types_without_their_labels_are_refused(typed, tmp_path):
 
 def test_types_have_one_source():
     with pytest.raises(InputError, match="not from both"):
-        Typed(path="types.txt", splits=("test",))
+        TypeConstrained(path="types.txt", splits=("test",))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from kgeval import CallableScorer, Degree, Popular, Uniform, evaluate
+from kgeval import CallableScorer, DegreeWeighted, PopularityWeighted, Uniform, evaluate
 from kgeval.corruption.weighted import draw_weighted
 from kgeval.graph.known import known_answers
 from kgeval.graph.queries import Queries
@@ -30,11 +30,11 @@ def drawn(generator, queries, known=None):
 def weights_of(kind, side):
     counts = Counter()
     for head, _, tail in DATA.train.ids.tolist():
-        counts.update([head, tail] if kind is Degree else [head if side == "head" else tail])
+        counts.update([head, tail] if kind is DegreeWeighted else [head if side == "head" else tail])
     return np.array([counts[entity] for entity in range(30)])
 
 
-@pytest.mark.parametrize("kind", [Popular, Degree])
+@pytest.mark.parametrize("kind", [PopularityWeighted, DegreeWeighted])
 @pytest.mark.parametrize("side", ["head", "tail"])
 def test_entities_are_drawn_by_their_weight(kind, side):
     every = [(a, r, 0) if side == "tail" else (0, r, a) for a in range(30) for r in range(400)]
@@ -85,7 +85,7 @@ def test_a_draw_is_distinct_possible_and_a_function_of_its_key(weights, count, s
         assert alone.ids.tolist() == found
 
 
-@pytest.mark.parametrize("generator", [Popular(count=5, seed=3), Degree(count=5, seed=3)], ids=str)
+@pytest.mark.parametrize("generator", [PopularityWeighted(count=5, seed=3), DegreeWeighted(count=5, seed=3)], ids=str)
 def test_order_and_shards_change_no_draw(generator):
     queries = Queries.of(DATA.test, "head")
     rows = drawn(generator, queries)
@@ -97,7 +97,7 @@ def test_order_and_shards_change_no_draw(generator):
     assert drawn(other, queries).ids.tolist() != rows.ids.tolist()
 
 
-@pytest.mark.parametrize("kind", [Popular, Degree])
+@pytest.mark.parametrize("kind", [PopularityWeighted, DegreeWeighted])
 def test_known_answers_are_drawn_only_where_they_are_allowed(kind):
     queries = Queries.of(DATA.test, "tail")
     known = known_answers(queries, EVERYTHING)
@@ -110,7 +110,7 @@ def test_known_answers_are_drawn_only_where_they_are_allowed(kind):
 def test_what_all_weights_allow_is_what_uniform_draws_of_all():
     """Whoever draws everything draws the same."""
     scorer = CallableScorer(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, 30, 4)
-    assert (weights_of(Degree, "tail") > 0).all()
-    some, every = (evaluate(scorer, DATA, corruption=kind(count=30)) for kind in (Degree, Uniform))
+    assert (weights_of(DegreeWeighted, "tail") > 0).all()
+    some, every = (evaluate(scorer, DATA, corruption=kind(count=30)) for kind in (DegreeWeighted, Uniform))
     assert some.to_pandas().equals(every.to_pandas())
     assert "have fewer than 30 entities left to draw" in some.notes[1]

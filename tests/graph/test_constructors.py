@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kgeval import Dataset, Triples, Vocabulary, evaluate, negatives
+from kgeval import Dataset, Triples, Vocabulary, evaluate, generate_negatives
 from kgeval.corruption import Uniform
 from kgeval.errors import DatasetError, InputError
 
@@ -108,7 +108,7 @@ def test_plain_lists_are_no_vocabularies():
 
 def test_negatives_need_a_generator(nations):
     with pytest.raises(InputError, match=r"such as .*, not 'uniform'"):
-        next(negatives(nations, "uniform"))
+        next(generate_negatives(nations, "uniform"))
 
 
 def test_a_split_that_there_is_not_is_refused():
@@ -128,7 +128,7 @@ def test_a_dataset_may_be_named(nations):
         return (h * 5 + r * 3 + t * 11) % 7
 
     assert evaluate(score, "nations").to_pandas().equals(evaluate(score, nations).to_pandas())
-    named, given = (next(negatives(data, Uniform(count=2))) for data in ("nations", nations))
+    named, given = (next(generate_negatives(data, Uniform(count=2))) for data in ("nations", nations))
     assert named.equals(given)
 
 
@@ -164,12 +164,12 @@ def test_what_is_no_dataset_is_refused(given, message):
 )
 def test_negatives_of_nothing_known_are_refused(nations, options, message):
     with pytest.raises(InputError, match=message):
-        next(negatives(nations, Uniform(count=2), **options))
+        next(generate_negatives(nations, Uniform(count=2), **options))
 
 
 def test_one_side_and_one_filter_split_may_stand_alone(nations):
     alone, listed = (
-        list(negatives(nations, Uniform(count=2), sides=sides, filter=splits))
+        list(generate_negatives(nations, Uniform(count=2), sides=sides, filter=splits))
         for sides, splits in (("tail", "train"), (("tail",), ("train",)))
     )
     assert alone == listed

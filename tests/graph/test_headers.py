@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import CallableScorer, FromFile, Uniform, evaluate, load_dataset
-from kgeval.corruption.negatives import negatives
+from kgeval import CallableScorer, FileNegatives, Uniform, evaluate, load_dataset
+from kgeval.corruption.negatives import generate_negatives
 from kgeval.errors import DatasetError
 from kgeval.graph.columns import read_triples
 from tests.conftest import random_dataset
@@ -126,19 +126,19 @@ def test_parquet_columns_that_would_be_spelled_somehow_are_refused(tmp_path, val
 @pytest.mark.parametrize("ending", [".tsv", ".csv", ".parquet"])
 def test_negatives_may_have_their_columns_in_any_order(tmp_path, ending):
     data = random_dataset(5)
-    (table, *more) = [part.to_pylist() for part in negatives(data, Uniform(count=4))]
+    (table, *more) = [part.to_pylist() for part in generate_negatives(data, Uniform(count=4))]
     order = ("side", "tail", "relation", "head")
     rows = [[row[name] for name in order] for row in [*table, *itertools.chain(*more)]]
     path = write(tmp_path / f"negatives{ending}", ["SIDE", "object", "rel", "h"], rows)
     scorer = CallableScorer(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, 30, 4)
     drawn = evaluate(scorer, data, corruption=Uniform(count=4)).to_pandas()
-    assert drawn.equals(evaluate(scorer, data, corruption=FromFile(path=str(path))).to_pandas())
+    assert drawn.equals(evaluate(scorer, data, corruption=FileNegatives(path=str(path))).to_pandas())
 
 
 def test_a_misspelt_side_is_not_taken_as_none(tmp_path):
     path = write(tmp_path / "negatives.tsv", [*TRIPLE, "sied"], [("e0000", "r00", "e0001", "tail")])
     with pytest.raises(DatasetError, match=r"negatives\.tsv: unknown column 'sied'. Did you mean 'side'\?"):
-        evaluate(lambda h, r, t: h, random_dataset(5), corruption=FromFile(path=str(path)))
+        evaluate(lambda h, r, t: h, random_dataset(5), corruption=FileNegatives(path=str(path)))
 
 
 @pytest.mark.parametrize("header", ["source,relation,target", "from,rel,to", "head_id,relation_id,tail_id"])

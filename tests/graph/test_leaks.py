@@ -128,7 +128,7 @@ def test_every_evaluation_says_so(leaking):
 
     assert note in kgeval.evaluate(score, leaking).notes
     assert notes_on_leaks(leaking, "valid")[0] in kgeval.evaluate(score, leaking, split="valid").notes
-    assert note in kgeval.classify(score, leaking, negatives=kgeval.MadeNegatives()).notes
+    assert note in kgeval.classify(score, leaking, negatives=kgeval.GeneratedNegatives()).notes
 
 
 def test_ranks_made_elsewhere_say_so(leaking, tmp_path):

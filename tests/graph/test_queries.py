@@ -28,7 +28,7 @@ def test_queries_are_distinct_and_keep_every_task(side):
     assert len(set(keys)) == len(keys)
     assert set(keys) == set(by_dictionary(test, side))
     asked = [(keys[query], answer) for query, answer in zip(queries.owners, queries.answers.tolist(), strict=True)]
-    anchors, relations, answers = (column[queries.triples].tolist() for column in test.asked(side))
+    anchors, relations, answers = (column[queries.triples].tolist() for column in test.queries_of_side(side))
     assert asked == list(zip(zip(anchors, relations, strict=True), answers, strict=True))
     assert sorted(queries.triples) == list(range(len(test)))
 

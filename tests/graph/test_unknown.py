@@ -111,7 +111,7 @@ def test_dictionaries_of_ids_are_read_whichever_the_ending(tmp_path, ending):
     for split in ("train", "test"):
         (tmp_path / f"{split}{ending}").write_text(ROW)
     dataset = load_dataset(tmp_path)
-    assert (dataset.numbered_by, list(dataset.entities)) == ("rotate", ["b", "a"])
+    assert (dataset.id_source, list(dataset.entities)) == ("rotate", ["b", "a"])
 
 
 @pytest.mark.parametrize("split", ["train", "valid"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kgeval import CallableScorer, Degree, RankTable, Uniform, compare, evaluate, summarize
+from kgeval import CallableScorer, DegreeWeighted, RankTable, Uniform, compare, evaluate, summarize
 from kgeval.errors import MetricError
 from kgeval.metrics.comparison import Comparison
 from tests.conftest import random_dataset
@@ -61,7 +61,7 @@ def test_what_does_not_compare_is_refused_unless_it_is_allowed(others, fields):
 
 
 @pytest.mark.parametrize(
-    "other", [Uniform(count=6), Uniform(count=5, seed=1), Uniform(count=5, allow_known=True), Degree(count=5)]
+    "other", [Uniform(count=6), Uniform(count=5, seed=1), Uniform(count=5, allow_known=True), DegreeWeighted(count=5)]
 )
 def test_samples_compare_at_one_kind_count_and_seed(other):
     few = ranked(corruption=FEW)

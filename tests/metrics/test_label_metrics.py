@@ -17,7 +17,7 @@ from kgeval.errors import MetricError
 from kgeval.metrics.calibration import calibrator
 from kgeval.metrics.confidence_summary import summarize_confidences
 from kgeval.metrics.curves import precision_recall, reliability, roc
-from kgeval.metrics.judgement import Judged, judge
+from kgeval.metrics.judgement import LabelPredictions, predict_labels
 from kgeval.metrics.label_names import parse_label_metrics
 from kgeval.metrics.label_summary import summarize_labels
 from kgeval.metrics.labelled import ScoredLabels
@@ -36,7 +36,7 @@ def judged(truths, scores, decisions=None, probabilities=None):
     truths, scores = np.asarray(truths, bool), np.asarray(scores, float)
     decisions = scores >= 0.5 if decisions is None else np.asarray(decisions, bool)
     probabilities = scores if probabilities is None else np.asarray(probabilities, float)
-    return Judged(truths, scores, np.zeros(len(truths), int), decisions, probabilities)
+    return LabelPredictions(truths, scores, np.zeros(len(truths), int), decisions, probabilities)
 
 
 def value(name, data):
@@ -193,7 +193,7 @@ def accuracy_at(threshold, scores, truths):
 @given(cases())
 def test_the_threshold_is_the_smallest_of_the_best_that_occur(case):
     truths, scores = case
-    best = Thresholds.fit(scored(scores, truths)).everywhere
+    best = Thresholds.fit(scored(scores, truths)).global_threshold
     tried = {threshold: accuracy_at(threshold, scores, truths) for threshold in sorted(set(scores))}
     assert best == min(t for t, accuracy in tried.items() if accuracy == max(tried.values()))
 
@@ -204,11 +204,11 @@ def test_a_relation_without_validation_triples_gets_the_threshold_of_all():
     assert fitted.by_relation == {"a": 3.0, "b": 8.0}
     test = scored([3, 7, 7], [1, 0, 1], ["a", "b", "unheard of"])
     assert fitted.decide(test).tolist() == [True, False, True]
-    assert fitted.everywhere == 3.0
+    assert fitted.global_threshold == 3.0
 
 
 def test_no_validation_triples_leave_the_decisions_undefined_but_not_the_area():
-    data = judge(scored([], []), scored([1, 2], [0, 1]), calibration="platt")
+    data = predict_labels(scored([], []), scored([1, 2], [0, 1]), calibration="platt")
     with pytest.raises(Undefined, match="no validation triples"):
         value("accuracy", data)
     with pytest.raises(Undefined, match="nothing to calibrate"):
@@ -286,7 +286,7 @@ def test_scores_far_beyond_those_of_validation_are_certain():
 
 @pytest.mark.parametrize("calibration", ["platt", "isotonic"])
 def test_no_test_triples_leave_everything_undefined(calibration):
-    data = judge(scored([0.1, 0.9], [0, 1]), scored([], []), calibration=calibration)
+    data = predict_labels(scored([0.1, 0.9], [0, 1]), scored([], []), calibration=calibration)
     for name, metric in METRICS.items():
         with pytest.raises(Undefined):
             print(name, metric(data))
@@ -304,7 +304,7 @@ def test_platt_does_not_mind_the_scale_of_scores(factor, shift):
 
 def test_scores_that_are_no_probabilities_are_not_taken_for_such():
     valid = scored([0.5, 3.0], [0, 1])
-    data = judge(valid, valid, calibration="none")
+    data = predict_labels(valid, valid, calibration="none")
     with pytest.raises(Undefined, match="scores such as 3 are no probabilities"):
         value("brier", data)
     assert value("accuracy", data) == 1

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval import CallableScorer, RankTable, Uniform, evaluate, negatives, summarize
+from kgeval import CallableScorer, RankTable, Uniform, evaluate, generate_negatives, summarize
 from kgeval.errors import MetricError, TableError
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.first import first_reciprocals
@@ -237,7 +237,7 @@ def test_sampled_candidates_are_shared_by_the_answers_of_a_query():
     """The lists are then the answers and the ten negatives of their query, whatever order the answers came in."""
     sampled = Uniform(count=10, seed=1)
     drawn = {}
-    for table in negatives(DATA, sampled):
+    for table in generate_negatives(DATA, sampled):
         for head, relation, tail, side in zip(*(column.to_pylist() for column in table.columns), strict=True):
             triple = tuple(int(label[1:]) for label in (head, relation, tail))
             query = (side, triple[2] if side == "head" else triple[0], triple[1])

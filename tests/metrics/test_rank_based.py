@@ -196,7 +196,7 @@ def test_every_value_lies_in_its_declared_range(name, table, ties):
 def test_a_mean_of_ones_is_one_under_any_weights():
     weights = np.random.default_rng(0).uniform(0.1, 5, (200, 7))
     perfect = [ranks(np.ones(7), np.full(7, 9), one) for one in weights]
-    assert any(float(one.shares @ np.ones(7)) > 1 for one in perfect)  # what rounding alone would give
+    assert any(float(one.normalized_weights @ np.ones(7)) > 1 for one in perfect)  # what rounding alone would give
     for name in ("hits", "mrr", "amri"):
         assert max(METRICS[name](one, k=3) for one in perfect) == 1
 
@@ -367,6 +367,6 @@ def test_with_few_candidates_every_answer_is_a_hit(name):
 
 def test_random_ties_are_uniform():
     table = Ranks(np.zeros(60_000, np.int64), np.full(60_000, 2), np.full(60_000, 5), ties="random")
-    places, counts = np.unique(table.broken, return_counts=True)
+    places, counts = np.unique(table.values, return_counts=True)
     assert places.tolist() == [1, 2, 3]
     assert np.abs(counts - 20_000).max() < 4 * np.sqrt(60_000 * 2 / 9)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, printout, summarize
+from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.protocols.candidates import in_train, up_to_the_last_of_train
 from kgeval.protocols.means import float32, float64, histogram32, running32, sum32
@@ -105,8 +105,8 @@ def test_what_is_level_with_an_answer(name, scores, expected):
 def test_random_ties_are_those_of_the_summary():
     data = random_dataset(4)
     table = evaluate(lambda h, r, t: (h + t) % 3, data, protocol="sun-random")
-    assert printout(table)["mrr"] == summarize(table, ["mrr"], ties="random")["mrr"]
-    assert np.mean(1 / protocol("sun-random").ranks(table)) == pytest.approx(printout(table)["mrr"], rel=1e-12)
+    assert framework_metrics(table)["mrr"] == summarize(table, ["mrr"], ties="random")["mrr"]
+    assert np.mean(1 / protocol("sun-random").ranks(table)) == pytest.approx(framework_metrics(table)["mrr"], rel=1e-12)
 
 
 def test_an_empty_filter_is_the_protocols_or_said():
@@ -161,7 +161,7 @@ def test_dglke_cuts_the_scores_of_a_simple():
     assert not evaluate(model, data).column("tied").any()
     ties = explain(model, data, ["dglke"])["dglke"].causes
     assert ties["clamp"] != 0 > ties["ties"]
-    assert any("DGL-KE counts every tie against the answer" in note for note in printout(table).notes)
+    assert any("DGL-KE counts every tie against the answer" in note for note in framework_metrics(table).notes)
 
 
 @pytest.mark.parametrize("name", ["tucker", "conve"])
@@ -204,15 +204,15 @@ def test_an_infinite_number_is_text_in_json():
     table = evaluate(scored(0.3, 0.5, 0.5, 0.5, 0.5, 0.9), SMALL, sides="tail", protocol="ampligraph-middle")
     below = evaluate(scored(0.3, 0.5, 0.5, 0.1, 0.1, 0.1), SMALL, sides="tail", protocol="ampligraph-best")
     assert protocol("ampligraph-best").ranks(below).tolist() == [-1]
-    assert printout(table)["mr_score"] == 1
-    assert json.loads(json.dumps(printout(below).to_dict()))["notes"] == list(printout(below).notes)
-    assert "1 ranks are below 1" in printout(below).notes[-1]
+    assert framework_metrics(table)["mr_score"] == 1
+    assert json.loads(json.dumps(framework_metrics(below).to_dict()))["notes"] == list(framework_metrics(below).notes)
+    assert "1 ranks are below 1" in framework_metrics(below).notes[-1]
 
 
 def test_the_stored_ranks_print_the_same(tmp_path):
     table = evaluate(lambda h, r, t: (h + t) % 3, random_dataset(4), protocol="libkge")
     table.to_parquet(tmp_path / "ranks.parquet")
-    assert printout(RankTable.from_parquet(tmp_path / "ranks.parquet")) == printout(table)
+    assert framework_metrics(RankTable.from_parquet(tmp_path / "ranks.parquet")) == framework_metrics(table)
 
 
 def test_ranks_of_two_protocols_are_not_put_together():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgeval import Dataset, RankTable, Triples, evaluate, explain, printout, summarize
+from kgeval import Dataset, RankTable, Triples, evaluate, explain, framework_metrics, summarize
 from kgeval.errors import TableError
 from kgeval.protocols.protocol import protocol, protocols
 from tests.brute_force import brute_force
@@ -89,14 +89,14 @@ def test_a_framework_counts_them_as_often_as_they_stand(repeated, everyone, name
     table = evaluate(model, repeated, protocol=name)
     each = np.concatenate([1 / np.array(ranks) for ranks in everyone.values()])
     assert len(each) == 2 * (len(repeated.test) + 3)
-    assert printout(table)[printed] == pytest.approx(each.mean(), rel=1e-6)
-    assert any("repeated triples count as often as they stand" in note for note in printout(table).notes)
+    assert framework_metrics(table)[printed] == pytest.approx(each.mean(), rel=1e-6)
+    assert any("repeated triples count as often as they stand" in note for note in framework_metrics(table).notes)
     assert "3 test triples repeat an earlier one; each triple was ranked once." in table.notes
 
 
 @pytest.mark.parametrize("name", sorted(ONCE - {"conve-128", "ogb", "bordes-raw", "sun-random"}))
 def test_others_count_them_once(repeated, plain, name):
-    ours, without = (printout(evaluate(model, data, protocol=name)).values for data in (repeated, plain))
+    ours, without = (framework_metrics(evaluate(model, data, protocol=name)).values for data in (repeated, plain))
     assert ours == pytest.approx(without, rel=1e-12)
 
 
@@ -118,7 +118,7 @@ def test_explain_names_repeated_triples_as_a_cause(repeated):
 def test_a_stored_table_prints_the_same(repeated, tmp_path):
     table = evaluate(model, repeated, protocol="openke")
     table.to_parquet(tmp_path / "ranks.parquet")
-    assert printout(RankTable.from_parquet(tmp_path / "ranks.parquet")) == printout(table)
+    assert framework_metrics(RankTable.from_parquet(tmp_path / "ranks.parquet")) == framework_metrics(table)
 
 
 def test_multiplicities_that_are_none_are_refused(repeated):

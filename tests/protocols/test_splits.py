@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kgeval import evaluate, explain, load_checkpoint, load_dataset, printout, summarize
+from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_dataset, summarize
 from kgeval.protocols.protocol import protocols
 from kgeval.ranking.evaluation import Evaluation
 from tests.brute_force import as_counts, brute_force
@@ -31,7 +31,7 @@ def test_libkge_on_valid_prints_both_kinds_of_filtered_metrics(shared, variant):
     folder, labels = shared / f"checkpoints/libkge/umls-{variant}", shared / "checkpoints/libkge/_data/umls"
     data = load_dataset(labels)
     checkpoint = load_checkpoint(folder, dataset=data, labels=str(labels))
-    printed = printout(evaluate(checkpoint, data, split="valid", protocol="libkge"))
+    printed = framework_metrics(evaluate(checkpoint, data, split="valid", protocol="libkge"))
     logged = logged_on_valid(folder / "kge.log")
     names = {name for name in logged if not name.endswith(("_head", "_tail"))}
     assert {name for name in printed.values if not name.endswith(("_head", "_tail"))} == names
@@ -45,7 +45,7 @@ def test_libkge_on_test_has_one_kind():
 
 
 def printed_by(name, split):
-    return printout(
+    return framework_metrics(
         evaluate(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 17, random_dataset(8), split=split, protocol=name)
     )
 
@@ -82,7 +82,7 @@ def test_pykeen_on_a_split_is_what_its_stopper_and_its_pipeline_find(split):
         model=model, mapped_triples=evaluated.mapped_triples, additional_filter_triples=known, use_tqdm=False
     )
     table = evaluate(model, load_dataset("nations"), split=split, protocol="pykeen")
-    ours = printout(table)
+    ours = framework_metrics(table)
     for name in ("arithmetic_mean_rank", "hits_at_1", "inverse_harmonic_mean_rank"):
         key = f"both.realistic.{name}"
         assert ours[key] == pytest.approx(theirs.get_metric(key), rel=1e-6)
@@ -121,7 +121,7 @@ def test_the_rotate_code_logs_six_decimals(shared, variant):
     folder = shared / f"checkpoints/rotate/umls-{variant}"
     logged = dict(re.findall(r"Test (\S+) at step \d+: (\S+)", (folder / "train.log").read_text()))
     data = load_dataset(shared / "checkpoints/rotate/_data/umls")
-    assert printout(evaluate(load_checkpoint(folder, dataset=data), data, protocol="rotate")).texts == logged
+    assert framework_metrics(evaluate(load_checkpoint(folder, dataset=data), data, protocol="rotate")).texts == logged
 
 
 @pytest.mark.parametrize(

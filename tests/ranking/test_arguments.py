@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import AllEntities, Evaluation, FromFile, Uniform, evaluate
+from kgeval import AllEntities, Evaluation, FileNegatives, Uniform, evaluate
 from kgeval.errors import InputError
 from kgeval.threads import threads as own_threads
 from tests.conftest import random_dataset
@@ -75,7 +75,7 @@ def test_an_unknown_setting_is_named():
         (lambda: Uniform(count=5, seed=-1), "seed: expected at least 0, found -1."),
         (lambda: Uniform(count=5, sed=1), "sed: unknown key 'sed'. Did you mean 'seed'?"),
         (lambda: Uniform(count=2**63), f"count: expected less than {2**63}, found {2**63}."),
-        (lambda: FromFile(path=5), "path: expected text, found 5."),
+        (lambda: FileNegatives(path=5), "path: expected text, found 5."),
         (lambda: AllEntities(count=5), "count: unknown key 'count'. Choose one of 'kind'."),
     ],
 )

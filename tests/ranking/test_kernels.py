@@ -7,10 +7,10 @@ import pytest
 
 from kgeval import AllEntities, CallableScorer, Uniform, VectorScorer, evaluate
 from kgeval.errors import ScoreError
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.base import Asked, Offered
+from kgeval.ranking.kernels.base import EntityVectors, QueryVectors
 from kgeval.scorers.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
@@ -54,8 +54,8 @@ def test_the_compiled_scores_have_the_bits_of_the_reference(similarity):
     rng = np.random.default_rng(0)
     for dim in (2, 10, 64, 130):
         scale = 10.0 ** rng.integers(-8, 8, (90, 1))
-        asked = Asked(similarity, rng.normal(size=(90, dim)) * scale, rng.normal(size=90))
-        offered = Offered((rng.normal(size=(300, dim)) * 3).astype(np.float32), rng.normal(size=300))
+        asked = QueryVectors(similarity, rng.normal(size=(90, dim)) * scale, rng.normal(size=90))
+        offered = EntityVectors((rng.normal(size=(300, dim)) * 3).astype(np.float32), rng.normal(size=300))
         offsets = np.sort(np.r_[0, rng.integers(0, 300, 89), 300])
         ours = kernel("compiled").pairs(asked, offered, offsets)
         theirs = kernel("reference").pairs(asked, offered, offsets)
@@ -154,7 +154,7 @@ def test_an_empty_contest_has_no_ranks():
     from kgeval.graph.triples import Triples
 
     queries = Queries.of(Triples.of([]), "tail")
-    contest = Contest.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))
+    contest = RankingTask.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))
     assert len(Engine(kernel()).rank(Vectors("dot"), contest).scores) == 0
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgeval import AllEntities, Evaluation, ScoreTable, Uniform
 from kgeval.graph.queries import Queries
-from kgeval.ranking.levels import clamp, exact, sigmoid32, thousandths, under, within
+from kgeval.ranking.levels import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_3_decimals
 from kgeval.ranking.rules import Rules
 from kgeval.scorers.families.distmult import DistMult
 from kgeval.scorers.families.transe import TransE
@@ -19,7 +19,12 @@ from tests.conftest import random_dataset
 
 DATA = random_dataset(seed=3)
 KERNELS = ["reference", "compiled", "float32"]
-TRANSFORMS = {"thousandths": thousandths, "sigmoid32": sigmoid32, "clamp": clamp(0.5), "nothing": lambda scores: scores}
+TRANSFORMS = {
+    "thousandths": truncate_to_3_decimals,
+    "sigmoid32": sigmoid32,
+    "clamp": clamp(0.5),
+    "nothing": lambda scores: scores,
+}
 
 
 def scorer(kind, scale=1.0):
@@ -53,7 +58,7 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
     transform = TRANSFORMS[name]
     # Large scores saturate a sigmoid, small ones share their thousandths.
     model = scorer(kind, 40.0 if name == "sigmoid32" else 0.02 if name == "thousandths" else 1.0)
-    found = Evaluation(kernel=kernel, corruption=corruption)(model, DATA, rules=Rules(level=under(transform)))
+    found = Evaluation(kernel=kernel, corruption=corruption)(model, DATA, rules=Rules(tie_rule=tied_under(transform)))
     expected = Evaluation(kernel="reference", corruption=corruption)(finished(model, transform), DATA)
     assert np.array_equal(counts(found), counts(expected))
     assert found.column("tied").any() == (name != "nothing")
@@ -62,7 +67,7 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_tolerance_counts_what_numpy_takes_for_close(kernel):
     model = scorer("dot", 0.3)
-    table = Evaluation(kernel=kernel)(model, DATA, rules=Rules(level=within(relative=0.05, absolute=0.02)))
+    table = Evaluation(kernel=kernel)(model, DATA, rules=Rules(tie_rule=isclose_ties(relative=0.05, absolute=0.02)))
     scores = np.einsum("hd,rd,td->hrt", model.entity, model.relation, model.entity)
     expected = brute_force(
         lambda h, r, t: scores[h, r, t], DATA, level=lambda here, truth: bool(np.isclose(here, truth, 0.05, 0.02))
@@ -78,7 +83,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 def test_the_ends_of_an_interval_are_the_last_numbers_inside_it(answers, name):
     transform, scores = TRANSFORMS[name], np.array(answers)
     with np.errstate(over="ignore"):
-        lowest, highest = under(transform)(scores)
+        lowest, highest = tied_under(transform)(scores)
         assert (lowest <= scores).all()
         assert (scores <= highest).all()
         for end, beyond in ((lowest, -np.inf), (highest, np.inf)):
@@ -98,12 +103,12 @@ def test_a_sigmoid_saturates_where_that_of_torch_does():
 
 
 def test_infinities_are_close_to_themselves_only():
-    lowest, highest = within(relative=1e-4, absolute=1e-5)(np.array([np.inf, -np.inf]))
+    lowest, highest = isclose_ties(relative=1e-4, absolute=1e-5)(np.array([np.inf, -np.inf]))
     assert lowest.tolist() == highest.tolist() == [np.inf, -np.inf]
 
 
 def test_nothing_is_counted_twice_where_the_interval_is_one_score():
     model = scorer("dot")
     assert np.array_equal(
-        counts(Evaluation()(model, DATA)), counts(Evaluation()(model, DATA, rules=Rules(level=exact)))
+        counts(Evaluation()(model, DATA)), counts(Evaluation()(model, DATA, rules=Rules(tie_rule=exact)))
     )

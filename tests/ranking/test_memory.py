@@ -7,14 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval import Dataset, Degree, Popular, Triples, Uniform, Vocabulary, evaluate
+from kgeval import Dataset, DegreeWeighted, PopularityWeighted, Triples, Uniform, Vocabulary, evaluate
 from kgeval.checkpoints import Checkpoint
 from kgeval.errors import InputError
 from kgeval.scorers.families.distmult import DistMult
 from tests.checkpoints.memory import at_most
 from tests.conftest import random_dataset
 
-DRAWS = [Uniform(count=1000), Uniform(count=1000, allow_known=True), Popular(count=500), Degree(count=500)]
+DRAWS = [
+    Uniform(count=1000),
+    Uniform(count=1000, allow_known=True),
+    PopularityWeighted(count=500),
+    DegreeWeighted(count=500),
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,9 @@ def test_what_is_drawn_fits_into_the_limit(wide, corruption):
 
 
 @pytest.mark.parametrize("unseen", ["drop", "worst"])
-@pytest.mark.parametrize("corruption", [Uniform(count=20, seed=3), Popular(count=22), Degree(count=25)], ids=repr)
+@pytest.mark.parametrize(
+    "corruption", [Uniform(count=20, seed=3), PopularityWeighted(count=22), DegreeWeighted(count=25)], ids=repr
+)
 def test_blocks_of_one_query_give_the_same_table_and_notes(corruption, unseen):
     """Some queries have too few entities left, and some triples are not known to the model."""
     graph = random_dataset(triples=300, entities=25)

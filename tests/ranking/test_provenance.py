@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from kgeval import (
     CallableScorer,
-    Degree,
-    FromFile,
-    Popular,
+    DegreeWeighted,
+    FileNegatives,
+    PopularityWeighted,
     RankTable,
     ScoreTable,
-    Typed,
+    TypeConstrained,
     Uniform,
     evaluate,
+    generate_negatives,
     load_ranks,
-    negatives,
     summarize,
 )
 from kgeval.corruption.negatives import write_negatives
@@ -63,8 +63,8 @@ def test_protocols_name_their_filter():
     [
         (Uniform(count=20), "20 uniform (seed 0)"),
         (Uniform(count=2000, seed=7, allow_known=True), "2,000 uniform (seed 7, known answers too)"),
-        (Popular(count=3), "3 popular (seed 0)"),
-        (Degree(count=3, seed=1), "3 degree (seed 1)"),
+        (PopularityWeighted(count=3), "3 popular (seed 0)"),
+        (DegreeWeighted(count=3, seed=1), "3 degree (seed 1)"),
     ],
 )
 def test_sampled_candidates_are_called_by_count_kind_and_seed(corruption, words):
@@ -76,14 +76,16 @@ def test_types_are_told_with_the_sizes_that_train_shows():
     for place, kept in ((0, 2), (2, 0)):
         asked = {(r, row[kept]) for row in DATA.test.ids.tolist() for r in [row[1]]}
         sizes |= {len(set(ids[ids[:, 1] == relation, place].tolist())) for relation, _ in asked}
-    found = evaluate(by_hash, DATA, corruption=Typed()).provenance.candidates
+    found = evaluate(by_hash, DATA, corruption=TypeConstrained()).provenance.candidates
     assert found == f"{min(sizes)} to {max(sizes)} of 30 entities, by type in train"
 
 
 def test_negatives_of_a_file_are_told_with_their_number(tmp_path):
     path = tmp_path / "four.tsv"
-    write_negatives(path, negatives(DATA, Uniform(count=4)))
-    assert evaluate(by_hash, DATA, corruption=FromFile(path=str(path))).provenance.candidates == "4 of file four.tsv"
+    write_negatives(path, generate_negatives(DATA, Uniform(count=4)))
+    assert (
+        evaluate(by_hash, DATA, corruption=FileNegatives(path=str(path))).provenance.candidates == "4 of file four.tsv"
+    )
 
 
 def test_entities_that_do_not_compete_are_not_counted():

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.base import Asked, Offered
-from kgeval.ranking.kernels.near import enclose, pairs_of
+from kgeval.ranking.kernels.base import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.near import pairs_of, score_bounds
 from kgeval.ranking.kernels.screened import ScreenedKernel
 from kgeval.scorers.similarity import canonical
 from tests.conftest import random_dataset
@@ -82,7 +82,7 @@ def pairs_of_all_sizes(similarity, dim, *, dtype=np.float64, biased=False):
     queries = rng.normal(size=(40, dim)) * 10.0 ** rng.integers(-3, 4, (40, 1))
     entities = (rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))).astype(dtype)
     biases = rng.normal(size=90) * 10.0 ** rng.integers(-3, 4, 90) if biased else np.zeros(90)
-    asked, offered = Asked(similarity, queries, rng.normal(size=40)), Offered(entities, biases)
+    asked, offered = QueryVectors(similarity, queries, rng.normal(size=40)), EntityVectors(entities, biases)
     scores = canonical(similarity, queries[:, None], entities.astype(np.float64)) + biases + asked.offsets[:, None]
     return asked, offered, scores
 
@@ -95,7 +95,7 @@ def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
     pairs, everyone = pairs_of(asked, offered), np.arange(90)
     lows, highs = np.empty(90), np.empty(90)
     for query in range(40):
-        enclose(pairs, query, everyone, lows, highs)
+        score_bounds(pairs, query, everyone, lows, highs)
         assert (lows <= scores[query]).all()
         assert (scores[query] <= highs).all()
         similar = np.abs(scores[query] - offered.biases - asked.offsets[query])
@@ -142,7 +142,7 @@ def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch
 
 
 def test_auto_decides_without_importing_torch():
-    assert kernel("auto").work()["kernel"] in PRECISIONS
+    assert kernel("auto").stats()["kernel"] in PRECISIONS
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

@@ -14,11 +14,11 @@ from kgeval import AllEntities, CallableScorer, ScoreTable, Uniform, VectorScore
 from kgeval.errors import ScoreError
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Triples
-from kgeval.scorers.base import View, ViewedScorer, views_of
+from kgeval.scorers.base import PartitionedScorer, QueryPartition, views_of
 from kgeval.scorers.family import family
-from kgeval.scorers.ordered import times, weighted_sum
+from kgeval.scorers.ordered import matmul_ordered, weighted_sum
 from kgeval.scorers.reciprocal import Reciprocal
-from kgeval.scorers.sided import Sided
+from kgeval.scorers.sided import PerSideScorer
 from kgeval.scorers.squares import Squared
 from tests.brute_force import as_counts, brute_force
 from tests.checkpoints.test_families import by_definition
@@ -175,7 +175,7 @@ def test_each_side_is_asked_of_its_own_scorer():
     table = ScoreTable(
         dataset.test, head=np.random.default_rng(0).integers(0, 9, (len(dataset.test), 40)).astype(float)
     )
-    sided = Sided(vectors, table)
+    sided = PerSideScorer(vectors, table)
     both = evaluate(sided, dataset)
     for side, scorer in (("tail", vectors), ("head", table)):
         alone = evaluate(scorer, dataset, sides=(side,)).to_pandas()
@@ -187,14 +187,14 @@ def test_a_scorer_of_ones_own_may_have_views():
     """Two kinds of relations: vectors for one, finished scores for the other."""
     dataset, model = random_dataset(8, entities=40, triples=300), random_family("PairRE", {"norm": 1}, entities=40)
 
-    class Mixed(ViewedScorer):
+    class Mixed(PartitionedScorer):
         num_entities, num_relations = 40, 4
 
         def views(self, queries):
             for part, view in views_of(model, queries):
                 finished = CallableScorer(None, 40, 4)
                 object.__setattr__(finished, "scores", model.scores)
-                yield View(part, view if queries.relations[part.start] % 2 else finished)
+                yield QueryPartition(part, view if queries.relations[part.start] % 2 else finished)
 
     assert evaluate(Mixed(), dataset).to_pandas().equals(evaluate(model, dataset).to_pandas())
 
@@ -229,12 +229,12 @@ def test_multiplied_rows_have_the_bits_of_the_ordered_sum():
         matrix = rng.normal(size=(width, columns))
         for factor in (matrix, np.asfortranarray(matrix)):
             expected = weighted_sum(vectors.T[..., None], factor[:, None, :])
-            assert times(vectors, factor).tobytes() == np.ascontiguousarray(expected).tobytes()
+            assert matmul_ordered(vectors, factor).tobytes() == np.ascontiguousarray(expected).tobytes()
 
 
 def test_queries_of_their_own_come_relation_by_relation():
     triples = Triples.of([(0, 1, 2), (3, 0, 1), (0, 1, 2), (2, 0, 0)])
-    queries = Queries.each(triples, "tail")
+    queries = Queries.per_triple(triples, "tail")
     assert queries.relations.tolist() == [0, 0, 1, 1]
     assert queries.triples.tolist() == [1, 3, 0, 2]
     assert queries.answers.tolist() == [1, 0, 2, 2]

@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import RankTable, Uniform, load_dataset, negatives
+from kgeval import RankTable, Uniform, generate_negatives, load_dataset
 from kgeval.atomic import replacing_folder
 from kgeval.corruption.negatives import write_negatives
 from kgeval.directory import altered, is_run
 from kgeval.errors import InputError, RunError
 from kgeval.runs.load import load_config
 from kgeval.runs.runner import run
-from kgeval.runs.stored import ask_again
-from kgeval.staging import LOCK, STAGE, claimed
+from kgeval.runs.stored import recompute_metrics
+from kgeval.staging import LOCK, STAGE, reserve
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
 """in this order"""
@@ -225,7 +225,7 @@ def test_after_kills_and_races_there_is_a_whole_run_or_none(config):
 
 def test_of_two_writers_one_is_refused(config, place):
     settings = load_config(config())
-    with claimed(place / "run", force=False), pytest.raises(InputError, match="another process is writing a run into"):
+    with reserve(place / "run", force=False), pytest.raises(InputError, match="another process is writing a run into"):
         run(settings, place / "run")
     assert not (place / "run").exists()
 
@@ -250,7 +250,7 @@ def test_a_file_that_another_run_wrote_is_told(config, place, name):
     run(load_config(config()), place / "run")
     run(load_config(config(evaluation={"split": "valid"})), place / "other")
     (place / "other" / name).replace(place / "run" / name)
-    notes, _ = ask_again(place / "run", (), {})
+    notes, _ = recompute_metrics(place / "run", (), {})
     assert notes == (f"not as the run wrote it: {name}.",)
 
 
@@ -258,7 +258,7 @@ def test_what_is_no_whole_run_is_not_read_as_one(config, place):
     run(load_config(config()), place / "run")
     (place / "run/manifest.json").unlink()
     with pytest.raises(InputError, match=r"holds ranks\.parquet, but no manifest\.json: a run was interrupted there"):
-        ask_again(place / "run", (), {})
+        recompute_metrics(place / "run", (), {})
 
 
 @pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])
@@ -267,7 +267,7 @@ def test_negatives_that_fail_half_way_leave_nothing(place, path, failure):
     graph = load_dataset("graph/")
 
     def tables():
-        yield from negatives(graph, Uniform(count=3))
+        yield from generate_negatives(graph, Uniform(count=3))
         raise error
 
     with pytest.raises(outcome):

@@ -17,7 +17,7 @@ import yaml
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.errors import ConfigError, InputError, RunError
 from kgeval.runs.load import load_config
-from kgeval.runs.misfits import refuse_misfits
+from kgeval.runs.misfits import check_against_dataset
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
 
@@ -105,11 +105,11 @@ def test_the_fingerprints_are_those_of_the_files(config, place):
 
 
 def test_a_large_file_has_its_fingerprint(place):
-    from kgeval.directory import fingerprints
+    from kgeval.directory import sha256_of_files
 
     content = bytes(range(256)) * 10_000 + b"end"
     (place / "large").write_bytes(content)
-    assert fingerprints([place / "large"]) == {str(place / "large"): hashlib.sha256(content).hexdigest()}
+    assert sha256_of_files([place / "large"]) == {str(place / "large"): hashlib.sha256(content).hexdigest()}
 
 
 def test_labels_beside_the_model_have_a_fingerprint_too(config, place):
@@ -266,7 +266,7 @@ def test_a_model_is_not_trained_without_triples_to_train_on(config, place):
     nothing = Dataset.build("none", {"test": graph.test}, entities=graph.entities, relations=graph.relations)
     settings = load_config(config(f"dataset: {{path: graph}}\n{TRAINED}\n"))
     with pytest.raises(ConfigError, match=r"model: dataset none has no train triples \(config line 2\)"):
-        refuse_misfits(settings, nothing)
+        check_against_dataset(settings, nothing)
 
 
 def test_a_filter_that_nobody_spelled_out_takes_the_splits_that_there_are(config, place):

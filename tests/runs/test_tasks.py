@@ -130,19 +130,19 @@ def test_a_run_of_another_kind_leaves_nothing_of_the_one_it_replaces(config, pla
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "folder", "floor", "values"),
+    ("name", "folder", "baseline", "values"),
     [
         ("classification", "codex-s", "relation majority", {"accuracy": 0.781, "f1": 0.773}),
         ("confidences", "ppi5k", "same or reversed", {"mse": 0.0082, "mae": 0.0322}),
     ],
 )
-def test_the_example_runs_as_it_stands_beside_its_data(shared, tmp_path, monkeypatch, name, folder, floor, values):
-    """With one epoch instead of several; what the floors reach does not depend on that."""
+def test_the_example_runs_as_it_stands_beside_its_data(shared, tmp_path, monkeypatch, name, folder, baseline, values):
+    """With one epoch instead of several; what the baselines reach does not depend on that."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(shared / "data" / folder, tmp_path / "data" / folder)
     content = load_config(CONFIGS / f"{name}.yaml", ["model.training_kwargs.num_epochs=1"])
     (outcome,) = run(content, tmp_path / "out")
     for metric, expected in values.items():
         digits = len(str(expected).split(".")[1])
-        assert round(outcome.summary.of(floor, metric), digits) == expected
+        assert round(outcome.summary.of(baseline, metric), digits) == expected
     assert (tmp_path / "out" / "labels.parquet").is_file()

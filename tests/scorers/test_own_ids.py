@@ -210,11 +210,11 @@ def test_a_live_model_on_its_own_dataset_needs_no_labels(trained):
     graph, model = trained
     for data in (graph, "nations", load_dataset("nations")):
         assert evaluate(model, data).notes == ()
-        assert kgeval.pykeen.evaluate(model, data).notes == ()
+        assert kgeval.pykeen.rank_live_model(model, data).notes == ()
     # Whose ids a dataset of one's own has, nobody knows.
     mine = Dataset.from_factories(graph.training, graph.testing, graph.validation, name="mine")
     note = "the model has no labels; its ids were taken as those of dataset mine."
-    assert evaluate(model, mine).notes == kgeval.pykeen.evaluate(model, mine).notes == (note,)
+    assert evaluate(model, mine).notes == kgeval.pykeen.rank_live_model(model, mine).notes == (note,)
     evaluator = kgeval.pykeen.KGEvalEvaluator()
     evaluator.evaluate(model, graph.testing.mapped_triples, use_tqdm=False)
     assert evaluator.table.notes == ()
@@ -240,8 +240,8 @@ def test_a_live_model_on_a_folder_whose_ids_are_others(trained, tmp_path):
         columns = ["head_label", "relation_label", "tail_label", "side", "greater", "tied"]
         return sorted(map(tuple, table.to_pandas()[columns].astype(str).to_numpy().tolist()))
 
-    expected = by_triple(kgeval.pykeen.evaluate(model, data))
-    for rank in (evaluate, kgeval.pykeen.evaluate):
+    expected = by_triple(kgeval.pykeen.rank_live_model(model, data))
+    for rank in (evaluate, kgeval.pykeen.rank_live_model):
         (note,) = rank(model, folder).notes
         assert note == f"the model has no labels; its ids were taken as those of dataset {folder.name}."
         table = rank(model, folder, **labels)
@@ -254,7 +254,7 @@ def test_only_a_live_model_goes_into_pykeens_evaluate():
     import kgeval.pykeen
 
     with pytest.raises(InputError, match=r"takes a live PyKEEN model, not 'saved/folder'.*kgeval.load_checkpoint"):
-        kgeval.pykeen.evaluate("saved/folder", "umls")
+        kgeval.pykeen.rank_live_model("saved/folder", "umls")
 
 
 # Models of PyTorch Geometric, which keeps no labels, with the ranks that it gave

@@ -1,4 +1,4 @@
-"""Classification from dataset to summary: negatives, floors, published numbers, and the table on disk."""
+"""Classification from dataset to summary: negatives, baselines, published numbers, and the table on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
 from kgeval.metrics.mapping import ConfidenceMapping
 from kgeval.scoring.classification import Classification, classify
 from kgeval.scoring.confidences import Confidences
-from kgeval.scoring.negatives import MadeNegatives, NegativeFiles
+from kgeval.scoring.negatives import GeneratedNegatives, NegativesFromFiles
 from kgeval.scoring.table import LabelTable
 from tests.conftest import random_dataset
 
@@ -38,24 +38,24 @@ def files(tmp_path):
         ids[0] = DATA.train.ids[0]
         rows = ["\t".join([DATA.entities[h], DATA.relations[r], DATA.entities[t]]) for h, r, t in ids]
         (tmp_path / f"{split}.txt").write_text("\n".join(rows) + "\n")
-    return NegativeFiles(valid=str(tmp_path / "valid.txt"), test=str(tmp_path / "test.txt"))
+    return NegativesFromFiles(valid=str(tmp_path / "valid.txt"), test=str(tmp_path / "test.txt"))
 
 
 @pytest.mark.parametrize(
     ("name", "majority", "frequency"),
     [("codex-s", (0.781, 0.773), (None, 0.800)), ("codex-m", (0.727, 0.705), (0.752, 0.748))],
 )
-def test_the_floors_reach_the_published_numbers(shared, name, majority, frequency):
+def test_the_baselines_reach_the_published_numbers(shared, name, majority, frequency):
     folder = shared / "data" / name
     data = kgeval.load_dataset(folder)
-    negatives = NegativeFiles(valid=str(folder / "valid_negatives.txt"), test=str(folder / "test_negatives.txt"))
+    negatives = NegativesFromFiles(valid=str(folder / "valid_negatives.txt"), test=str(folder / "test_negatives.txt"))
     table = classify(model, data, negatives=negatives)
     summary = summarize_labels(table)
     assert not any("known facts" in note for note in table.notes)
-    for floor, published in (("relation majority", majority), ("tail frequency", frequency)):
+    for baseline, published in (("relation majority", majority), ("tail frequency", frequency)):
         for metric, expected in zip(("accuracy", "f1"), published, strict=True):
             if expected is not None:
-                assert round(summary.of(floor, metric), 3) == expected
+                assert round(summary.of(baseline, metric), 3) == expected
     # The model learned nothing, and yet is right in three of four cases: thresholds alone tell relations apart.
     assert summary["roc_auc"] == pytest.approx(0.5, abs=0.01)
     assert summary["accuracy"] > 0.7
@@ -71,7 +71,7 @@ def test_the_floors_reach_the_published_numbers(shared, name, majority, frequenc
 
 
 def summarize_fallback(table):
-    """What the tail-frequency floor calls true, by a plain loop over relations."""
+    """What the tail-frequency baseline calls true, by a plain loop over relations."""
 
     def part(split):
         mine = table.where(table.column("split") == split)
@@ -87,7 +87,7 @@ def summarize_fallback(table):
     return called
 
 
-def test_floors_are_plain_counts(files):
+def test_baselines_are_plain_counts(files):
     table = classify(model, DATA, negatives=files)
     counts = Counter((r, t) for _, r, t in DATA.train.ids.tolist())
     rows = zip(*(table.column(name).tolist() for name in ("relation", "tail")), strict=True)
@@ -112,7 +112,7 @@ def test_negatives_that_are_facts_are_counted_and_named(files):
 
 
 def test_negatives_that_are_made_are_seeded_and_false():
-    made = MadeNegatives(corruption=Uniform(count=2, seed=4), sides=("head", "tail"))
+    made = GeneratedNegatives(corruption=Uniform(count=2, seed=4), sides=("head", "tail"))
     first, again = (classify(model, DATA, negatives=made) for _ in range(2))
     assert first.data.equals(again.data)
     false = ~first.column("given")
@@ -164,7 +164,9 @@ def test_the_metrics_file_says_everything(files):
 def test_macro_averages_tell_how_many_relations_they_leave_out(tmp_path):
     (tmp_path / "n.txt").write_text(f"{DATA.entities[0]}\tr00\t{DATA.entities[1]}\n")
     path = str(tmp_path / "n.txt")
-    summary = summarize_labels(classify(model, DATA, negatives=NegativeFiles(valid=path, test=path)), ["macro.roc_auc"])
+    summary = summarize_labels(
+        classify(model, DATA, negatives=NegativesFromFiles(valid=path, test=path)), ["macro.roc_auc"]
+    )
     (line,) = summary.of_model
     assert line.left_out == {"macro.roc_auc": 3}
     assert "model: macro.roc_auc leaves out 3 relations, where it is undefined." in summary.notes
@@ -174,7 +176,7 @@ def test_a_table_comes_back_from_disk(tmp_path, files):
     table = classify(model, DATA, negatives=files)
     table.to_parquet(tmp_path / "labels.parquet")
     back = LabelTable.from_parquet(tmp_path / "labels.parquet")
-    assert (back.notes, dict(back.floors)) == (table.notes, dict(table.floors))
+    assert (back.notes, dict(back.baselines)) == (table.notes, dict(table.baselines))
     assert summarize_labels(back).to_dict() == summarize_labels(table).to_dict()
     assert back.to_pandas().equals(table.to_pandas())
 
@@ -197,13 +199,13 @@ def test_results_say_what_they_are_of(tmp_path, files):
     assert "unknown model on unknown dataset" in str(summarize_labels(bare))
 
 
-def test_further_columns_are_kept_and_those_of_text_are_no_floors(tmp_path, files):
+def test_further_columns_are_kept_and_those_of_text_are_no_baselines(tmp_path, files):
     table = classify(model, DATA, negatives=files)
     notes = pa.array(["mine"] * len(table))
     replace(table, data=table.data.append_column("note", notes)).to_parquet(tmp_path / "labels.parquet")
     back = LabelTable.from_parquet(tmp_path / "labels.parquet")
     assert back.column("note").tolist() == notes.to_pylist()
-    assert dict(back.floors) == dict(table.floors)
+    assert dict(back.baselines) == dict(table.baselines)
     assert summarize_labels(back).to_dict() == summarize_labels(table).to_dict()
 
 
@@ -235,12 +237,12 @@ def test_bad_files_of_negatives_are_refused(tmp_path, text, message):
     (tmp_path / "bad.txt").write_text(text)
     path = str(tmp_path / "bad.txt")
     with pytest.raises(DatasetError, match=message):
-        classify(model, DATA, negatives=NegativeFiles(valid=path, test=path))
+        classify(model, DATA, negatives=NegativesFromFiles(valid=path, test=path))
 
 
 def test_both_splits_need_negatives_and_triples(files):
     with pytest.raises(InputError, match="no test negatives"):
-        classify(model, DATA, negatives=NegativeFiles(valid=files.valid))
+        classify(model, DATA, negatives=NegativesFromFiles(valid=files.valid))
     whole = Dataset.build(
         "no valid", {"train": DATA.train, "test": DATA.test}, entities=DATA.entities, relations=DATA.relations
     )
@@ -258,8 +260,8 @@ def test_both_splits_need_negatives_and_triples(files):
         (lambda: Confidences(high=0.0), "high: expected greater than 0, found 0.0."),
         (lambda: Confidences(sides="tial"), "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         (lambda: ConfidenceMapping(kind="linear"), "kind: unknown value 'linear'. Did you mean 'bounded-linear'?"),
-        (lambda: MadeNegatives(sides=["tail", "tail"]), "sides: a side is said twice"),
-        (lambda: NegativeFiles(test=5), "test: expected text, found 5."),
+        (lambda: GeneratedNegatives(sides=["tail", "tail"]), "sides: a side is said twice"),
+        (lambda: NegativesFromFiles(test=5), "test: expected text, found 5."),
         (lambda: classify(model, DATA, unseen="worst"), "unseen: unknown value 'worst'. Choose one of"),
     ],
 )

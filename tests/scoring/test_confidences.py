@@ -21,7 +21,7 @@ from kgeval.metrics.ties import TIES
 from kgeval.scorers.adapters import CallableScorer
 from kgeval.scoring.classification import classify
 from kgeval.scoring.confidences import Confidences
-from kgeval.scoring.negatives import NegativeFiles
+from kgeval.scoring.negatives import NegativesFromFiles
 from tests.conftest import random_dataset
 
 
@@ -47,7 +47,7 @@ def tied_model(heads, relations, tails):
     return ((heads * 7 + relations * 5 + tails * 3) % 5) / 4
 
 
-def test_the_floor_and_the_leakage_of_ppi5k(shared):
+def test_the_baseline_and_the_leakage_of_ppi5k(shared):
     """MSE .0082, MAE .0322; 19,009 of 21,720 reverses in train; 8.2 % of the published negatives are facts."""
     folder = shared / "data" / "ppi5k"
     data = kgeval.load_dataset(folder)
@@ -56,7 +56,7 @@ def test_the_floor_and_the_leakage_of_ppi5k(shared):
         "valid": 19017,
         "test": 21720,
     }
-    task = Confidences(negatives=NegativeFiles(test=str(folder / "test_with_neg.tsv")), rank_floors=False)
+    task = Confidences(negatives=NegativesFromFiles(test=str(folder / "test_with_neg.tsv")), rank_baselines=False)
     tables = task(lambda h, r, t: np.full(len(h), 0.5), data)
     summary = summarize_confidences(tables)
     assert round(summary.of("same or reversed", "mse"), 4) == 0.0082
@@ -70,7 +70,7 @@ def test_the_floor_and_the_leakage_of_ppi5k(shared):
         summary.of("same or reversed", "wmrr")
 
 
-def test_the_floor_is_a_plain_dictionary():
+def test_the_baseline_is_a_plain_dictionary():
     tables = Confidences()(tied_model, DATA)
     said = DATA.confidences["train"]
     best, of_relation = {}, {}
@@ -162,7 +162,7 @@ def test_errors_are_those_of_every_stated_row():
 
 def test_negatives_have_confidence_zero_and_no_rank(tmp_path):
     (tmp_path / "n.tsv").write_text("e0000\tr00\te0001\t0\ne0002\tr01\te0003\t0.4\ne0004\tr01\te0003\t0.0\n")
-    task = Confidences(negatives=NegativeFiles(test=str(tmp_path / "n.tsv")))
+    task = Confidences(negatives=NegativesFromFiles(test=str(tmp_path / "n.tsv")))
     summary = summarize_confidences(task(tied_model, DATA))
     assert summary.counts["negatives"] == 2
     said = DATA.confidences["test"]
@@ -219,7 +219,7 @@ class Labelled(CallableScorer):
         return self
 
 
-def test_model_and_floor_are_judged_on_what_the_model_knows():
+def test_model_and_baseline_are_judged_on_what_the_model_knows():
     model = Labelled(tied_model, len(DATA.entities), len(DATA.relations))
     dropped = summarize_confidences(Confidences(unseen="drop")(model, with_strangers(DATA)))
     whole = summarize_confidences(Confidences()(tied_model, DATA))
@@ -277,7 +277,7 @@ def test_scores_that_no_weight_tells_apart_are_undefined():
 
 def test_errors_beyond_float64_are_undefined_and_large_ones_are_not():
     data = weighted(2, triples=40)
-    summary = summarize_confidences(Confidences(rank_floors=False)(lambda h, r, t: h * 0 + 1e200, data), ERRORS)
+    summary = summarize_confidences(Confidences(rank_baselines=False)(lambda h, r, t: h * 0 + 1e200, data), ERRORS)
     assert summary["mae"] == pytest.approx(1e200)
     assert summary["rmse"] == pytest.approx(1e200)
     with pytest.raises(MetricError, match="mse is undefined: its value is no finite number in float64"):

@@ -32,7 +32,7 @@ VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 @dataclass(frozen=True)
-class Parts:
+class AmpliGraphModel:
     """What a model family is made of."""
 
     entity: FloatArray
@@ -68,8 +68,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
     except CheckpointError as error:
         raise CheckpointError(f"{folder / 'variables'}: {error}") from error
-    family = MODELS[name](Parts(entity, relation, settings))
-    options.account(family, "AmpliGraph")
+    family = MODELS[name](AmpliGraphModel(entity, relation, settings))
+    options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
     found = labels(folder, options)
     if found.entities is None and pickles:
@@ -86,7 +86,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     )
 
 
-def _rotate(parts: Parts) -> Family:
+def _rotate(parts: AmpliGraphModel) -> Family:
     """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
     size = parts.settings.get("max_rel_size")
     if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
@@ -95,7 +95,7 @@ def _rotate(parts: Parts) -> Family:
     return RotatE(parts.entity, np.asarray(parts.relation[:, : parts.k], np.float64) / (extent / np.pi), 1)
 
 
-MODELS: dict[str, Callable[[Parts], Family]] = {
+MODELS: dict[str, Callable[[AmpliGraphModel], Family]] = {
     "TransE": lambda parts: TransE(parts.entity, parts.relation, 1),
     "DistMult": lambda parts: DistMult(parts.entity, parts.relation),
     "ComplEx": lambda parts: ComplEx(parts.entity, parts.relation),

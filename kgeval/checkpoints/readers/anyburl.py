@@ -20,7 +20,7 @@ from kgeval.errors import CheckpointError, DatasetError, did_you_mean
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.text import open_text
 from kgeval.graph.triples import SIDES, Side
-from kgeval.scorers.listed import Key, ListedScores, OneList, SideLists
+from kgeval.scorers.listed import Key, OneList, PredictionLists, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
 
@@ -60,7 +60,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
     sides = {side: SideLists.of(lists) for side, lists in found.items() if lists}
-    model = ListedScores(sides, dataset.entities, dataset.relations)
+    model = PredictionLists(sides, dataset.entities, dataset.relations)
     model = model.by_place() if order == "listed" else model
     return Predictions(model, "anyburl", (path,), dataset.entities, dataset.relations, options.origins)
 

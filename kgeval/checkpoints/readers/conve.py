@@ -13,7 +13,7 @@ from typing import Any
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.normalisation import folded
-from kgeval.checkpoints.places import folder_of, holds, one_of
+from kgeval.checkpoints.places import contains_file, find_checkpoint_file, folder_of
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import COUNTERS, Tensors, names_in, side_by_side
 from kgeval.errors import CheckpointError
@@ -38,7 +38,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if a file is missing or damaged
     """
-    file = one_of(path, [_fits], "model of the ConvE code")
+    file = find_checkpoint_file(path, [_fits], "model of the ConvE code")
     tensors = Tensors.read(file)
     place = Path(str(options.resolve("labels", None, "") or folder_of(path)))
     entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
@@ -49,7 +49,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
     name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
     model = Reciprocal(MODELS[name](tensors, sizes, rows, options))
-    options.account(model.family, "ConvE", height="embedding_shape1")
+    options.record_origins(model.family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
     dataset = options.dataset
     return Checkpoint(
@@ -163,7 +163,7 @@ def _fits(file: Path) -> bool:
 READER = Reader(
     name="conve",
     summary="a model of the ConvE code (.model) with vocab_e1 and vocab_rel beside it",
-    recognises=lambda path: holds(path, _fits),
+    recognises=lambda path: contains_file(path, _fits),
     read=read,
     known_by=TABLES,
 )

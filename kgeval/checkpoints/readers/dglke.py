@@ -33,7 +33,7 @@ RANGE = 2.0
 
 
 @dataclass(frozen=True)
-class Parts:
+class DGLKEFiles:
     """What a model family is made of."""
 
     folder: Path
@@ -78,28 +78,28 @@ def read(path: Path, options: Options) -> Checkpoint:
     if config is None:
         raise CheckpointError(f"{folder / 'config.json'}: not a configuration of DGL-KE.")
     name = options.require("model_name", config["model_name"], "config.json", list(MODELS))
-    parts = Parts(folder, f"{config['dataset']}_{name}", config)
+    parts = DGLKEFiles(folder, f"{config['dataset']}_{name}", config)
     family = MODELS[name](parts)
     for key in ("gamma", "hidden_dim") if name == "RotatE" else ():
         options.resolve(key, config[key], "config.json")
-    options.account(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
+    options.record_origins(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
     found = labels(folder, options)
     files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")), *found.files)
     labelled = (found.entities, found.relations, options.origins)
     return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
-def _rotate(parts: Parts) -> Family:
+def _rotate(parts: DGLKEFiles) -> Family:
     extent = (parts.number("gamma") + RANGE) / parts.number("hidden_dim")
     return RotatE(parts.entity, np.asarray(parts.relation, np.float64) / (extent / np.pi), 1)
 
 
-def _transr(parts: Parts) -> Family:
+def _transr(parts: DGLKEFiles) -> Family:
     projection = _array(parts.folder / f"{parts.prefix}projection.npy")
     return TransR(parts.entity, parts.relation, projection=projection, norm=1, length="free")
 
 
-MODELS: dict[str, Callable[[Parts], Family]] = {
+MODELS: dict[str, Callable[[DGLKEFiles], Family]] = {
     "TransE": lambda parts: TransE(parts.entity, parts.relation, 2),
     "TransE_l1": lambda parts: TransE(parts.entity, parts.relation, 1),
     "TransE_l2": lambda parts: TransE(parts.entity, parts.relation, 2),

@@ -64,7 +64,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name]((entity, relation, tensors, config))
     for key in ("p", "q") if name == "Keci" else ():
         options.resolve(key, config.get(key), CONFIG)
-    options.account(family, "dice-embeddings")
+    options.record_origins(family, "dice-embeddings")
     tensors.refuse_unused(name)
     return Checkpoint(
         Reciprocal(family) if inverse else family,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.places import folder_of, holds, labels, one_of
+from kgeval.checkpoints.places import contains_file, find_checkpoint_file, folder_of, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, names_in, side_by_side
 from kgeval.scorers.families.complex import ComplEx
@@ -30,7 +30,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if the file is damaged, or if a tensor is missing
     """
-    file = one_of(path, [_fits], "state_dict of a kbc model")
+    file = find_checkpoint_file(path, [_fits], "state_dict of a kbc model")
     tensors = Tensors.read(file)
     name = "CP" if "lhs.weight" in tensors else "ComplEx"
     options.resolve("model", name, file.name)
@@ -60,7 +60,7 @@ def _fits(file: Path) -> bool:
 READER = Reader(
     name="kbc",
     summary="a state_dict of a CP or ComplEx of facebookresearch/kbc (.pt), ent_id and rel_id beside it",
-    recognises=lambda path: holds(path, _fits),
+    recognises=lambda path: contains_file(path, _fits),
     read=read,
     known_by=tuple(frozenset(names) for names in NAMES.values()),
 )

@@ -16,12 +16,12 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.convolution import Network
 from kgeval.checkpoints.normalisation import folded
-from kgeval.checkpoints.places import Labels, folder_of, holds, labels, one_of
+from kgeval.checkpoints.places import Labels, contains_file, find_checkpoint_file, folder_of, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import COUNTERS, Tensors, normalised
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
-from kgeval.pickles.pickled import read_torch, words
+from kgeval.pickles.pickled import pickle_strings, read_torch
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.conve import ConvE
 from kgeval.scorers.families.cp import CP
@@ -42,7 +42,7 @@ COPIES = ("_entity_embedder.*", "_relation_embedder.*", "_scorer.*")
 
 
 @dataclass(frozen=True)
-class Parts:
+class LibKGEModel:
     """What a model family is made of."""
 
     tensors: Tensors
@@ -85,7 +85,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if the file is damaged, or if kgeval has no family for the model
     """
-    file = one_of(path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE")
+    file = find_checkpoint_file(
+        path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
+    )
     content = read_torch(file)
     try:
         settings = content["config"].state["options"]
@@ -99,8 +101,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     where = f"the config in {file.name}"
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)
-    family = _family(name, Parts(tensors.without("_base_model.") if reciprocal else tensors, merged, options))
-    options.account(family, "LibKGE", norm="l_norm", height="2D_aspect_ratio")
+    family = _family(name, LibKGEModel(tensors.without("_base_model.") if reciprocal else tensors, merged, options))
+    options.record_origins(family, "LibKGE", norm="l_norm", height="2D_aspect_ratio")
     tensors.refuse_unused(name, COUNTERS, *(COPIES if reciprocal else ()))
     found = labels(folder_of(path), options)
     if found.entities is None:
@@ -119,7 +121,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     )
 
 
-def _family(name: str, parts: Parts) -> Family:
+def _family(name: str, parts: LibKGEModel) -> Family:
     if name not in MODELS:
         raise CheckpointError(
             f"{parts.tensors.path}: kgeval has no formula for LibKGE's {name}; it has {', '.join(MODELS)}."
@@ -138,7 +140,7 @@ def _packaged(content: Any, file: Path) -> Labels | None:
     return Labels(Vocabulary(entities), Vocabulary(relations, "relation"))
 
 
-def _conve(parts: Parts) -> Family:
+def _conve(parts: LibKGEModel) -> Family:
     """Column 0 of the entities is the bias of a tail; that of the relations is not used."""
     entity, relation, tensors = parts.entity, parts.relation, parts.tensors.without("_scorer.")
     width = entity.shape[1] - 1
@@ -161,7 +163,7 @@ def _conve(parts: Parts) -> Family:
     return ConvE(entity[:, 1:], relation[:, 1:], **network.arrays(), tail_bias=entity[:, 0], height=height)
 
 
-def _transh(parts: Parts) -> Family:
+def _transh(parts: LibKGEModel) -> Family:
     """Relations are stored as halves: the translation, and a normal vector of any length."""
     halves = parts.relation
     if halves.shape[1] % 2:
@@ -170,7 +172,7 @@ def _transh(parts: Parts) -> Family:
     return TransH(parts.entity, relation, normal=normalised(normal), norm=parts.norm(), length="free")
 
 
-def _tucker(parts: Parts) -> Family:
+def _tucker(parts: LibKGEModel) -> Family:
     """A relation's matrix is a projection of its vector: a core tensor, seen from the side."""
     base = parts.tensors.matrix("_relation_embedder.base_embedder._embeddings.weight")
     projection = parts.tensors.matrix("_relation_embedder.projection.weight")
@@ -180,7 +182,7 @@ def _tucker(parts: Parts) -> Family:
     return TuckER(parts.entity, base, core=projection.reshape(width, width, -1).transpose(0, 2, 1))
 
 
-MODELS: dict[str, Callable[[Parts], Family]] = {
+MODELS: dict[str, Callable[[LibKGEModel], Family]] = {
     "complex": lambda parts: ComplEx(parts.entity, parts.relation),
     "conve": _conve,
     "cp": lambda parts: CP(parts.entity, parts.relation),
@@ -199,12 +201,12 @@ def _called(name: str) -> Callable[[Path], bool]:
 
 
 def _fits(file: Path) -> bool:
-    return file.suffix == ".pt" and "kge.config Config" in words(file)
+    return file.suffix == ".pt" and "kge.config Config" in pickle_strings(file)
 
 
 READER = Reader(
     name="libkge",
     summary="a folder of LibKGE, or a checkpoint or package (.pt) of it",
-    recognises=lambda path: holds(path, _fits),
+    recognises=lambda path: contains_file(path, _fits),
     read=read,
 )

@@ -20,10 +20,10 @@ from kgeval.checkpoints.tensors import Tensors
 from kgeval.errors import CheckpointError, reason
 from kgeval.files import checked, read_settings
 from kgeval.pickles.pickled import read_torch
-from kgeval.pickles.unpickle import Inert
+from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.distmult import DistMult
-from kgeval.scorers.families.fartranse import FarTransE
+from kgeval.scorers.families.fartranse import MariusTransE
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.yaml import read_yaml
@@ -33,7 +33,7 @@ CONFIG, NODES, MODEL = "full_config.yaml", "embeddings.bin", "model.pt"
 DECODERS: dict[str, Callable[[Any, Any], Family]] = {
     "DISTMULT": DistMult,
     "COMPLEX": ComplEx,
-    "TRANSE": FarTransE,
+    "TRANSE": MariusTransE,
 }
 
 
@@ -58,7 +58,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("reciprocal", inverse, CONFIG)
     relations = _relations(folder / MODEL, inverse=inverse)
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
-    options.account(family, "Marius")
+    options.record_origins(family, "Marius")
     found = labels(folder, options)
     return Checkpoint(
         Reciprocal(family) if inverse else family,
@@ -76,7 +76,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 def _relations(file: Path, *, inverse: bool) -> FloatArray:
     """Read the relations, then their inverses."""
     archive = read_torch(file)
-    if not isinstance(archive, Inert):
+    if not isinstance(archive, StubObject):
         raise CheckpointError(f"{file}: holds no model of Marius.")
     tensors = Tensors(file, archive.state)
     names = ["relation_embeddings", *(["inverse_relation_embeddings"] if inverse else [])]

@@ -15,7 +15,7 @@ from kgeval.arrays import FloatArray
 from kgeval.budget import Budget
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
-from kgeval.checkpoints.mapping import special_arrays
+from kgeval.checkpoints.mapping import memory_mapped_arrays
 from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.reader import Reader
 from kgeval.errors import CheckpointError, FileError, reason
@@ -35,7 +35,7 @@ UNPACKED = 100
 
 
 @dataclass(frozen=True)
-class Stored:
+class NativeFile:
     """What a file of arrays holds."""
 
     arrays: dict[str, FloatArray]
@@ -90,7 +90,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         name=stored.name,
         numbering=stored.numbering,
         layouts=stored.layouts,
-        upside_down=stored.upside_down,
+        lower_is_better=stored.upside_down,
     )
 
 
@@ -104,13 +104,13 @@ def _file(path: Path) -> Path:
     return files[0]
 
 
-def _labels(file: Path, stored: Stored) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
+def _labels(file: Path, stored: NativeFile) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
     beside = {"entity": file.with_name("entities.tsv"), "relation": file.with_name("relations.tsv")}
     files = {kind: path for kind, path in beside.items() if kind not in stored.labels and path.is_file()}
     return {**stored.labels, **{kind: read_labels(path, kind) for kind, path in files.items()}}, tuple(files.values())
 
 
-def _read_npz(file: Path) -> Stored:
+def _read_npz(file: Path) -> NativeFile:
     try:
         checked(file)
         with zipfile.ZipFile(file) as archive:
@@ -121,17 +121,17 @@ def _read_npz(file: Path) -> Stored:
         raise
     except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
         raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
-    return Stored(arrays, {}, None, {}, None)
+    return NativeFile(arrays, {}, None, {}, None)
 
 
-def _read_safetensors(file: Path) -> Stored:
+def _read_safetensors(file: Path) -> NativeFile:
     from safetensors import safe_open
 
     checked(file)
     try:
         with safe_open(file, framework="np") as opened:
             metadata = opened.metadata() or {}
-            special, names = special_arrays(file), opened.keys()
+            special, names = memory_mapped_arrays(file), opened.keys()
             tensors = {name: special[name] if name in special else opened.get_tensor(name) for name in names}
         options = _json(metadata.get("options", "{}"), dict)
         reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
@@ -147,7 +147,7 @@ def _read_safetensors(file: Path) -> Stored:
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
     model, name = metadata.get("model"), metadata.get("name")
-    return Stored(tensors, labels, model, options, reciprocal, name, numbering, shared, upside_down)
+    return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, shared, upside_down)
 
 
 def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:

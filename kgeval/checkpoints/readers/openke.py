@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.places import folder_of, holds, labels, one_of
+from kgeval.checkpoints.places import contains_file, find_checkpoint_file, folder_of, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, names_in, normalised, side_by_side
 from kgeval.errors import CheckpointError
@@ -33,7 +33,7 @@ ENTITY, RELATION = "ent_embeddings.weight", "rel_embeddings.weight"
 CONSTANTS = ("zero_const", "pi_const")
 """what every model holds beside its tables"""
 
-TELLTALE = {
+DISTINGUISHING_TENSOR = {
     "TransH": "norm_vector.weight",
     "TransR": "transfer_matrix.weight",
     "TransD": "ent_transfer.weight",
@@ -47,7 +47,7 @@ TELLTALE = {
 ALIKE = ("TransE", "DistMult")
 """the models whose files look the same"""
 
-SPARE = ("*_const", "*margin", "*embedding_range", "loss.*")
+IGNORED_TENSORS = ("*_const", "*margin", "*embedding_range", "loss.*")
 """tensors that no rank depends on where a formula does not take them"""
 
 LOSSES = {"MarginLoss": 1.0, "SoftplusLoss": -1.0, "SigmoidLoss": -1.0}
@@ -62,11 +62,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if the file is damaged, or if an option is missing
     """
-    file = one_of(path, [_is_model, _is_trainers, _is_json], "model of OpenKE")
+    file = find_checkpoint_file(path, [_is_model, _is_trainers, _is_json], "model of OpenKE")
     whole = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
     trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole
     tensors = whole.without("model.") if trainers else whole
-    stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
+    stored = next((model for model, name in DISTINGUISHING_TENSOR.items() if name in tensors), None)
     if stored is None:
         _tables(tensors)  # without them it is none of those that are asked for
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
@@ -74,8 +74,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](tensors, options)
     if name == "RotatE":
         options.resolve("rel_embedding_range", tensors.number("rel_embedding_range"), file.name)
-    options.account(family, "OpenKE", norm="p_norm", length="" if name == "TransD" else "norm_flag")
-    whole.refuse_unused(name, *SPARE, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
+    options.record_origins(family, "OpenKE", norm="p_norm", length="" if name == "TransD" else "norm_flag")
+    whole.refuse_unused(name, *IGNORED_TENSORS, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
     return Checkpoint(
         family,
         "openke",
@@ -86,7 +86,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         name=name,
         numbering="files",
         layouts=("openke",),
-        upside_down=options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
+        lower_is_better=options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
     )
 
 
@@ -212,7 +212,7 @@ def _is_json(file: Path) -> bool:
 READER = Reader(
     name="openke",
     summary="a model of OpenKE (.ckpt, or the .json of save_parameters)",
-    recognises=lambda path: holds(path, lambda file: _is_model(file) or _is_trainers(file) or _is_json(file)),
+    recognises=lambda path: contains_file(path, lambda file: _is_model(file) or _is_trainers(file) or _is_json(file)),
     read=read,
     known_by=(frozenset({ENTITY, RELATION, *CONSTANTS}),),
 )

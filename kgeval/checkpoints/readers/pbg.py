@@ -110,7 +110,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.resolve("dynamic_relations", model.dynamic, CONFIG)
     options.resolve("bias", bool(model.config.get("bias")), CONFIG)
     family = _family(model, entity, relation)
-    options.account(family, "PyTorch-BigGraph", operand="dynamic_relations")
+    options.record_origins(family, "PyTorch-BigGraph", operand="dynamic_relations")
     entities, relations, files = _labels(model, options)
     return Checkpoint(
         Reciprocal(family) if model.dynamic else family,

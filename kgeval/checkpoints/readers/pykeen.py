@@ -13,16 +13,16 @@ from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.labels import read_labels
-from kgeval.checkpoints.places import holds, one_of
+from kgeval.checkpoints.places import contains_file, find_checkpoint_file
 from kgeval.checkpoints.pykeen_baselines import BASELINES, Baseline, baseline_of
 from kgeval.checkpoints.pykeen_families import family_of
-from kgeval.checkpoints.pykeen_modules import Module, NoFormula, Parts
+from kgeval.checkpoints.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import COUNTERS, Tensors, names_in, unwrapped
 from kgeval.errors import CheckpointError
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.pickles.pickled import read_torch
-from kgeval.pickles.unpickle import Inert
+from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 
@@ -35,7 +35,7 @@ STATE = ("entity_representations.", "entity_embeddings._embeddings.")
 
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
-TOLD: dict[str, dict[str, list[Any]]] = {
+REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
     "BoxE": {"p": NORM, "power_norm": SWITCH, "tanh_map": SWITCH},
     "CP": {},
     "ComplEx": {},
@@ -69,11 +69,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if the file is damaged or refused, or if kgeval has no family for the model's interaction
     """
-    file = one_of(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
+    file = find_checkpoint_file(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
     pickled = read_torch(file)
     if isinstance(pickled, dict):
         return _read_state(file, pickled, options)
-    if not isinstance(pickled, Inert) or not pickled.origin.startswith("pykeen.models."):
+    if not isinstance(pickled, StubObject) or not pickled.origin.startswith("pykeen.models."):
         raise CheckpointError(f"{file}: holds no PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
     try:
         model = Module.of(pickled)
@@ -84,7 +84,7 @@ def read(path: Path, options: Options) -> Checkpoint:
             return Baseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
         inverse = bool(model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
-        family = family_of(Parts.of(model, inverse=inverse), interaction)
+        family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
         whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     except NoFormula as error:
         raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
@@ -116,14 +116,14 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     files: tuple[Path, ...] = ()
     if entities is None and relations is None:
         entities, relations, files = _labels(file, options)
-    name = options.require("model", None, file.name, list(TOLD))
+    name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
     model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
-    for key, choices in TOLD[name].items():
+    for key, choices in REQUIRED_OPTIONS[name].items():
         _tell(model, key, options.require(key, None, file.name, choices))
     try:
-        family = family_of(Parts.of(model, inverse=False), name)
+        family = family_of(PyKEENModel.of(model, inverse=False), name)
         inverse = _is_reciprocal(file, family.num_relations, relations, options)
-        family = family_of(Parts.of(model, inverse=inverse), name)
+        family = family_of(PyKEENModel.of(model, inverse=inverse), name)
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     tensors.refuse_unused(name, *SPARE)
@@ -188,7 +188,7 @@ def _fits(file: Path) -> bool:
 READER = Reader(
     name="pykeen",
     summary="a folder of save_to_directory, its trained_model.pkl, or a state_dict, also a training loop's (.pt)",
-    recognises=lambda path: holds(path, _fits),
+    recognises=lambda path: contains_file(path, _fits),
     read=read,
     known_by=(frozenset({f"{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation")}),),
 )

@@ -52,7 +52,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](tensors.matrix("entity_embedding"), tensors.matrix("relation_embedding"), tensors)
     if name in {"RotatE", "pRotatE"}:
         options.resolve("embedding_range", tensors.number("embedding_range"), file.name)
-    options.account(family, "RotatE")
+    options.record_origins(family, "RotatE")
     tensors.refuse_unused(name, "gamma", "embedding_range", "modulus")
     found = labels(folder_of(file), options)
     files = (file, *([config] if config.is_file() else []), *found.files)

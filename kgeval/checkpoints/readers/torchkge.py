@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.places import folder_of, holds, labels, one_of
+from kgeval.checkpoints.places import contains_file, find_checkpoint_file, folder_of, labels
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import Tensors, names_in, same_rows, side_by_side
 from kgeval.scorers.families.complex import ComplEx
@@ -50,14 +50,14 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if the file is damaged, or if an option is missing
     """
-    file = one_of(path, [_has_suffix(suffix) for suffix in SUFFIXES], "state_dict of a TorchKGE model")
+    file = find_checkpoint_file(path, [_has_suffix(suffix) for suffix in SUFFIXES], "state_dict of a TorchKGE model")
     tensors = Tensors.read(file)
     stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
     if stored is None:
         _tables(tensors)  # without them it is none of those that are asked for
     name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
     family = MODELS[name](tensors, options)
-    options.account(family, "TorchKGE", norm="dissimilarity_type")
+    options.record_origins(family, "TorchKGE", norm="dissimilarity_type")
     tensors.refuse_unused(name, "projected_entities")
     found = labels(folder_of(path), options)
     return Checkpoint(
@@ -143,7 +143,7 @@ def _fits(file: Path) -> bool:
 READER = Reader(
     name="torchkge",
     summary="a state_dict of a TorchKGE model (.pt, .pth, or a plain pickle)",
-    recognises=lambda path: holds(path, _fits),
+    recognises=lambda path: contains_file(path, _fits),
     read=read,
     known_by=(frozenset({"ent_emb.weight", "rel_emb.weight"}),),
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.normalisation import folded
-from kgeval.checkpoints.places import holds, one_of
+from kgeval.checkpoints.places import contains_file, find_checkpoint_file
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.tensors import COUNTERS, Tensors, names_in
 from kgeval.errors import CheckpointError
@@ -34,7 +34,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if the file is damaged, if a tensor is missing, or if the dataset has other relations
     """
-    file = one_of(path, [_fits], "state_dict of a TuckER")
+    file = find_checkpoint_file(path, [_fits], "state_dict of a TuckER")
     tensors = Tensors.read(file)
     options.resolve("model", "TuckER", file.name)
     entity, relation = tensors.matrix("E.weight"), tensors.matrix("R.weight")
@@ -63,7 +63,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         None if names is None else Vocabulary([name for name in names if _is_pair(name, names)], "relation"),
         options.origins,
         numbering="sorted",
-        dataset_tells="which of its rows are relations, and which their reverses" if names is None else "",
+        missing_without_dataset="which of its rows are relations, and which their reverses" if names is None else "",
     )
 
 
@@ -98,7 +98,7 @@ def _fits(file: Path) -> bool:
 READER = Reader(
     name="tucker",
     summary="a state_dict of the TuckER code (.pt); which row is which relation, the dataset tells",
-    recognises=lambda path: holds(path, _fits),
+    recognises=lambda path: contains_file(path, _fits),
     read=read,
     known_by=(frozenset({"E.weight", "R.weight", "W"}),),
 )

@@ -84,7 +84,7 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
         relations=relations,
         files=tuple(files.values()),
         confidences=_confidences(files, tables),
-        numbered_by="kgeval",
+        id_source="kgeval",
         notes=(HEADER.format(" ".join(header)),) if header else (),
     )
 

@@ -12,7 +12,7 @@ from kgeval.errors import DatasetError
 from kgeval.graph.dataset import Dataset, check_ids
 from kgeval.graph.layouts import Layout
 from kgeval.graph.numbering import by_id
-from kgeval.graph.stored import numbered_by, read_settings
+from kgeval.graph.stored import id_source, read_settings
 from kgeval.graph.text import line_of, read_columns
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
@@ -72,7 +72,7 @@ def _vocabulary(folder: Path, settings: dict[str, Any], path: Path | None, kind:
         if size not in (None, len(labels)):
             raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {size}.")
         return labels
-    return numbered_by(folder / CONFIG, key, size, kind)
+    return id_source(folder / CONFIG, key, size, kind)
 
 
 def _triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:

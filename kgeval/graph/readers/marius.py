@@ -13,7 +13,7 @@ from kgeval.files import read_bytes, refuse_special
 from kgeval.graph.dataset import Dataset
 from kgeval.graph.layouts import Layout
 from kgeval.graph.numbering import by_id, read_mapping
-from kgeval.graph.stored import numbered_by, read_settings, refuse_strange_ids, stored_triples
+from kgeval.graph.stored import id_source, read_settings, refuse_strange_ids, stored_triples
 from kgeval.graph.triples import Triples
 from kgeval.graph.vocabulary import Vocabulary
 from kgeval.paths import no_file
@@ -75,7 +75,7 @@ def _vocabulary(folder: Path, kind: str, settings: Mapping[str, Any]) -> Vocabul
     mapping, key = LABELS[kind]
     path, size = folder / mapping, settings.get(key)
     if not path.is_file():
-        return numbered_by(folder / CONFIG, key, size, kind)
+        return id_source(folder / CONFIG, key, size, kind)
     return by_id(path, read_mapping(path), kind, skip=0)
 
 

@@ -49,7 +49,7 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
         parts = (data.inductive_inference, data.inductive_testing, data.inductive_validation)
     else:
         parts = (data.training, data.testing, data.validation)
-    return replace(from_factories(name or _name(data), *parts), numbered_by="PyKEEN")
+    return replace(from_factories(name or _name(data), *parts), id_source="PyKEEN")
 
 
 def _name(data: Any) -> str:

@@ -8,8 +8,8 @@ reciprocal rank is infinite. Its readers drop repeated triples.
 from dataclasses import replace
 
 from kgeval.protocols.candidates import in_train
-from kgeval.protocols.protocol import Printed, Protocol
-from kgeval.ranking.levels import thousandths, under
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.ranking.levels import tied_under, truncate_to_3_decimals
 
 _METRICS = {"mr_score": "mr", "mrr_score": "mrr", **{f"hits_at_n_score({k})": f"hits@{k}" for k in (1, 3, 10)}}
 
@@ -17,11 +17,11 @@ AMPLIGRAPH = Protocol(
     name="ampligraph",
     summary="scores are truncated to thousandths; all ties count (worst); the entities of train compete",
     ties="pessimistic",
-    level=under(thousandths),
+    tie_rule=tied_under(truncate_to_3_decimals),
     competes=in_train,
-    itself="subtracted",
-    printed=tuple(Printed(name, metric) for name, metric in _METRICS.items()),
-    on_ties="AmpliGraph takes scores of the same thousandth for ties",
+    self_counting="subtracted",
+    framework_metrics=tuple(FrameworkMetric(name, metric) for name, metric in _METRICS.items()),
+    tie_note="AmpliGraph takes scores of the same thousandth for ties",
 )
 
 BEST = replace(

@@ -5,7 +5,7 @@ answers. It reads the first 100 of each list (``TOP_K``); an answer that is not 
 """
 
 from kgeval.metrics.names import Part
-from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
 
 _METRICS = {**{f"HITS-AT-{k}": f"hits@{k}" for k in (1, 3, 10)}, "MRR": "mrr"}
 
@@ -17,8 +17,10 @@ ANYBURL = Protocol(
     listed=True,
     cutoff=100,
     repeats="each",
-    printed=tuple(
-        Printed(f"{part} {name}", metric, side) for part, side in _SIDES.items() for name, metric in _METRICS.items()
+    framework_metrics=tuple(
+        FrameworkMetric(f"{part} {name}", metric, side)
+        for part, side in _SIDES.items()
+        for name, metric in _METRICS.items()
     ),
     text="{:.4f}".format,
 )

@@ -7,13 +7,13 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.metrics.names import Part
-from kgeval.protocols.protocol import Printed, Protocol
-from kgeval.protocols.zeroed import Zeroed
-from kgeval.ranking.contest import Contest
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.zeroed import KnownAnswersKeepZero
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.levels import Level, sigmoid32, under
-from kgeval.ranking.rules import Fault
+from kgeval.ranking.levels import TieRule, sigmoid32, tied_under
+from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.finished import as_float64
 
@@ -22,7 +22,7 @@ TOKENS = ("OOV", "")
 
 
 @dataclass(frozen=True)
-class Tokens(Fault):
+class Tokens(FrameworkQuirk):
     """The rows of its two tokens compete with the answers.
 
     The empty token does so always. The unknown token pads the lists of known answers, so it is filtered wherever a list
@@ -30,16 +30,16 @@ class Tokens(Fault):
     """
 
     cause: ClassVar[str] = "tokens"
-    told: ClassVar[str] = (
+    note: ClassVar[str] = (
         "The ConvE code lets its tokens OOV and '' compete with the answers, though they are no entities."
     )
 
-    def bites(self, scorer: Aligned) -> bool:
+    def applies_to(self, scorer: Aligned) -> bool:
         """Whether the model has them."""
         labels = getattr(scorer.source, "entities", None)
         return labels is not None and len(labels) > 1 and (labels[0], labels[1]) == TOKENS
 
-    def amend(self, ranked: Ranked, contest: Contest, scorer: Aligned, level: Level) -> Ranked:
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
         """Count the tokens too."""
         queries = contest.queries
         asked = scorer.scorer.scores(scorer.translated(queries), np.arange(len(TOKENS)))
@@ -74,13 +74,15 @@ _SIDES: dict[str, Part] = {" left": "tail", " right": "head", "": "both"}
 CONVE = Protocol(
     name="conve",
     summary="the place in a sort of float32 sigmoids (ties: their mean); left is the tail, right the head",
-    level=under(sigmoid32),
-    faults=(Tokens(), Zeroed()),
+    tie_rule=tied_under(sigmoid32),
+    quirks=(Tokens(), KnownAnswersKeepZero()),
     repeats="each",
-    printed=tuple(
-        Printed(name.format(part), metric, side) for name, metric in _METRICS.items() for part, side in _SIDES.items()
+    framework_metrics=tuple(
+        FrameworkMetric(name.format(part), metric, side)
+        for name, metric in _METRICS.items()
+        for part, side in _SIDES.items()
     ),
-    on_ties=(
+    tie_note=(
         "Their sigmoids are the same in float32 (those of known answers are set to 0.0), and the code leaves them to "
         "its sort; here they take their mean"
     ),

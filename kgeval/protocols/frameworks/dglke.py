@@ -7,13 +7,13 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import SharedCandidates
-from kgeval.protocols.protocol import Printed, Protocol
-from kgeval.ranking.contest import Contest
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.kernels.base import Tally
+from kgeval.ranking.kernels.base import CountAccumulator
 from kgeval.ranking.kernels.reference import ReferenceKernel
-from kgeval.ranking.levels import Level, clamp, under
-from kgeval.ranking.rules import Fault
+from kgeval.ranking.levels import TieRule, clamp, tied_under
+from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.families.rescal import RESCAL
 from kgeval.scorers.families.simple import SimplE
@@ -22,20 +22,20 @@ from kgeval.scorers.finished import as_float64
 
 
 @dataclass(frozen=True)
-class TailsAsHeads(Fault):
+class TailsAsHeads(FrameworkQuirk):
     """An answer is scored as (h, r, t), its competitors as (t′, r, h): another matrix, or another sign."""
 
     cause: ClassVar[str] = "tail candidates"
-    told: ClassVar[str] = (
+    note: ClassVar[str] = (
         "DGL-KE scores the candidates for the tail of a RESCAL or TransR as heads of the turned-round triple, "
         "but not the answer: its tail ranks compare scores of two models."
     )
 
-    def bites(self, scorer: Aligned) -> bool:
+    def applies_to(self, scorer: Aligned) -> bool:
         """Whether the model is one of the two."""
         return isinstance(family(scorer), RESCAL | TransR)
 
-    def amend(self, ranked: Ranked, contest: Contest, scorer: Aligned, level: Level) -> Ranked:
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
         """Count tails again, by the scores that their candidates get as heads."""
         if contest.queries.side == "head":
             return ranked
@@ -43,35 +43,39 @@ class TailsAsHeads(Fault):
         for query in range(len(contest.queries)):
             tasks = slice(*contest.queries.offsets[query : query + 2])
             part = contest[query : query + 1]
-            counts.append(_counted_as_heads(part, scorer, Tally.at_ends(part, ranked.scores[tasks], level)))
-        whole = Tally(contest, ranked.scores, np.concatenate(counts), np.zeros(len(contest.queries), np.bool_))
+            counts.append(
+                _counted_as_heads(part, scorer, CountAccumulator.zeros_for_interval(part, ranked.scores[tasks], level))
+            )
+        whole = CountAccumulator(
+            contest, ranked.scores, np.concatenate(counts), np.zeros(len(contest.queries), np.bool_)
+        )
         return Ranked(ranked.scores, whole.filtered, whole.raw)
 
 
-def _counted_as_heads(part: Contest, scorer: Aligned, ends: list[Tally]) -> IntArray:
+def _counted_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
     """Count one query by the reference kernel, which passes an answer over by its position, whatever it would score."""
     candidates = part.candidates
     ids = candidates.ids if isinstance(candidates, SharedCandidates) else candidates.rows.ids
     scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
     for tally in ends:
         ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), tally)
-    return Tally.between(ends[0].thresholds, ends).counts
+    return CountAccumulator.from_interval(ends[0].thresholds, ends).counts
 
 
 @dataclass(frozen=True)
-class Clamped(Fault):
+class Clamped(FrameworkQuirk):
     """The scores of a SimplE are cut to −20 … 20, and all that reach an end tie."""
 
     cause: ClassVar[str] = "clamp"
-    told: ClassVar[str] = "DGL-KE cuts the scores of a SimplE to -20 … 20; all that reach an end of it tie."
+    note: ClassVar[str] = "DGL-KE cuts the scores of a SimplE to -20 … 20; all that reach an end of it tie."
 
-    def bites(self, scorer: Aligned) -> bool:
+    def applies_to(self, scorer: Aligned) -> bool:
         """Whether the model is a SimplE."""
         return isinstance(family(scorer), SimplE)
 
-    def level(self, level: Level) -> Level:
+    def level(self, level: TieRule) -> TieRule:
         """Take scores that are cut to the same for level."""
-        return under(clamp(20.0))
+        return tied_under(clamp(20.0))
 
 
 def family(scorer: Aligned) -> object:
@@ -85,12 +89,12 @@ DGLKE = Protocol(
     summary="pessimistic ranks; both sides pooled; unfiltered, an answer is its own competitor",
     ties="pessimistic",
     repeats="each",
-    itself="raw",
-    faults=(TailsAsHeads(), Clamped()),
-    printed=(
-        Printed("MRR", "mrr"),
-        Printed("MR", "mr"),
-        *(Printed(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
+    self_counting="raw",
+    quirks=(TailsAsHeads(), Clamped()),
+    framework_metrics=(
+        FrameworkMetric("MRR", "mrr"),
+        FrameworkMetric("MR", "mr"),
+        *(FrameworkMetric(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
     ),
-    on_ties="DGL-KE counts every tie against the answer",
+    tie_note="DGL-KE counts every tie against the answer",
 )

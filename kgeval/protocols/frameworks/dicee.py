@@ -1,11 +1,11 @@
 """dice-embeddings: an answer's place in a sort of its scores; the test triples and their inverses, tails only."""
 
-from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
 
 DICEE = Protocol(
     name="dicee",
     summary="the place in a sort (ties: their mean); a head is the tail of the inverse relation; pooled",
     repeats="each",
-    printed=(*(Printed(f"H@{k}", f"hits@{k}") for k in (1, 3, 10)), Printed("MRR", "mrr")),
-    on_ties="dice-embeddings leaves their order to a sort; here they take the mean of their ranks",
+    framework_metrics=(*(FrameworkMetric(f"H@{k}", f"hits@{k}") for k in (1, 3, 10)), FrameworkMetric("MRR", "mrr")),
+    tie_note="dice-embeddings leaves their order to a sort; here they take the mean of their ranks",
 )

@@ -3,7 +3,7 @@
 from kgeval.metrics.names import Part
 from kgeval.protocols.candidates import up_to_the_last_of_train
 from kgeval.protocols.means import float32
-from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
 
 _METRICS = {"MRR": "mrr", **{f"hits@{k}": f"hits@{k}" for k in (1, 3, 10)}}
 
@@ -15,12 +15,14 @@ KBC = Protocol(
     ties="pessimistic",
     competes=up_to_the_last_of_train,
     repeats="each",
-    sides="apart",
+    side_aggregation="apart",
     mean=float32,
-    printed=tuple(
-        Printed(name + part, metric, side, text=None if metric == "mrr" else "{:.4f}".format)  # hits are a tensor
+    framework_metrics=tuple(
+        FrameworkMetric(
+            name + part, metric, side, text=None if metric == "mrr" else "{:.4f}".format
+        )  # hits are a tensor
         for part, side in _SIDES.items()
         for name, metric in _METRICS.items()
     ),
-    on_ties="kbc counts every tie against the answer",
+    tie_note="kbc counts every tie against the answer",
 )

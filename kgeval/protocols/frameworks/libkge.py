@@ -6,8 +6,8 @@ printed a second time with it (``filter_with_test``).
 
 from kgeval.metrics.names import Part
 from kgeval.protocols.means import histogram32
-from kgeval.protocols.protocol import Printed, Protocol, Setting
-from kgeval.ranking.levels import within
+from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.ranking.levels import isclose_ties
 
 _METRICS = {
     "mean_rank": "mr",
@@ -24,14 +24,14 @@ LIBKGE = Protocol(
     ties="rounded",
     filter={"train": ("train", "valid"), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
     with_test=True,
-    level=within(relative=1e-4, absolute=1e-5),
+    tie_rule=isclose_ties(relative=1e-4, absolute=1e-5),
     repeats="each",
     mean=histogram32,
-    printed=tuple(
-        Printed(name + filtered + part, metric, side, setting, capped=True)
+    framework_metrics=tuple(
+        FrameworkMetric(name + filtered + part, metric, side, setting, drop_k_above_candidates=True)
         for filtered, setting in _SETTINGS.items()
         for part, side in _SIDES.items()
         for name, metric in _METRICS.items()
     ),
-    on_ties="LibKGE takes scores within its tolerance for ties",
+    tie_note="LibKGE takes scores within its tolerance for ties",
 )

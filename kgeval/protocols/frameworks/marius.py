@@ -4,24 +4,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kgeval.graph.triples import Side
-from kgeval.protocols.protocol import Printed, Protocol
-from kgeval.ranking.rules import Fault
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.reciprocal import Reciprocal
 
 
 @dataclass(frozen=True)
-class TailsOnly(Fault):
+class TailsOnly(FrameworkQuirk):
     """A head is asked for as the tail of the inverse relation, so a model without them is asked for none."""
 
     cause: ClassVar[str] = "sides"
-    told: ClassVar[str] = "Marius predicts tails only, with a model that has no inverse relations."
+    note: ClassVar[str] = "Marius predicts tails only, with a model that has no inverse relations."
 
-    def bites(self, scorer: Aligned) -> bool:
+    def applies_to(self, scorer: Aligned) -> bool:
         """Whether the model has none."""
         return not isinstance(scorer.scorer, Reciprocal)
 
-    def asks(self, side: Side) -> bool:
+    def predicts_side(self, side: Side) -> bool:
         """Whether it is the tail."""
         return side == "tail"
 
@@ -31,13 +31,13 @@ MARIUS = Protocol(
     summary="pessimistic ranks; filtered: true, by all edges; models without inverse relations rank tails only",
     ties="pessimistic",
     repeats="each",
-    itself="raw",
-    faults=(TailsOnly(),),
-    printed=(
-        Printed("Mean Rank", "mr"),
-        Printed("MRR", "mrr"),
-        *(Printed(f"Hits@{k}", f"hits@{k}") for k in (1, 3, 5, 10, 50, 100)),
+    self_counting="raw",
+    quirks=(TailsOnly(),),
+    framework_metrics=(
+        FrameworkMetric("Mean Rank", "mr"),
+        FrameworkMetric("MRR", "mrr"),
+        *(FrameworkMetric(f"Hits@{k}", f"hits@{k}") for k in (1, 3, 5, 10, 50, 100)),
     ),
     text="{:f}".format,
-    on_ties="Marius counts every tie against the answer",
+    tie_note="Marius counts every tie against the answer",
 )

@@ -3,7 +3,7 @@
 from kgeval.protocols.candidates import fixed_negatives
 from kgeval.protocols.filters import NOTHING
 from kgeval.protocols.means import float32
-from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
 
 OGB = Protocol(
     name="ogb",
@@ -12,6 +12,9 @@ OGB = Protocol(
     corruption=fixed_negatives,
     repeats="once",  # a repeated triple has another list of negatives each time, of which the first is ranked
     mean=float32,
-    printed=(Printed("mrr_list", "mrr"), *(Printed(f"hits@{k}_list", f"hits@{k}") for k in (1, 3, 10))),
+    framework_metrics=(
+        FrameworkMetric("mrr_list", "mrr"),
+        *(FrameworkMetric(f"hits@{k}_list", f"hits@{k}") for k in (1, 3, 10)),
+    ),
     text="{:f}".format,  # as its examples log them
 )

@@ -5,29 +5,29 @@ from typing import ClassVar
 
 from kgeval.metrics.names import Part
 from kgeval.protocols.means import running32
-from kgeval.protocols.protocol import Printed, Protocol, Setting
-from kgeval.ranking.contest import Contest
+from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.levels import Level
-from kgeval.ranking.rules import Fault
+from kgeval.ranking.levels import TieRule
+from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.scorers.alignment import Aligned
 
 
 @dataclass(frozen=True)
-class UpsideDown(Fault):
+class UpsideDown(FrameworkQuirk):
     """The lowest score is the best for a RESCAL of a MarginLoss, whose facts score high, as for other losses."""
 
     cause: ClassVar[str] = "sign"
-    told: ClassVar[str] = (
+    note: ClassVar[str] = (
         "OpenKE ranks a RESCAL that was trained with its MarginLoss upside down: the least plausible comes first."
     )
 
-    def bites(self, scorer: Aligned) -> bool:
+    def applies_to(self, scorer: Aligned) -> bool:
         """Whether the checkpoint's reader has found the sign to be the other one."""
         return bool(getattr(scorer.source, "upside_down", False))
 
-    def amend(self, ranked: Ranked, contest: Contest, scorer: Aligned, level: Level) -> Ranked:
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
         """Count the candidates below each answer."""
         return Ranked(-ranked.scores, _turned(ranked.filtered), _turned(ranked.raw))
 
@@ -45,17 +45,17 @@ OPENKE = Protocol(
     name="openke",
     summary="optimistic ranks; the mean of the sides' means, in float32 sums; raw and filtered",
     ties="optimistic",
-    faults=(UpsideDown(),),
+    quirks=(UpsideDown(),),
     repeats="each",
-    sides="apart",
+    side_aggregation="apart",
     mean=running32,
     order=("relation", "head", "tail"),
-    printed=tuple(
-        Printed(f"{part}({short}) {name}", metric, side, setting)
+    framework_metrics=tuple(
+        FrameworkMetric(f"{part}({short}) {name}", metric, side, setting)
         for short, setting in _SETTINGS.items()
         for part, side in _SIDES.items()
         for name, metric in _METRICS.items()
     ),
     text="{:f}".format,
-    on_ties="OpenKE counts no tie against the answer",
+    tie_note="OpenKE counts no tie against the answer",
 )

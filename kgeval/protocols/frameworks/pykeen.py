@@ -6,7 +6,7 @@ factories keep each triple once.
 """
 
 from kgeval.metrics.names import PARTS
-from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
 
 _METRICS = (
     *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),
@@ -25,8 +25,8 @@ PYKEEN = Protocol(
     summary="filtered by train and, on test, valid, and by what is evaluated; realistic ranks, both others beside them",
     filter={"train": ("train",), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
     metrics=_HEADLINE,
-    printed=tuple(
-        Printed(f"{side}.{ties}.{name}", f"{side}.{ties}.{name}", side)
+    framework_metrics=tuple(
+        FrameworkMetric(f"{side}.{ties}.{name}", f"{side}.{ties}.{name}", side)
         for side in PARTS
         for ties in _TIES
         for name in _METRICS

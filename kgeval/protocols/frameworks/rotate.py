@@ -1,16 +1,16 @@
 """The RotatE code: an answer's place in an unstable sort; all ranks of both sides pooled."""
 
-from kgeval.protocols.protocol import Printed, Protocol
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
 
 ROTATE = Protocol(
     name="rotate",
     summary="the place in an unstable sort (ties: their mean); both sides pooled",
     repeats="each",
-    printed=(
-        Printed("MRR", "mrr"),
-        Printed("MR", "mr"),
-        *(Printed(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
+    framework_metrics=(
+        FrameworkMetric("MRR", "mrr"),
+        FrameworkMetric("MR", "mr"),
+        *(FrameworkMetric(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
     ),
     text="{:f}".format,
-    on_ties="The RotatE code leaves their order to an unstable sort; here they take the mean of their ranks",
+    tie_note="The RotatE code leaves their order to an unstable sort; here they take the mean of their ranks",
 )

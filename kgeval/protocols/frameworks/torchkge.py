@@ -2,7 +2,7 @@
 
 from kgeval.graph.triples import SIDES
 from kgeval.protocols.means import float32_then_64
-from kgeval.protocols.protocol import Printed, Protocol, Setting
+from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
 
 _METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
 
@@ -23,19 +23,19 @@ TORCHKGE = Protocol(
     summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
     ties="pessimistic",
     repeats="each",
-    sides="apart",
+    side_aggregation="apart",
     mean=float32_then_64,
-    printed=tuple(
-        Printed(f"{name}, {setting}", metric, setting=setting, text=_whole if metric == "mr" else None)
+    framework_metrics=tuple(
+        FrameworkMetric(f"{name}, {setting}", metric, setting=setting, text=_whole if metric == "mr" else None)
         for name, metric in _METRICS.items()
         for setting in _SETTINGS
     )
     + tuple(
-        Printed(f"hit_at_{k}_{side}s, {setting}", f"hits@{k}", side, setting)
+        FrameworkMetric(f"hit_at_{k}_{side}s, {setting}", f"hits@{k}", side, setting)
         for side in SIDES
         for k in (1, 3, 10)
         for setting in _SETTINGS
     ),
     text=_rounded,
-    on_ties="TorchKGE counts every tie against the answer",
+    tie_note="TorchKGE counts every tie against the answer",
 )

@@ -11,9 +11,9 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.graph.rows import Rows
-from kgeval.ranking.contest import Contest
+from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.levels import Level
+from kgeval.ranking.levels import TieRule
 from kgeval.scorers.similarity import Similarity
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
@@ -26,7 +26,7 @@ RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class QueryVectors:
     """Queries as numbers: their vectors, and what is added to all their scores."""
 
     similarity: Similarity
@@ -65,7 +65,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Offered:
+class EntityVectors:
     """Entities as numbers: their vectors, and what is added to their scores."""
 
     vectors: FloatArray
@@ -82,10 +82,10 @@ class Offered:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class CountAccumulator:
     """What has been counted so far for the tasks of a contest."""
 
-    contest: Contest
+    contest: RankingTask
     thresholds: Float64Array
     """float64[task], the score of each answer"""
     counts: IntArray
@@ -94,20 +94,20 @@ class Tally:
     """bool[query], whether a candidate's score was NaN"""
 
     @classmethod
-    def zero(cls, contest: Contest, thresholds: Float64Array) -> Tally:
+    def zero(cls, contest: RankingTask, thresholds: Float64Array) -> CountAccumulator:
         """Begin to count."""
         counts = np.zeros((contest.queries.num_tasks, 4), np.int64)
         return cls(contest, thresholds, counts, np.zeros(len(contest.queries), np.bool_))
 
     @classmethod
-    def at_ends(cls, contest: Contest, answers: Float64Array, level: Level) -> list[Tally]:
+    def zeros_for_interval(cls, contest: RankingTask, answers: Float64Array, level: TieRule) -> list[CountAccumulator]:
         """Begin to count at the highest and at the lowest score that is level with each answer; once, if it is one."""
         lowest, highest = level(answers)
         ends = [highest] if np.array_equal(lowest, highest, equal_nan=True) else [highest, lowest]
         return [cls.zero(contest, end) for end in ends]
 
     @classmethod
-    def between(cls, answers: Float64Array, ends: Sequence[Tally]) -> Tally:
+    def from_interval(cls, answers: Float64Array, ends: Sequence[CountAccumulator]) -> CountAccumulator:
         """Take what was counted at both ends together: what reaches the lowest and is not above the highest is level.
 
         An answer reaches the lowest end itself. A kernel that meets it as a candidate counts it there as above, and
@@ -134,28 +134,30 @@ class Kernel(Protocol):
 
     name: str
 
-    def work(self) -> dict[str, Any]:
+    def stats(self) -> dict[str, Any]:
         """Tell how the counts were made: for the manifest of a run."""
         ...
 
-    def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
+    def pairs(self, asked: QueryVectors, offered: EntityVectors, offsets: IntArray) -> Float64Array:
         """Score ``offered[offsets[q] : offsets[q + 1]]`` canonically against query ``q``; float64[offered]."""
         ...
 
-    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: QueryVectors, offered: EntityVectors, first: int, tally: CountAccumulator) -> None:
         """Count a chunk of shared candidates, the first of which has position ``first``, into the tally."""
         ...
 
-    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+    def count_per_query(self, asked: QueryVectors, offered: EntityVectors, own: Rows, tally: CountAccumulator) -> None:
         """Count each query's own candidates, a row of indices into ``offered``, into the tally."""
         ...
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
+    def count_scores(self, scores: Float64Array, starts: IntArray, tally: CountAccumulator) -> None:
         """Count finished scores into the tally; those of query ``q`` begin at ``starts[q]``."""
         ...
 
 
-def count_pairs(kernel: Kernel, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+def count_pairs(
+    kernel: Kernel, asked: QueryVectors, offered: EntityVectors, own: Rows, tally: CountAccumulator
+) -> None:
     """Count each query's own candidates by their canonical scores."""
-    laid_out = Offered(offered.vectors[own.ids], offered.biases[own.ids])
+    laid_out = EntityVectors(offered.vectors[own.ids], offered.biases[own.ids])
     kernel.count_scores(kernel.pairs(asked, laid_out, own.offsets), own.offsets[:-1], tally)

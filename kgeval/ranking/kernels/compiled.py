@@ -12,9 +12,9 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.graph.rows import Rows
-from kgeval.ranking.kernels.base import Asked, Offered, Tally, count_pairs
+from kgeval.ranking.kernels.base import CountAccumulator, EntityVectors, QueryVectors, count_pairs
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
-from kgeval.threads import spread
+from kgeval.threads import parallel_for
 
 TILE = 64
 """candidates that a group of queries meets before the next ones are fetched"""
@@ -28,45 +28,45 @@ class CompiledKernel:
 
     name = "compiled"
 
-    def work(self) -> dict[str, Any]:
+    def stats(self) -> dict[str, Any]:
         """Tell how the counts were made."""
         return {"kernel": self.name}
 
-    def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
+    def pairs(self, asked: QueryVectors, offered: EntityVectors, offsets: IntArray) -> Float64Array:
         """Score pairs canonically; float64[offered]."""
         found = np.empty(len(offered.biases))
         similarity, queries, entities = _arrays(asked, offered)
-        spread(
+        parallel_for(
             lambda part: _score_pairs(part.start, part.stop, similarity, queries, entities, offsets, found),
             len(asked.vectors),
             GROUP,
         )
         return found
 
-    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: QueryVectors, offered: EntityVectors, first: int, tally: CountAccumulator) -> None:
         """Count a chunk of shared candidates into the tally."""
         arrays, tasks, counted = _arrays(asked, offered), tasks_of(tally), (tally.counts, tally.undefined)
-        spread(
+        parallel_for(
             lambda part: _count_tiles(part.start, part.stop, *arrays, first, tasks, counted),
             len(asked.vectors),
             GROUP,
         )
 
-    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+    def count_per_query(self, asked: QueryVectors, offered: EntityVectors, own: Rows, tally: CountAccumulator) -> None:
         """Count each query's own candidates into the tally."""
         count_pairs(self, asked, offered, own, tally)
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
+    def count_scores(self, scores: Float64Array, starts: IntArray, tally: CountAccumulator) -> None:
         """Count finished scores into the tally."""
-        widths, tasks, counted = tally.contest.widths, tasks_of(tally), (tally.counts, tally.undefined)
-        spread(
+        widths, tasks, counted = tally.contest.num_candidates, tasks_of(tally), (tally.counts, tally.undefined)
+        parallel_for(
             lambda part: _count_rows(part.start, part.stop, scores, (starts, widths), tasks, counted),
             len(widths),
             GROUP,
         )
 
 
-def _arrays(asked: Asked, offered: Offered) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
+def _arrays(asked: QueryVectors, offered: EntityVectors) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
     return (
         SIMILARITIES.index(asked.similarity),
         (asked.vectors, asked.offsets),
@@ -88,7 +88,7 @@ class Tasks(NamedTuple):
     """the positions of known answers, ascending for each query"""
 
 
-def tasks_of(tally: Tally) -> Tasks:
+def tasks_of(tally: CountAccumulator) -> Tasks:
     """Take the tasks of a tally."""
     contest = tally.contest
     return Tasks(contest.queries.offsets, tally.thresholds, contest.answers, contest.known.offsets, contest.known.ids)

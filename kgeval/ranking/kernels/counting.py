@@ -11,8 +11,8 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.near import enclose, exact
-from kgeval.ranking.kernels.screens import GROUP
+from kgeval.ranking.kernels.near import exact, score_bounds
+from kgeval.ranking.kernels.screens import BOUND_GROUP
 
 NEAR, EXACT = range(2)
 """the columns of the effort: comparisons that took a score in the entities' precision, and a canonical one"""
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
 def count_screened(start, statistics, chunk, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
     """Count the candidates of a chunk, whose statistics are those of the queries from ``start`` on."""
     first, width = chunk.first, len(chunk.order)
-    uncertain, flags = np.empty(width + 1, np.int64), np.empty(GROUP, np.uint8)
+    uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
     lows, highs = np.empty(width), np.empty(width)
     for row in range(len(statistics)):
         query = start + row
@@ -41,7 +41,7 @@ def count_screened(start, statistics, chunk, pairs, tasks, counts, effort):  # t
             threshold = tasks.thresholds[task]
             above, found = _split(statistics[row], chunk.upper[task], chunk.lower[task], flags, uncertain)
             candidates = chunk.order[uncertain[:found]]
-            enclose(pairs, query, candidates, lows, highs)
+            score_bounds(pairs, query, candidates, lows, highs)
             greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
             tied -= first <= tasks.answers[task] < first + width
             _write(task, above + greater, tied, known, known_scores, tasks, counts[task])
@@ -58,7 +58,7 @@ def count_rows(start, stop, own, pairs, tasks, counts, effort):  # type: ignore[
         known = _known(query, 0, len(candidates), tasks)
         known_scores = exact(pairs, query, candidates[known])
         lows, highs = np.empty(len(candidates)), np.empty(len(candidates))
-        enclose(pairs, query, candidates, lows, highs)
+        score_bounds(pairs, query, candidates, lows, highs)
         for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
             threshold = tasks.thresholds[task]
             greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
@@ -119,12 +119,12 @@ def _split(statistics, upper, lower, flags, uncertain):  # type: ignore[no-untyp
     """Count the columns that are certainly above, and collect those that are uncertain; return both numbers."""
     above, found = 0, 0
     for group in range(len(upper)):
-        columns = statistics[group * GROUP : (group + 1) * GROUP]
+        columns = statistics[group * BOUND_GROUP : (group + 1) * BOUND_GROUP]
         certain, conceivable = _compare(columns, upper[group], lower[group])
         above += certain
         if conceivable > certain:
             _flag(columns, upper[group], lower[group], flags)
-            found = _collect(flags, group * GROUP, uncertain, found)
+            found = _collect(flags, group * BOUND_GROUP, uncertain, found)
     return above, found
 
 

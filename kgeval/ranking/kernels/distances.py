@@ -13,26 +13,26 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.base import Asked, Offered
+from kgeval.ranking.kernels.base import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.canonical import L1, SIMILARITIES
 from kgeval.ranking.kernels.rounding import U32, U64, round_rows
-from kgeval.ranking.kernels.screens import GROUP, SMALLEST, Limits, Screen, outwards
+from kgeval.ranking.kernels.screens import BOUND_GROUP, SMALLEST, Limits, Screen, round_outward
 
 TILE = 64
 """candidates whose distances are summed side by side"""
 
-TEAM = 32
+QUERY_BLOCK = 32
 """queries that meet a tile while it is in cache"""
 
 
 class Float32Distances(Screen):
     """Negative distances, in columns of the chunk's own order."""
 
-    def __init__(self, asked: Asked, offered: Offered) -> None:
+    def __init__(self, asked: QueryVectors, offered: EntityVectors) -> None:
         self._asked = asked
         self.order = np.arange(len(offered.biases))
         rounded = round_rows(offered.vectors, self.order, precision="float32", manhattan=True)
-        self._entity_loss = rounded.losses.max(initial=0.0)
+        self._entity_loss = rounded.rounding_errors.max(initial=0.0)
         self._tiles = _tiles(rounded.vectors[:, : offered.vectors.shape[1]])
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
@@ -51,11 +51,11 @@ class Float32Distances(Screen):
         dim, offsets = self._asked.vectors.shape[1], self._asked.offsets[owners]
         distance = offsets - answers
         relative = 2 * (dim + 16) * U32
-        lost = self._asked.float32.losses[owners] + self._entity_loss + SMALLEST * dim
+        lost = self._asked.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
         lost = lost + (2 * dim + 64) * U64 * (np.abs(answers) + np.abs(offsets))
         near, far = (distance - lost) / (1 + relative), (distance + lost) / (1 - relative)
-        groups = -(-len(self.order) // GROUP)
-        return outwards(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
+        groups = -(-len(self.order) // BOUND_GROUP)
+        return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
 
 
 def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -68,9 +68,9 @@ def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 @njit(cache=True, nogil=True)
 def _sum_distances(similarity, queries, tiles, out):  # type: ignore[no-untyped-def]
-    for team in range(0, len(queries), TEAM):
+    for team in range(0, len(queries), QUERY_BLOCK):
         for tile in range(len(tiles)):
-            for query in range(team, min(len(queries), team + TEAM)):
+            for query in range(team, min(len(queries), team + QUERY_BLOCK)):
                 sums = out[query, tile * TILE : (tile + 1) * TILE]
                 sums[:] = np.float32(0)
                 if similarity == L1:

@@ -18,7 +18,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.base import Asked, Offered
+from kgeval.ranking.kernels.base import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, SQUARED_L2, scores
 from kgeval.ranking.kernels.rounding import U32, U64
 from kgeval.ranking.kernels.screens import SMALLEST
@@ -37,7 +37,7 @@ class Pairs(NamedTuple):
     biases: Float64Array
     rounded: np.ndarray[Any, Any]
     """[query, dim or more], in the precision of the entities"""
-    lost: Float64Array
+    rounding_error_per_unit: Float64Array
     """float64[query], the error per unit of an entity's size"""
     sizes: Float64Array
     """float64[entity], the norms where products are taken; ones where distances are, whose squares have sizes apart"""
@@ -47,12 +47,12 @@ class Pairs(NamedTuple):
     """the error that there is in any case"""
 
 
-def pairs_of(asked: Asked, offered: Offered) -> Pairs:
+def pairs_of(asked: QueryVectors, offered: EntityVectors) -> Pairs:
     """Prepare what scoring pairs takes."""
     dim = asked.vectors.shape[1]
     single = offered.vectors.dtype == np.float32
     rounded = asked.float32.vectors if single else asked.vectors
-    losses = asked.float32.losses if single else np.zeros(len(asked.vectors))
+    losses = asked.float32.rounding_errors if single else np.zeros(len(asked.vectors))
     growth = (2 * dim + 64) * ((U32 if single else U64) + U64) * 1.01
     if asked.similarity == "dot":
         lost, sizes, growth = losses + growth * (asked.norms + losses), offered.norms, 0.0
@@ -64,10 +64,10 @@ def pairs_of(asked: Asked, offered: Offered) -> Pairs:
 
 
 @njit(cache=True)
-def enclose(pairs, query, candidates, lows, highs):  # type: ignore[no-untyped-def]
+def score_bounds(pairs, query, candidates, lows, highs):  # type: ignore[no-untyped-def]
     """For each candidate, find a number that its canonical score is not below, and one that it is not above."""
     _similarities(pairs.similarity, pairs.rounded[query], pairs.entities, candidates, lows)
-    biases, sizes, offset, lost = pairs.biases, pairs.sizes, pairs.offsets[query], pairs.lost[query]
+    biases, sizes, offset, lost = pairs.biases, pairs.sizes, pairs.offsets[query], pairs.rounding_error_per_unit[query]
     growth, floor = pairs.growth, pairs.floor
     for place in range(len(candidates)):
         found, bias = lows[place], biases[candidates[place]]

@@ -23,15 +23,15 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.base import Asked, Offered
+from kgeval.ranking.kernels.base import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.rounding import SPARE, U32, U64, round_rows
-from kgeval.ranking.kernels.screens import SMALLEST, Limits, Screen, largest_in_groups, outwards
+from kgeval.ranking.kernels.screens import SMALLEST, Limits, Screen, largest_in_groups, round_outward
 
 
 class Float32Products(Screen):
     """Matrix products in float32; columns by ascending norm, which keeps the bounds of a group tight."""
 
-    def __init__(self, asked: Asked, offered: Offered) -> None:
+    def __init__(self, asked: QueryVectors, offered: EntityVectors) -> None:
         self._asked = asked
         self.order = np.argsort(offered.norms, kind="stable")
         self._norms = offered.norms[self.order]
@@ -40,7 +40,7 @@ class Float32Products(Screen):
             self._added = 0.5 * (self._added - self._norms * self._norms)
         self._round(offered)
 
-    def _round(self, offered: Offered) -> None:
+    def _round(self, offered: EntityVectors) -> None:
         self._queries = self._asked.float32
         self._entities = round_rows(offered.vectors, self.order, precision="float32", manhattan=False)
         self._left_over = np.abs(self._entities.add(self._added))
@@ -62,7 +62,7 @@ class Float32Products(Screen):
         """Enclose each answer, one bound per group of columns."""
         middle, slack = self._middle(answers, owners)
         bound = self._error()[owners] + slack[:, None]
-        return outwards(middle[:, None] + bound, middle[:, None] - bound)
+        return round_outward(middle[:, None] + bound, middle[:, None] - bound)
 
     def _middle(self, answers: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
         """The statistic of each answer, and what rounding may have taken from it and from canonical scores."""
@@ -83,12 +83,12 @@ class Float32Products(Screen):
     def _error(self) -> Float64Array:
         """Bound the error of the statistics; float64[query, group]."""
         dim = self._asked.vectors.shape[1] + SPARE
-        losses = self._queries.losses
+        losses = self._queries.rounding_errors
         norms = self._asked.norms + losses
         growth = (2 * dim + 8) * U32 / (1 - (2 * dim + 8) * U32)
-        largest = largest_in_groups(self._norms + self._entities.losses)
+        largest = largest_in_groups(self._norms + self._entities.rounding_errors)
         product = np.outer(losses + growth * norms, largest)
-        product += np.outer(self._asked.norms, largest_in_groups(self._entities.losses))
+        product += np.outer(self._asked.norms, largest_in_groups(self._entities.rounding_errors))
         product += largest_in_groups(2 * growth * np.abs(self._added) + self._left_over) + SMALLEST * dim
         return np.asarray(product * (1 + 2.0**-20))
 
@@ -96,7 +96,7 @@ class Float32Products(Screen):
 class Bfloat16Products(Float32Products):
     """Matrix products in bfloat16, accumulated in float32: for processors that have them."""
 
-    def _round(self, offered: Offered) -> None:
+    def _round(self, offered: EntityVectors) -> None:
         import torch
 
         self._queries = self._asked.bfloat16

@@ -8,7 +8,16 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.rows import Rows
-from kgeval.ranking.kernels.base import GREATER, RAW_GREATER, RAW_TIED, TIED, Asked, Offered, Tally, count_pairs
+from kgeval.ranking.kernels.base import (
+    GREATER,
+    RAW_GREATER,
+    RAW_TIED,
+    TIED,
+    CountAccumulator,
+    EntityVectors,
+    QueryVectors,
+    count_pairs,
+)
 from kgeval.scorers.similarity import canonical
 
 
@@ -17,35 +26,35 @@ class ReferenceKernel:
 
     name = "reference"
 
-    def work(self) -> dict[str, Any]:
+    def stats(self) -> dict[str, Any]:
         """Tell how the counts were made."""
         return {"kernel": self.name}
 
-    def pairs(self, asked: Asked, offered: Offered, offsets: IntArray) -> Float64Array:
+    def pairs(self, asked: QueryVectors, offered: EntityVectors, offsets: IntArray) -> Float64Array:
         """Score pairs canonically; float64[offered]."""
         owners = np.repeat(np.arange(len(asked.vectors)), np.diff(offsets))
         vectors = np.asarray(offered.vectors, np.float64)
         similarities = canonical(asked.similarity, asked.vectors[owners], vectors)
         return similarities + offered.biases + asked.offsets[owners]
 
-    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: QueryVectors, offered: EntityVectors, first: int, tally: CountAccumulator) -> None:
         """Count a chunk of shared candidates into the tally."""
         vectors = np.asarray(offered.vectors, np.float64)
         for query, vector in enumerate(asked.vectors):
             row = canonical(asked.similarity, vector[None, :], vectors) + offered.biases + asked.offsets[query]
             _count_row(query, row, first, tally)
 
-    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+    def count_per_query(self, asked: QueryVectors, offered: EntityVectors, own: Rows, tally: CountAccumulator) -> None:
         """Count each query's own candidates into the tally."""
         count_pairs(self, asked, offered, own, tally)
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, tally: Tally) -> None:
+    def count_scores(self, scores: Float64Array, starts: IntArray, tally: CountAccumulator) -> None:
         """Count finished scores into the tally."""
-        for query, width in enumerate(tally.contest.widths):
+        for query, width in enumerate(tally.contest.num_candidates):
             _count_row(query, scores[starts[query] : starts[query] + width], 0, tally)
 
 
-def _count_row(query: int, row: Float64Array, first: int, tally: Tally) -> None:
+def _count_row(query: int, row: Float64Array, first: int, tally: CountAccumulator) -> None:
     contest = tally.contest
     known = contest.known.row(query) - first
     known = known[(known >= 0) & (known < len(row))]

@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.base import Precision
-from kgeval.threads import spread
+from kgeval.threads import parallel_for
 
 U32, U64 = 2.0**-24, 2.0**-53
 
@@ -28,7 +28,7 @@ class Rounded:
 
     vectors: np.ndarray[Any, Any]
     """[row, dim + SPARE], float32, or the bits of bfloat16 in uint16; the last columns are ones"""
-    losses: Float64Array
+    rounding_errors: Float64Array
     """float64[row], the norm of what the rounding took"""
 
     def add(self, column: Float64Array) -> Float64Array:
@@ -44,7 +44,7 @@ class Rounded:
 def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
     """Measure rows in float64, by the sum of their absolute values or by Euclid's norm; float64[row]."""
     norms = np.empty(len(vectors))
-    spread(lambda part: _measure(vectors[part], manhattan, norms[part]), len(vectors), ROWS)
+    parallel_for(lambda part: _measure(vectors[part], manhattan, norms[part]), len(vectors), ROWS)
     return norms
 
 
@@ -61,7 +61,7 @@ def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, ma
         out[part, -SPARE:] = one
         write(vectors, order[part], manhattan, out[part], losses[part])
 
-    spread(round_part, len(order), ROWS)
+    parallel_for(round_part, len(order), ROWS)
     return Rounded(out, losses)
 
 

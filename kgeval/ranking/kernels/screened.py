@@ -14,7 +14,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.graph.rows import Rows
-from kgeval.ranking.kernels.base import Asked, Offered, Precision, Tally
+from kgeval.ranking.kernels.base import CountAccumulator, EntityVectors, Precision, QueryVectors
 from kgeval.ranking.kernels.compiled import CompiledKernel, tasks_of
 from kgeval.ranking.kernels.counting import EXACT, NEAR, Chunk, count_rows, count_screened
 from kgeval.ranking.kernels.distances import Float32Distances
@@ -22,7 +22,7 @@ from kgeval.ranking.kernels.near import pairs_of
 from kgeval.ranking.kernels.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screens import LARGEST, Screen
 from kgeval.ranking.plan import BLOCK
-from kgeval.threads import spread
+from kgeval.threads import parallel_for
 
 BLOCKS = 4
 """blocks that a thread takes at a time, with one buffer"""
@@ -37,14 +37,14 @@ class ScreenedKernel(CompiledKernel):
         self._block = block
         self._compared, self._effort = 0, np.zeros(2, np.int64)
 
-    def work(self) -> dict[str, Any]:
+    def stats(self) -> dict[str, Any]:
         """Tell how the counts were made, and which share of the comparisons needed a canonical score."""
         near, canonical = (int(part) for part in self._effort)
         share = canonical / self._compared if self._compared else 0.0
         work = {"screened": self._compared, "refined": near, "rescored": canonical, "rescored_share": share}
         return {"kernel": self.name, **work}
 
-    def count_shared(self, asked: Asked, offered: Offered, first: int, tally: Tally) -> None:
+    def count_shared(self, asked: QueryVectors, offered: EntityVectors, first: int, tally: CountAccumulator) -> None:
         """Count a chunk of shared candidates into the tally."""
         made = self.screen(asked, offered, tally.thresholds)
         if made is None:
@@ -61,13 +61,13 @@ class ScreenedKernel(CompiledKernel):
                 statistics = made.statistics(slice(start, min(start + self._block, part.stop)), buffer)
                 count_screened(start, statistics, chunk, pairs, tasks, tally.counts, effort)
 
-        spread(count, len(queries), BLOCKS * self._block)
-        self._learn(queries.num_tasks * len(offered.biases), effort)
+        parallel_for(count, len(queries), BLOCKS * self._block)
+        self._adapt_precision(queries.num_tasks * len(offered.biases), effort)
 
-    def count_own(self, asked: Asked, offered: Offered, own: Rows, tally: Tally) -> None:
+    def count_per_query(self, asked: QueryVectors, offered: EntityVectors, own: Rows, tally: CountAccumulator) -> None:
         """Count each query's own candidates into the tally."""
         if self._precision is None or not _bounded(asked, offered, tally.thresholds):
-            super().count_own(asked, offered, own, tally)
+            super().count_per_query(asked, offered, own, tally)
             return
         contest = tally.contest
         effort = np.zeros((len(contest.queries), 2), np.int64)
@@ -76,10 +76,10 @@ class ScreenedKernel(CompiledKernel):
         def count(part: slice) -> None:
             count_rows(part.start, part.stop, (own.offsets, own.ids), pairs, tasks, tally.counts, effort)
 
-        spread(count, len(contest.queries), self._block)
-        self._learn(int(contest.widths[contest.queries.owners].sum()), effort)
+        parallel_for(count, len(contest.queries), self._block)
+        self._adapt_precision(int(contest.num_candidates[contest.queries.owners].sum()), effort)
 
-    def screen(self, asked: Asked, offered: Offered, answers: Float64Array) -> Screen | None:
+    def screen(self, asked: QueryVectors, offered: EntityVectors, answers: Float64Array) -> Screen | None:
         """Choose the screen for a chunk; none where no bound holds, or screening does not pay."""
         if self._precision is None or not _bounded(asked, offered, answers):
             return None
@@ -88,7 +88,7 @@ class ScreenedKernel(CompiledKernel):
             return make(asked, offered)
         return None if offered.biases.any() else Float32Distances(asked, offered)
 
-    def _learn(self, compared: int, effort: IntArray) -> None:
+    def _adapt_precision(self, compared: int, effort: IntArray) -> None:
         """Where so many comparisons stay uncertain that screening does not pay, take the next better arithmetic."""
         total = effort.sum(axis=0)
         self._compared, self._effort = self._compared + compared, self._effort + total
@@ -98,7 +98,7 @@ class ScreenedKernel(CompiledKernel):
             self._precision = None
 
 
-def _bounded(asked: Asked, offered: Offered, answers: Float64Array) -> bool:
+def _bounded(asked: QueryVectors, offered: EntityVectors, answers: Float64Array) -> bool:
     """Whether the error bounds hold: not where numbers are huge, infinite or undefined."""
     # NaN stays NaN through these maxima, and is not below anything.
     sizes = (asked.norms, asked.offsets, offered.norms, offered.biases)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 
-GROUP = 512
+BOUND_GROUP = 512
 """candidates that share one error bound, neighbours in the order of the screen"""
 
 LARGEST = 2.0**60
@@ -50,7 +50,7 @@ class Screen(ABC):
         """Enclose the answers' scores (float64[task]), whose queries are ``owners``."""
 
 
-def outwards(upper: Float64Array, lower: Float64Array) -> Limits:
+def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:
     """Round limits to float32, away from each other."""
     return Limits(
         (upper + np.abs(upper) * 2.0**-22 + 2.0**-120).astype(np.float32),
@@ -60,4 +60,4 @@ def outwards(upper: Float64Array, lower: Float64Array) -> Limits:
 
 def largest_in_groups(values: Float64Array) -> Float64Array:
     """Take the largest value of each group of columns; float64[group]."""
-    return np.asarray(np.maximum.reduceat(values, np.arange(0, len(values), GROUP)))
+    return np.asarray(np.maximum.reduceat(values, np.arange(0, len(values), BOUND_GROUP)))

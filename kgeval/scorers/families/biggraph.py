@@ -12,7 +12,7 @@ from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.family import rows64
 from kgeval.scorers.halves import multiply
-from kgeval.scorers.ordered import times, unit
+from kgeval.scorers.ordered import matmul_ordered, unit
 from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
 
@@ -54,7 +54,7 @@ class BigGraph(RelationalFamily):
         """What the comparator comes to: cosines are dot products."""
         return "dot" if self.comparator == "cos" else self.comparator
 
-    def alike(self, side: Side) -> bool:
+    def is_shared(self, side: Side) -> bool:
         """Only the operand passes a relation's operator."""
         return side != self.operand or self.operator == "none"
 
@@ -98,5 +98,5 @@ class BigGraph(RelationalFamily):
             return entities + parameters
         if self.operator == "complex_diagonal":
             return multiply(entities, np.broadcast_to(parameters, entities.shape))
-        mixed = times(entities, parameters[: width * width].reshape(width, width).T)
+        mixed = matmul_ordered(entities, parameters[: width * width].reshape(width, width).T)
         return mixed + parameters[width * width :] if self.operator == "affine" else mixed

@@ -9,13 +9,13 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
-from kgeval.scorers.block import BlockFamily
+from kgeval.scorers.block import ScoredFamily
 from kgeval.scorers.family import rows64
 from kgeval.scorers.ordered import products
 
 
 @dataclass(frozen=True, eq=False)
-class BoxE(BlockFamily):
+class BoxE(ScoredFamily):
     """score(h, r, t) = −‖D(h + t', head box)‖_p − ‖D(t + h', tail box)‖_p, halves [position | bump e'] of entities.
 
     A relation's row is [low | high] of its head box, then of its tail box. D is, in each dimension of width w around

@@ -9,13 +9,13 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
-from kgeval.scorers.block import BlockFamily
+from kgeval.scorers.block import ScoredFamily
 from kgeval.scorers.family import rows64
 from kgeval.scorers.similarity import canonical
 
 
 @dataclass(frozen=True, eq=False)
-class ClampedDistMult(BlockFamily):
+class ClampedDistMult(ScoredFamily):
     """score(h, r, t) = min(max(Σ_k h_k r_k t_k, low), high): every score beyond a limit is a tie."""
 
     name: ClassVar[str] = "ClampedDistMult"

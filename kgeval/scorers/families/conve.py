@@ -11,7 +11,7 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.family import rows64
-from kgeval.scorers.ordered import times, weighted_sum
+from kgeval.scorers.ordered import matmul_ordered, weighted_sum
 from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
 
@@ -58,7 +58,7 @@ class ConvE(RelationalFamily):
         biases = (self.kernel_bias.shape, self.dense_bias.shape, self.tail_bias.shape)
         self.require(biases == ((len(self.kernel),), (width,), (len(self.entity),)), "biases must fit")
 
-    def alike(self, side: Side) -> bool:
+    def is_shared(self, side: Side) -> bool:
         """The tails' vectors are the stored ones, for every relation."""
         return side == "tail"
 
@@ -91,7 +91,7 @@ class ConvE(RelationalFamily):
         image = pair.reshape(len(pair), 1, 2 * self.height, -1)
         features = np.maximum(self._convolved(image) + np.asarray(self.kernel_bias, np.float64)[:, None, None], 0)
         flat = features.reshape(len(pair), -1)
-        dense = times(flat, np.asarray(self.dense, np.float64))
+        dense = matmul_ordered(flat, np.asarray(self.dense, np.float64))
         return np.maximum(dense + np.asarray(self.dense_bias, np.float64), 0)
 
     def _convolved(self, image: Float64Array) -> Float64Array:

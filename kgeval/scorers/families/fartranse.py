@@ -16,7 +16,7 @@ from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class FarTransE(VectorFamily):
+class MariusTransE(VectorFamily):
     """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
 
     name: ClassVar[str] = "FarTransE"

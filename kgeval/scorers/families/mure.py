@@ -40,7 +40,7 @@ class MuRE(RelationalFamily):
         rows = (len(self.entity),)
         self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")
 
-    def alike(self, side: Side) -> bool:
+    def is_shared(self, side: Side) -> bool:
         """The tails' vectors are the stored ones, for every relation."""
         return side == "tail"
 

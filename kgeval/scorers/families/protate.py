@@ -10,13 +10,13 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
-from kgeval.scorers.block import BlockFamily
+from kgeval.scorers.block import ScoredFamily
 from kgeval.scorers.halves import multiply
 from kgeval.scorers.similarity import ordered_sum
 
 
 @dataclass(frozen=True, eq=False)
-class PRotatE(BlockFamily):
+class PRotatE(ScoredFamily):
     """score(h, r, t) = −Σ_k |sin(h_k + r_k − t_k)|, entities and relations stored as phases in radians.
 
     Sines and cosines are taken once of the stored phases; |sin(q − e)| = |sin q cos e − cos q sin e|.

@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.graph.queries import Queries
 from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.ordered import times
+from kgeval.scorers.ordered import matmul_ordered
 from kgeval.scorers.similarity import Similarity
 
 
@@ -37,5 +37,5 @@ class RESCAL(VectorFamily):
         for relation in np.unique(queries.relations):
             mine = queries.relations == relation
             matrix = rows64(self.relation, relation).reshape(anchors.shape[1], -1)
-            vectors[mine] = times(anchors[mine], matrix if queries.side == "tail" else matrix.T)
+            vectors[mine] = matmul_ordered(anchors[mine], matrix if queries.side == "tail" else matrix.T)
         return vectors

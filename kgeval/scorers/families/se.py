@@ -11,7 +11,7 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.graph.queries import Queries
 from kgeval.graph.triples import Side
 from kgeval.scorers.family import rows64
-from kgeval.scorers.ordered import times
+from kgeval.scorers.ordered import matmul_ordered
 from kgeval.scorers.relational import RelationalFamily
 from kgeval.scorers.similarity import Similarity
 
@@ -55,4 +55,4 @@ class SE(RelationalFamily):
         """R e or R' e."""
         matrices = self.relation if side == "head" else self.tail_relation
         matrix = rows64(matrices, relation).reshape(-1, self.entity.shape[1])
-        return times(rows64(self.entity, ids), matrix.T)
+        return matmul_ordered(rows64(self.entity, ids), matrix.T)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.scorers.family import rows64
-from kgeval.scorers.ordered import times
+from kgeval.scorers.ordered import matmul_ordered
 from kgeval.scorers.translation import ProjectedTranslation
 
 
@@ -33,4 +33,6 @@ class TransR(ProjectedTranslation):
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         """E P_r."""
-        return times(rows64(self.entity, ids), rows64(self.projection, relation).reshape(self.entity.shape[1], -1))
+        return matmul_ordered(
+            rows64(self.entity, ids), rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
+        )

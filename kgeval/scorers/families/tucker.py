@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.graph.queries import Queries
 from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.ordered import times, weighted_sum
+from kgeval.scorers.ordered import matmul_ordered, weighted_sum
 from kgeval.scorers.similarity import Similarity
 
 
@@ -70,7 +70,7 @@ class TuckER(VectorFamily):
             mine = queries.relations == relation
             weights = np.asarray(self.relation[relation], np.float64)
             matrix = weighted_sum(weights, np.moveaxis(np.asarray(self.core, np.float64), 1, 0))
-            mixed[mine] = times(vectors[mine], matrix.T if transpose else matrix)
+            mixed[mine] = matmul_ordered(vectors[mine], matrix.T if transpose else matrix)
         return mixed
 
     def _scale(self, name: str) -> Float64Array:
