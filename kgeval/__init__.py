@@ -23,75 +23,75 @@ if TYPE_CHECKING:
     from kgeval.corruption import PopularityWeighted as PopularityWeighted
     from kgeval.corruption import TypeConstrained as TypeConstrained
     from kgeval.corruption import Uniform as Uniform
-    from kgeval.corruption.negatives import generate_negatives as generate_negatives
+    from kgeval.corruption.export import generate_negatives as generate_negatives
+    from kgeval.data.dataset import Dataset as Dataset
+    from kgeval.data.layout import load_dataset as load_dataset
+    from kgeval.data.triples import Triples as Triples
+    from kgeval.data.vocabulary import Vocabulary as Vocabulary
     from kgeval.errors import KgevalError as KgevalError
-    from kgeval.graph.dataset import Dataset as Dataset
-    from kgeval.graph.layouts import load_dataset as load_dataset
-    from kgeval.graph.triples import Triples as Triples
-    from kgeval.graph.vocabulary import Vocabulary as Vocabulary
-    from kgeval.metrics.comparison import compare as compare
-    from kgeval.metrics.confidence_summary import summarize_confidences as summarize_confidences
-    from kgeval.metrics.label_summary import summarize_labels as summarize_labels
-    from kgeval.metrics.labelled import ScoredLabels as ScoredLabels
-    from kgeval.metrics.summary import summarize as summarize
+    from kgeval.metrics.confidences.confidence_summary import summarize_confidences as summarize_confidences
+    from kgeval.metrics.labels.label_summary import summarize_labels as summarize_labels
+    from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
+    from kgeval.metrics.tables.comparison import compare as compare
+    from kgeval.metrics.tables.summary import summarize as summarize
     from kgeval.protocols.evaluate import evaluate as evaluate
     from kgeval.protocols.explain import explain as explain
-    from kgeval.protocols.printout import framework_metrics as framework_metrics
-    from kgeval.ranking.elsewhere import load_ranks as load_ranks
+    from kgeval.protocols.report import framework_metrics as framework_metrics
     from kgeval.ranking.evaluation import Evaluation as Evaluation
-    from kgeval.ranking.table import RankTable as RankTable
-    from kgeval.scorers.adapters import CallableScorer as CallableScorer
-    from kgeval.scorers.adapters import ScoreTable as ScoreTable
-    from kgeval.scorers.base import Scorer as Scorer
-    from kgeval.scorers.base import VectorScorer as VectorScorer
-    from kgeval.scorers.live import PyKEENScorer as PyKEENScorer
-    from kgeval.scoring.classification import Classification as Classification
-    from kgeval.scoring.classification import classify as classify
-    from kgeval.scoring.confidences import Confidences as Confidences
-    from kgeval.scoring.negatives import GeneratedNegatives as GeneratedNegatives
-    from kgeval.scoring.negatives import NegativesFromFiles as NegativesFromFiles
-    from kgeval.scoring.table import LabelTable as LabelTable
+    from kgeval.ranking.import_ranks import load_ranks as load_ranks
+    from kgeval.ranking.rank_table import RankTable as RankTable
+    from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
+    from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
+    from kgeval.scorers.adapters.live_model import PyKEENScorer as PyKEENScorer
+    from kgeval.scorers.scorer import Scorer as Scorer
+    from kgeval.scorers.scorer import VectorScorer as VectorScorer
+    from kgeval.tasks.classification import Classification as Classification
+    from kgeval.tasks.classification import classify as classify
+    from kgeval.tasks.confidences import Confidences as Confidences
+    from kgeval.tasks.label_table import LabelTable as LabelTable
+    from kgeval.tasks.negatives import GeneratedNegatives as GeneratedNegatives
+    from kgeval.tasks.negatives import NegativesFromFiles as NegativesFromFiles
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AllEntities": "corruption",
-    "CallableScorer": "scorers.adapters",
-    "Classification": "scoring.classification",
-    "Confidences": "scoring.confidences",
-    "Dataset": "graph.dataset",
-    "Degree": "corruption",
+    "CallableScorer": "scorers.adapters.array_scorers",
+    "Classification": "tasks.classification",
+    "Confidences": "tasks.confidences",
+    "Dataset": "data.dataset",
+    "DegreeWeighted": "corruption",
     "Evaluation": "ranking.evaluation",
-    "FromFile": "corruption",
+    "FileNegatives": "corruption",
+    "GeneratedNegatives": "tasks.negatives",
     "KgevalError": "errors",
-    "LabelTable": "scoring.table",
-    "MadeNegatives": "scoring.negatives",
-    "NegativeFiles": "scoring.negatives",
+    "LabelTable": "tasks.label_table",
+    "NegativesFromFiles": "tasks.negatives",
     "OGBNegatives": "corruption",
-    "Popular": "corruption",
-    "PyKEENScorer": "scorers.live",
-    "RankTable": "ranking.table",
-    "ScoreTable": "scorers.adapters",
-    "ScoredLabels": "metrics.labelled",
-    "Scorer": "scorers.base",
-    "Triples": "graph.triples",
-    "Typed": "corruption",
+    "PopularityWeighted": "corruption",
+    "PyKEENScorer": "scorers.adapters.live_model",
+    "RankTable": "ranking.rank_table",
+    "ScoreTable": "scorers.adapters.array_scorers",
+    "ScoredLabels": "metrics.labels.scored_labels",
+    "Scorer": "scorers.scorer",
+    "Triples": "data.triples",
+    "TypeConstrained": "corruption",
     "Uniform": "corruption",
-    "VectorScorer": "scorers.base",
-    "Vocabulary": "graph.vocabulary",
-    "classify": "scoring.classification",
-    "compare": "metrics.comparison",
+    "VectorScorer": "scorers.scorer",
+    "Vocabulary": "data.vocabulary",
+    "classify": "tasks.classification",
+    "compare": "metrics.tables.comparison",
     "evaluate": "protocols.evaluate",
     "explain": "protocols.explain",
+    "framework_metrics": "protocols.report",
+    "generate_negatives": "corruption.export",
     "load_checkpoint": "checkpoints",
-    "load_dataset": "graph.layouts",
-    "load_ranks": "ranking.elsewhere",
-    "negatives": "corruption.negatives",
-    "printout": "protocols.printout",
+    "load_dataset": "data.layout",
+    "load_ranks": "ranking.import_ranks",
     "save_checkpoint": "checkpoints.native",
-    "summarize": "metrics.summary",
-    "summarize_confidences": "metrics.confidence_summary",
-    "summarize_labels": "metrics.label_summary",
+    "summarize": "metrics.tables.summary",
+    "summarize_confidences": "metrics.confidences.confidence_summary",
+    "summarize_labels": "metrics.labels.label_summary",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 def modules(package: str) -> list[ModuleType]:
-    """Import every module that lies directly in a package, in alphabetical order."""
+    """Import every module of a package and of the packages in it, in alphabetical order."""
     root = importlib.import_module(package)
-    names = sorted(info.name for info in pkgutil.iter_modules(root.__path__))
-    return [importlib.import_module(f"{package}.{name}") for name in names]
+    names = sorted(info.name for info in pkgutil.walk_packages(root.__path__, f"{package}."))
+    return [importlib.import_module(name) for name in names]
 
 
 def instances(package: str, kind: type[T]) -> list[T]:

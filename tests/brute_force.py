@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from kgeval.graph.dataset import Dataset
+from kgeval.data.dataset import Dataset
 
 Key = tuple[int, int, int, str]
 

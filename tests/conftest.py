@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.triples import Triples
-from kgeval.graph.vocabulary import Vocabulary
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
 
 # A busy machine draws examples slowly, which says nothing about a test.
 settings.register_profile("kgeval", suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -14,7 +14,7 @@ EVALUATION = """
 import numpy as np
 import kgeval
 from kgeval import Dataset, Triples, Uniform, Vocabulary, evaluate
-from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.products.distmult import DistMult
 
 rng = np.random.default_rng(0)
 triples = np.unique(rng.integers(0, [14, 55, 14], (200, 3)), axis=0)

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval import RankTable, files, load_checkpoint, load_dataset
+from kgeval import RankTable, load_checkpoint, load_dataset
 from kgeval.errors import FileError, KgevalError
-from kgeval.files import checked, read_bytes, read_json, read_settings, refuse_special
-from kgeval.runs.load import load_config
+from kgeval.files import opening as files
+from kgeval.files.opening import checked, read_bytes, read_json, read_settings, refuse_special
+from kgeval.runs.config.load import load_config
 
 linux = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs a system with /proc")
 
@@ -194,7 +195,7 @@ def test_in_the_place_of_the_configuration_of_a_dataset(tmp_path, odd):
 
 
 def test_a_line_that_is_longer_than_any_text(tmp_path, monkeypatch):
-    from kgeval.graph import text
+    from kgeval.data import text
 
     monkeypatch.setattr(text, "LONGEST", 1000)
     for split in ("train", "test"):

@@ -7,9 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import RankTable, budget, load_dataset, parquet
+from kgeval import RankTable, load_dataset
 from kgeval.errors import DatasetError, FileError
-from kgeval.parquet import read_parquet
+from kgeval.files import budget
+from kgeval.files import parquet_files as parquet
+from kgeval.files.parquet_files import read_parquet
 from tests.checkpoints.memory import MEBIBYTE
 
 

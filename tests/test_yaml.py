@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kgeval import load_checkpoint, load_dataset
 from kgeval.errors import ConfigError, KgevalError
-from kgeval.runs.load import load_config
-from kgeval.yaml import read_yaml
+from kgeval.files.yaml_text import read_yaml
+from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most
 
 PLAIN = st.recursive(
@@ -44,7 +44,7 @@ FEW = 2000
 @pytest.fixture
 def few(monkeypatch):
     """The same with smaller numbers."""
-    monkeypatch.setattr("kgeval.yaml.MOST", FEW)
+    monkeypatch.setattr("kgeval.files.yaml_text.MOST", FEW)
 
 
 BOMBS = {

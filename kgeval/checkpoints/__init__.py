@@ -11,10 +11,10 @@ import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import formats, recognise
+from kgeval.data.dataset import Dataset
+from kgeval.data.layout import as_dataset
 from kgeval.errors import CheckpointError, did_you_mean
-from kgeval.files import refuse_special
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.layouts import as_dataset
+from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray, IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import Queries
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, did_you_mean
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.queries import Queries
-from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.alignment import sorted_labels
-from kgeval.scorers.base import Numbering, refuse_other_queries
 from kgeval.scorers.family import Family, release
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.scorer import Numbering, refuse_other_queries
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 ROWS = 2**16
 """rows of an array that are looked at together"""

@@ -25,12 +25,12 @@ from pathlib import Path
 
 import numpy as np
 
-from kgeval.atomic import replacing
 from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, RunError
-from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.storage.atomic import replacing
 
 FORMAT, VERSION = "kgeval", "1"
 LABELS = {"entity_labels": "entity", "relation_labels": "relation"}
@@ -67,7 +67,7 @@ def save_checkpoint(
     Examples
     --------
     >>> import tempfile
-    >>> from kgeval.scorers.families.distmult import DistMult
+    >>> from kgeval.scorers.families.products.distmult import DistMult
     >>> from kgeval import load_checkpoint
     >>> model = DistMult(entity=np.ones((3, 2), np.float32), relation=np.ones((1, 2), np.float32))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -86,8 +86,8 @@ def save_checkpoint(
     if isinstance(model, Checkpoint):
         if model.missing_without_dataset:
             raise CheckpointError(
-                f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: --dataset DATASET, or "
-                "load_checkpoint(…, dataset=…)."
+                f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: "
+                "--dataset DATASET, or load_checkpoint(…, dataset=…)."
             )
         told = {"numbering": model.numbering, "upside_down": json.dumps(model.lower_is_better)}
         told |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}

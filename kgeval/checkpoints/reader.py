@@ -48,6 +48,6 @@ def recognise(path: Path) -> Reader:
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
         raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
-    from kgeval.checkpoints.unknown import unknown  # it tells of readers
+    from kgeval.checkpoints.unknown_checkpoint import unknown  # it tells of readers
 
     raise CheckpointError(unknown(path, formats()))

@@ -29,12 +29,14 @@ class _Commands(click.Group):
     """Commands that are imported when they are called, and whose refusals are one clear message."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # the module kgeval.cli.list, once imported, stands in the place of the built-in name
+        return [
+            *COMMANDS
+        ]  # the module kgeval.cli.commands.list_command, once imported, stands in the place of the built-in name
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"kgeval.cli.{cmd_name}")
+        module = importlib.import_module(f"kgeval.cli.commands.{cmd_name}_command")
         command: click.Command = module.command
         return command
 

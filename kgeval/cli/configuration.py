@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgeval.cli.options import pairs
+from kgeval.cli.shared_options import pairs
 
 if TYPE_CHECKING:
-    from kgeval.runs.config import RunConfig
-    from kgeval.runs.document import Place
+    from kgeval.runs.config.run_config import RunConfig
+    from kgeval.runs.config.yaml_document import Place
 
 OPTIONS: dict[Place, str] = {
     ("dataset",): "--dataset",
@@ -52,8 +52,8 @@ def configured(command: str, checkpoint: str, dataset: str, given: Mapping[str, 
     ConfigError
         with all problems at once, each with its option
     """
-    from kgeval.runs.document import Document
-    from kgeval.runs.load import check
+    from kgeval.runs.config.load import check
+    from kgeval.runs.config.yaml_document import Document
 
     blocks = {
         "dataset": _dataset_block(dataset, given["layout"], given["names"]),
@@ -70,8 +70,8 @@ def chosen(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
     """Say the dataset as a configuration does: by its path or its PyKEEN name, with what is to be known of it."""
-    from kgeval.graph.layouts import PYKEEN
-    from kgeval.runs.config import dataset_block as spelled_out
+    from kgeval.data.layout import PYKEEN
+    from kgeval.runs.config.run_config import dataset_block as spelled_out
 
     further = {**({} if layout == "auto" else {"layout": layout}), **({"names": names} if names else {})}
     if not further:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.streams import say, spelled, width
-from kgeval.cli.tables import Table, wrapped
+from kgeval.cli.terminal_tables import Table, wrapped
 
 if TYPE_CHECKING:
-    from kgeval.metrics.label_summary import LabelSummary
-    from kgeval.metrics.names import MetricName
-    from kgeval.metrics.summary import Summary
+    from kgeval.metrics.labels.label_summary import LabelSummary
+    from kgeval.metrics.tables.names import MetricName
+    from kgeval.metrics.tables.summary import Summary
     from kgeval.progress import Progress
     from kgeval.protocols.explain import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
@@ -50,8 +50,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, keys: int =
 
 def show_summary(summary: Summary | LabelSummary) -> None:
     """Print a summary: a row per metric, a column per side; groups get a row each."""
-    from kgeval.metrics.label_summary import LabelSummary
-    from kgeval.metrics.summary import number
+    from kgeval.metrics.labels.label_summary import LabelSummary
+    from kgeval.metrics.tables.summary import number
 
     if isinstance(summary, LabelSummary):
         show_labels({"": summary})
@@ -117,8 +117,8 @@ def _show_sides(
     pooled: str = "both.",
 ) -> None:
     """Print a row for each model or group, and a column for each metric, one side after the other."""
-    from kgeval.metrics.names import PARTS
-    from kgeval.metrics.summary import number
+    from kgeval.metrics.tables.names import PARTS
+    from kgeval.metrics.tables.summary import number
 
     names = sorted(values[0], key=lambda name: PARTS.index(name.side or "both")) if values else []
     titles = [f"{pooled}{name.base}" if name.side == "both" else str(name) for name in names]
@@ -131,8 +131,8 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
 
     The baselines are the same beside every model, and are shown once, at the end.
     """
-    from kgeval.metrics.label_summary import MODEL
-    from kgeval.metrics.summary import number
+    from kgeval.metrics.labels.label_summary import MODEL
+    from kgeval.metrics.tables.summary import number
 
     _show_common_head([summary.provenance for summary in summaries.values()])
     whole = next(iter(summaries.values()))

@@ -68,7 +68,7 @@ def say_json(content: Any) -> None:
     """Print what a machine reads: JSON, escaped where the stream's encoding lacks a character."""
     import json
 
-    from kgeval.directory import as_json
+    from kgeval.run_directory.contents import as_json
 
     text = as_json(content)
     if sys.stdout is not None:

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kgeval.corruption.candidates import CorruptionGenerator
+from kgeval.corruption.all_entities import AllEntities
 from kgeval.corruption.degree import DegreeWeighted
-from kgeval.corruption.everything import AllEntities
-from kgeval.corruption.given import FileNegatives
-from kgeval.corruption.ogb import OGBNegatives
+from kgeval.corruption.from_file import FileNegatives
+from kgeval.corruption.generator import CorruptionGenerator
+from kgeval.corruption.ogb_negatives import OGBNegatives
 from kgeval.corruption.popular import PopularityWeighted
 from kgeval.corruption.typed import TypeConstrained
 from kgeval.corruption.uniform import Uniform

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from kgeval.corruption.sampled import Sampled
-from kgeval.graph.dataset import Dataset, Split
-from kgeval.graph.queries import Queries
-from kgeval.graph.rows import Rows
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
 
 
 class DegreeWeighted(Sampled):
@@ -31,7 +31,7 @@ class DegreeWeighted(Sampled):
         return ("train",)
 
     def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
-        from kgeval.corruption.weighted import draw_weighted
+        from kgeval.corruption.sampling.weighted_draw import draw_weighted
 
         weights = np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
         return draw_weighted(self.count, weights, avoid, key, queries.anchors, queries.relations)

@@ -6,11 +6,11 @@ import numpy as np
 from pydantic import Field
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.queries import Queries
-from kgeval.graph.rows import Rows
-from kgeval.graph.triples import SIDES, Side
+from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side
 
 BYTES = 96
 """of memory for each entity that is drawn: itself, and the arrays that tell which of them are answers"""

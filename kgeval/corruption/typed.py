@@ -9,12 +9,12 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import CorruptionGenerator, QueryCandidates, spelt
-from kgeval.graph.dataset import Dataset, Split
-from kgeval.graph.queries import Queries
-from kgeval.graph.rows import Rows
-from kgeval.graph.types import observed_types, read_types
-from kgeval.settings import listed
+from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates, spelt
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.type_constraints import observed_types, read_types
+from kgeval.settings.settings import listed
 
 
 class TypeConstrained(CorruptionGenerator):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from kgeval.corruption.sampled import Sampled
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.queries import Queries
-from kgeval.graph.rows import Rows
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
 
 
 class Uniform(Sampled):
@@ -21,6 +21,6 @@ class Uniform(Sampled):
     """entities drawn at random"""
 
     def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
-        from kgeval.corruption.sampling import draw
+        from kgeval.corruption.sampling.uniform_draw import draw
 
         return draw(self.count, len(dataset.entities), avoid, key, queries.anchors, queries.relations)

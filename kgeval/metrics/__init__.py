@@ -10,30 +10,30 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgeval.metrics.ap import average_precision as average_precision
-    from kgeval.metrics.classic import hits_at_k as hits_at_k
-    from kgeval.metrics.classic import mean_reciprocal_rank as mean_reciprocal_rank
-    from kgeval.metrics.deviation import rmse as rmse
-    from kgeval.metrics.gain import cumulative_gain as cumulative_gain
-    from kgeval.metrics.gain import dcg as dcg
-    from kgeval.metrics.gain import ndcg as ndcg
-    from kgeval.metrics.labelled import ScoredLabels as ScoredLabels
-    from kgeval.metrics.precision import f1_at_k as f1_at_k
-    from kgeval.metrics.precision import precision_at_k as precision_at_k
-    from kgeval.metrics.precision import recall_at_k as recall_at_k
+    from kgeval.metrics.confidences.rmse import rmse as rmse
+    from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
+    from kgeval.metrics.lists.average_precision import average_precision as average_precision
+    from kgeval.metrics.lists.gain import cumulative_gain as cumulative_gain
+    from kgeval.metrics.lists.gain import dcg as dcg
+    from kgeval.metrics.lists.gain import ndcg as ndcg
+    from kgeval.metrics.lists.precision import f1_at_k as f1_at_k
+    from kgeval.metrics.lists.precision import precision_at_k as precision_at_k
+    from kgeval.metrics.lists.precision import recall_at_k as recall_at_k
+    from kgeval.metrics.ranks.classic import hits_at_k as hits_at_k
+    from kgeval.metrics.ranks.classic import mean_reciprocal_rank as mean_reciprocal_rank
 
 _HOMES = {
-    "ScoredLabels": "labelled",
-    "average_precision": "ap",
-    "cumulative_gain": "gain",
-    "dcg": "gain",
-    "f1_at_k": "precision",
-    "hits_at_k": "classic",
-    "mean_reciprocal_rank": "classic",
-    "ndcg": "gain",
-    "precision_at_k": "precision",
-    "recall_at_k": "precision",
-    "rmse": "deviation",
+    "ScoredLabels": "labels.scored_labels",
+    "average_precision": "lists.average_precision",
+    "cumulative_gain": "lists.gain",
+    "dcg": "lists.gain",
+    "f1_at_k": "lists.precision",
+    "hits_at_k": "ranks.classic",
+    "mean_reciprocal_rank": "ranks.classic",
+    "ndcg": "lists.gain",
+    "precision_at_k": "lists.precision",
+    "recall_at_k": "lists.precision",
+    "rmse": "confidences.rmse",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

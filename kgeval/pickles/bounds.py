@@ -9,8 +9,8 @@ import pickletools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kgeval.budget import Budget
 from kgeval.errors import PickleError
+from kgeval.files.budget import Budget
 
 FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
 """instructions that no such file has, and that could ask for memory or code out of proportion to it"""

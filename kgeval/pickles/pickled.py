@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.budget import Budget
 from kgeval.errors import FileError, PickleError, reason
-from kgeval.files import checked, read_bytes
+from kgeval.files.budget import Budget
+from kgeval.files.opening import checked, read_bytes
 from kgeval.pickles.bounds import refuse_instructions
 from kgeval.pickles.storages import DTYPES, Reference, StorageType
 from kgeval.pickles.unpickle import StubObject, unpickle

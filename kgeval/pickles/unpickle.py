@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kgeval.budget import Budget
 from kgeval.errors import PickleError
+from kgeval.files.budget import Budget
 from kgeval.pickles.bounds import check_object_graph_size, refuse_instructions
 from kgeval.pickles.storages import DTYPES, Reference, Sealed, Storage, StorageType, shape_of, tensor
 

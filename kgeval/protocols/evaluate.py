@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.corruption import AllEntities, Corruption
-from kgeval.graph.dataset import Dataset, Split
-from kgeval.graph.layouts import as_dataset
-from kgeval.graph.triples import Side
-from kgeval.graph.vocabulary import Labels
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.layout import as_dataset
+from kgeval.data.triples import Side
+from kgeval.data.vocabulary import Labels
 from kgeval.progress import Progress, reporting
 from kgeval.protocols.protocol import protocol as named
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
-from kgeval.ranking.table import RankTable
+from kgeval.ranking.rank_table import RankTable
 
 
 def evaluate(  # noqa: PLR0913

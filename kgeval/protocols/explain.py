@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.data.dataset import Dataset
+from kgeval.data.layout import as_dataset
+from kgeval.data.vocabulary import Labels
 from kgeval.errors import MetricError
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.layouts import as_dataset
-from kgeval.graph.vocabulary import Labels
-from kgeval.metrics.names import parse
-from kgeval.metrics.summary import summarize
-from kgeval.protocols.printout import notes_on
+from kgeval.metrics.tables.names import parse
+from kgeval.metrics.tables.summary import summarize
 from kgeval.protocols.protocol import FrameworkMetric, Protocol, protocol
+from kgeval.protocols.report import notes_on
 from kgeval.provenance import Provenance
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.rules import FrameworkQuirk
-from kgeval.ranking.table import RankTable
+from kgeval.ranking.quirks import FrameworkQuirk
+from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
 
 RULES = {

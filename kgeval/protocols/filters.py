@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kgeval.graph.dataset import SPLITS, Split
+from kgeval.data.dataset import SPLITS, Split
 
 SplitFilter = Mapping[Split, tuple[Split, ...]]
 """the evaluated split -> the splits that it is filtered by"""

@@ -12,23 +12,23 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption import Corruption
+from kgeval.data.dataset import Dataset, Split
 from kgeval.discovery import instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
-from kgeval.graph.dataset import Dataset, Split
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import Part, parse
-from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.sample import TableView
-from kgeval.metrics.summary import DEFAULT
-from kgeval.metrics.ties import Ties
-from kgeval.protocols.candidates import all_entities
+from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.tables.names import Part, parse
+from kgeval.metrics.tables.selection import TableView
+from kgeval.metrics.tables.summary import DEFAULT
 from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
-from kgeval.protocols.means import MeanFunction, Values, float64
+from kgeval.protocols.framework_means import MeanFunction, Values, float64
+from kgeval.protocols.protocol_candidates import all_entities
 from kgeval.provenance import UNKNOWN
-from kgeval.ranking.levels import TieRule, exact
-from kgeval.ranking.rules import FrameworkQuirk, Rules
-from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST
+from kgeval.ranking.quirks import FrameworkQuirk, Rules
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST
+from kgeval.ranking.tie_rules import TieRule, exact
 
 Setting = Literal["filtered", "raw", "with_test"]
 

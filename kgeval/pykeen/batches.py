@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kgeval.data.triples import Triples
 from kgeval.errors import InputError, ScoreError
-from kgeval.graph.triples import Triples
-from kgeval.ranking.table import SCHEMA, RankTable
+from kgeval.ranking.rank_table import SCHEMA, RankTable
 
 COLUMN = {"head": 0, "tail": 2}
 

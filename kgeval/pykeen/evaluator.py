@@ -13,7 +13,7 @@ from pykeen.metrics.ranking import rank_based_metric_resolver
 
 from kgeval.corruption import AllEntities
 from kgeval.errors import InputError, did_you_mean
-from kgeval.metrics.names import parse
+from kgeval.metrics.tables.names import parse
 from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.record import record
@@ -21,9 +21,9 @@ from kgeval.pykeen.request import Request, progress_bar
 from kgeval.pykeen.results import KGEvalMetricResults, packs
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.table import RankTable
-from kgeval.scorers.live import PyKEENScorer
-from kgeval.scorers.sided import PerSideScorer
+from kgeval.ranking.rank_table import RankTable
+from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.wrappers.per_side import PerSideScorer
 
 LOGGER = logging.getLogger(__name__)
 

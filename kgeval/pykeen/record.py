@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgeval.atomic import write_text
-from kgeval.directory import RANKS, as_json, describe_machine
-from kgeval.metrics.summary import summarize
+from kgeval.metrics.tables.summary import summarize
 from kgeval.pykeen.results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.table import RankTable
-from kgeval.staging import reserve, write_run
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.contents import RANKS, as_json, describe_machine
+from kgeval.run_directory.staging import reserve, write_run
+from kgeval.storage.atomic import write_text
 
 RESULTS = "pykeen_metrics.json"
 

@@ -11,10 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.dataset import Dataset, check_ids
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, did_you_mean
-from kgeval.graph.dataset import Dataset, check_ids
-from kgeval.graph.triples import SIDES, Side, Triples
-from kgeval.graph.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)

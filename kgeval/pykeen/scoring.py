@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.checkpoints.pykeen_live import live_family
-from kgeval.checkpoints.pykeen_products import live_products
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import SIDES, Side, Triples
-from kgeval.pykeen.overridden import has_unmodified_scoring
-from kgeval.scorers.base import Scorer, VectorScorer
-from kgeval.scorers.functions import evaluating
-from kgeval.scorers.live import PyKEENScorer
-from kgeval.scorers.sided import PerSideScorer
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.pykeen.affine import live_products
+from kgeval.pykeen.live_family import live_family
+from kgeval.pykeen.unmodified import has_unmodified_scoring
+from kgeval.scorers.adapters.functions import evaluating
+from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.scorer import Scorer, VectorScorer
+from kgeval.scorers.wrappers.per_side import PerSideScorer
 
 QUERIES = 16
 """queries of each side that are tried out"""

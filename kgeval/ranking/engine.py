@@ -10,20 +10,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
-from kgeval.corruption.candidates import SharedCandidates
+from kgeval.corruption.generator import SharedCandidates
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import Side
 from kgeval.errors import ScoreError
-from kgeval.graph.queries import Queries
-from kgeval.graph.rows import Rows
-from kgeval.graph.triples import Side
 from kgeval.progress import Progress
-from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.kernels.base import CountAccumulator, EntityVectors, Kernel, QueryVectors
-from kgeval.ranking.levels import TieRule, exact
+from kgeval.ranking.kernels.kernel import CountAccumulator, EntityVectors, Kernel, QueryVectors
 from kgeval.ranking.plan import Plan
-from kgeval.scorers.base import Scorer, VectorScorer, views_of
-from kgeval.scorers.finished import as_array, as_float64
-from kgeval.scorers.similarity import LANES, unit
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tie_rules import TieRule, exact
+from kgeval.scorers.adapters.score_arrays import as_array, as_float64
+from kgeval.scorers.numerics.similarity import LANES, unit
+from kgeval.scorers.scorer import Scorer, VectorScorer, views_of
 from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]

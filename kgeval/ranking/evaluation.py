@@ -13,31 +13,31 @@ import pyarrow as pa
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.budget import free_memory
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.corruption.sampled import Sampled
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.known import KnownAnswers
+from kgeval.data.layout import as_dataset
+from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples
+from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
-from kgeval.graph.dataset import Dataset, Split
-from kgeval.graph.known import KnownAnswers
-from kgeval.graph.layouts import as_dataset
-from kgeval.graph.leaks import notes_on_leaks
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side, Triples
-from kgeval.graph.vocabulary import Labels
+from kgeval.files.budget import free_memory
 from kgeval.progress import Progress
-from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, NaNPolicy, Ranked, UndefinedScore, joined
 from kgeval.ranking.kernels import KernelName, kernel
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
-from kgeval.ranking.rules import STANDARD, Rules
-from kgeval.ranking.table import RankTable
-from kgeval.ranking.tabulate import MULTIPLICITY, WITH_TEST, to_rank_columns, with_counts_of
+from kgeval.ranking.quirks import STANDARD, Rules
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST, to_rank_columns, with_counts_of
 from kgeval.scorers.alignment import Aligned, align
-from kgeval.scorers.base import VectorScorer
-from kgeval.scorers.degenerate import notes_on_equal_rows
-from kgeval.scorers.repeatability import notes_on_repeatability
-from kgeval.settings import Settings, listed
+from kgeval.scorers.checks.degenerate import notes_on_equal_rows
+from kgeval.scorers.checks.repeatability import notes_on_repeatability
+from kgeval.scorers.scorer import VectorScorer
+from kgeval.settings.settings import Settings, listed
 from kgeval.threads import bound_threads, slices
 
 LEAST_MEMORY = 4096

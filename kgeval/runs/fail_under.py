@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from kgeval.errors import ConfigError, MetricError, RunError
-from kgeval.metrics.confidence_summary import CONFIDENCES
-from kgeval.metrics.label_names import parse_label_metrics
-from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary
+from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
+from kgeval.metrics.labels.label_names import parse_label_metrics
+from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelSummary
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.names import parse
-from kgeval.metrics.summary import Summary, summarize
-from kgeval.ranking.table import RankTable
+from kgeval.metrics.tables.names import parse
+from kgeval.metrics.tables.summary import Summary, summarize
+from kgeval.ranking.rank_table import RankTable
 from kgeval.runs.outcome import Outcome
 
 Bounds = Mapping[str, float]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.checkpoints import Checkpoint, load_checkpoint, read_checkpoint
-from kgeval.checkpoints.readers.pykeen import NoFormula
-from kgeval.complaints import Problem
-from kgeval.directory import MODEL, sha256_of_files
+from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
+from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError
-from kgeval.graph.dataset import Dataset
-from kgeval.runs.config import RunConfig
-from kgeval.runs.labelled import negatives_of
-from kgeval.runs.models import CheckpointConfig
-from kgeval.scorers.base import Scorer, VectorScorer
+from kgeval.run_directory.contents import MODEL, sha256_of_files
+from kgeval.runs.config.models import CheckpointConfig
+from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.run_task import negatives_of
+from kgeval.scorers.scorer import Scorer, VectorScorer
+from kgeval.settings.messages import Problem
 
 
 def input_files(config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer | None) -> list[Path]:

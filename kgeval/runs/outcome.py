@@ -11,11 +11,11 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.errors import KgevalError, RunError
-from kgeval.metrics.label_summary import LabelSummary
-from kgeval.metrics.summary import Summary
-from kgeval.protocols.printout import FrameworkMetrics
-from kgeval.ranking.table import RankTable
-from kgeval.runs.labelled import TaskResult
+from kgeval.metrics.labels.label_summary import LabelSummary
+from kgeval.metrics.tables.summary import Summary
+from kgeval.protocols.report import FrameworkMetrics
+from kgeval.ranking.rank_table import RankTable
+from kgeval.runs.run_task import TaskResult
 
 
 @dataclass(frozen=True)

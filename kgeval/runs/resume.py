@@ -8,15 +8,15 @@ from typing import Any
 
 import yaml
 
-from kgeval.directory import CONFIG, MANIFEST, METRICS, altered, read_json, read_labels, read_ranks
 from kgeval.errors import InputError, reason
-from kgeval.metrics.label_summary import LabelSummary
-from kgeval.protocols.printout import framework_metrics
+from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.protocols.protocol import protocol_of
-from kgeval.ranking.table import RankTable
-from kgeval.runs.labelled import TaskResult
+from kgeval.protocols.report import framework_metrics
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, altered, read_json, read_labels, read_ranks
 from kgeval.runs.outcome import Outcome
-from kgeval.runs.stored import recompute_metrics
+from kgeval.runs.recompute import recompute_metrics
+from kgeval.runs.run_task import TaskResult
 
 NO_MATTER = ("output", "tracker", "threads", "memory_limit", "kernel")
 """keys that no number of a run depends on"""
@@ -89,7 +89,7 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], said: Mappin
     Raises
     ------
     InputError
-        as :func:`kgeval.runs.stored.ask_again` does
+        as :func:`kgeval.runs.recompute.ask_again` does
     """
     summary = recompute_metrics(folder, metrics, said)
     if isinstance(summary, LabelSummary):

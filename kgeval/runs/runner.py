@@ -9,34 +9,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgeval.atomic import write_text
 from kgeval.checkpoints import Checkpoint
-from kgeval.directory import METRICS, RANKS, as_json, describe_machine, is_run, sha256_of_files
+from kgeval.data.dataset import Dataset
+from kgeval.data.human_names import with_names
+from kgeval.data.layout import load_dataset
+from kgeval.data.layouts.pykeen_layout import read_named
 from kgeval.errors import ConfigError, InputError, KgevalError
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.layouts import load_dataset
-from kgeval.graph.names import with_names
-from kgeval.graph.readers.pykeen import read_named
-from kgeval.metrics.label_summary import LabelSummary
-from kgeval.metrics.summary import Summary, summarize
+from kgeval.metrics.labels.label_summary import LabelSummary
+from kgeval.metrics.tables.summary import Summary, summarize
 from kgeval.progress import Progress
-from kgeval.protocols.printout import FrameworkMetrics, framework_metrics
 from kgeval.protocols.protocol import protocol
-from kgeval.ranking.table import RankTable
-from kgeval.runs.asked import INAPPLICABLE_OPTIONS, MetricRequest
-from kgeval.runs.config import DatasetConfig, RunConfig
+from kgeval.protocols.report import FrameworkMetrics, framework_metrics
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.contents import METRICS, RANKS, as_json, describe_machine, is_run, sha256_of_files
+from kgeval.run_directory.staging import alone_in, reserve, unstaged, write_run
+from kgeval.runs.config.dataset_checks import check_against_dataset
+from kgeval.runs.config.environment_variables import escaped
+from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, MetricRequest
+from kgeval.runs.config.models import TrainingConfig
+from kgeval.runs.config.run_config import DatasetConfig, RunConfig
 from kgeval.runs.inputs import input_files, read_inputs, read_model
-from kgeval.runs.labelled import TaskResult, negatives_of, run_task
-from kgeval.runs.misfits import check_against_dataset
-from kgeval.runs.models import TrainingConfig
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import read_outcome, refuse_changes
+from kgeval.runs.run_task import TaskResult, negatives_of, run_task
 from kgeval.runs.trackers import report, tracking
 from kgeval.runs.training import train
-from kgeval.runs.variables import escaped
-from kgeval.scorers.base import Scorer, VectorScorer
-from kgeval.scoring.confidences import Confidences
-from kgeval.staging import alone_in, reserve, unstaged, write_run
+from kgeval.scorers.scorer import Scorer, VectorScorer
+from kgeval.storage.atomic import write_text
+from kgeval.tasks.confidences import Confidences
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(what is done, how many ranks that gives, if any) -> a context in which the ranks that are done are reported"""

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import ConfigDict, field_validator
 
 from kgeval.errors import ConfigError, RunError, reason
-from kgeval.runs.components import refuse_unknown
-from kgeval.runs.values import as_validation_error
-from kgeval.settings import Settings
+from kgeval.runs.config.pykeen_components import refuse_unknown
+from kgeval.runs.config.types import as_validation_error
+from kgeval.settings.settings import Settings
 
 PLACES = ("path", "experiment_path", "experiment_name")
 """options of csv, json and tensorboard that name a place which holds one run"""

@@ -12,17 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from kgeval.atomic import replacing_folder, write_text
 from kgeval.checkpoints import load_checkpoint
-from kgeval.checkpoints.readers.pykeen import NoFormula
-from kgeval.directory import MODEL, as_json
+from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
+from kgeval.data.dataset import Dataset
+from kgeval.data.layouts.pykeen_layout import to_factories
 from kgeval.errors import RunError
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.readers.pykeen import to_factories
-from kgeval.runs.models import TrainingConfig
-from kgeval.scorers.base import Scorer, VectorScorer
-from kgeval.scorers.live import PyKEENScorer
-from kgeval.staging import TRAINED
+from kgeval.run_directory.contents import MODEL, as_json
+from kgeval.run_directory.staging import TRAINED
+from kgeval.runs.config.models import TrainingConfig
+from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.scorer import Scorer, VectorScorer
+from kgeval.storage.atomic import replacing_folder, write_text
 
 
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import BoolArray, FloatArray, IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples
+from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import CheckpointError, InputError
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side, Triples
-from kgeval.graph.vocabulary import Labels, Vocabulary
-from kgeval.scorers.adapters import CallableScorer, ScoreTable
-from kgeval.scorers.base import LabelledModel, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
-from kgeval.scorers.labels import labelled, labels_of_pykeen
-from kgeval.scorers.listed import PredictionLists
-from kgeval.scorers.live import PyKEENScorer, is_pykeen_model
-from kgeval.scorers.translated import RemappedVectors
+from kgeval.scorers.adapters.array_scorers import CallableScorer, ScoreTable
+from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
+from kgeval.scorers.adapters.prediction_lists import PredictionLists
+from kgeval.scorers.model_labels import labelled, labels_of_pykeen
+from kgeval.scorers.scorer import LabelledModel, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.scorers.wrappers.remapped import RemappedVectors
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
-from kgeval.graph.queries import Queries
+from kgeval.data.queries import Queries
 from kgeval.scorers.family import Family
 
 CHUNK = 2**13

@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
 from kgeval.discovery import subclasses
 from kgeval.errors import CheckpointError, did_you_mean
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side
-from kgeval.scorers.base import VectorScorer
+from kgeval.scorers.scorer import VectorScorer
 
 Self = TypeVar("Self", bound="Family")
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
-from kgeval.graph.queries import Queries, starts_of_runs
-from kgeval.graph.triples import Side
-from kgeval.scorers.base import PartitionedScorer, QueryPartition, VectorScorer
+from kgeval.data.queries import Queries, starts_of_runs
+from kgeval.data.triples import Side
 from kgeval.scorers.family import Family
-from kgeval.scorers.similarity import Similarity
+from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.threads import parallel_for
 
 ROWS = 512

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Side
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
 from kgeval.scorers.family import rows64
-from kgeval.scorers.ordered import unit, within_ball
+from kgeval.scorers.numerics.ordered import unit, within_ball
+from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.scorers.relational import RelationalFamily
-from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from kgeval import Dataset, Uniform, evaluate, summarize
-from kgeval.graph.queries import Queries
+from kgeval.data.queries import Queries
 from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.pipelines import inside_pipelines

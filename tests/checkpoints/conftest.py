@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.triples import Triples
-from kgeval.graph.vocabulary import Vocabulary
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
 
 ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 RELATIONS = ["eats", "fears", "likes"]

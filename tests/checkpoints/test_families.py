@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Triples
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
 from kgeval.scorers.family import families, family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from tests.checkpoints.conftest import ENTITIES, OPTIONS, arrays_of
 
 EVERYONE = np.arange(len(ENTITIES))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kgeval import Dataset, Triples, Vocabulary, load_checkpoint
 from kgeval.checkpoints.reader import formats
+from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError, KgevalError
-from kgeval.graph.queries import Queries
 from kgeval.scorers.alignment import align
 from tests.checkpoints.layouts import (
     ENTITIES,

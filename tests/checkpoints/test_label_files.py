@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.places import LABEL_FILES
+from kgeval.checkpoints.shared.locate import LABEL_FILES
 from kgeval.errors import CheckpointError
 from tests.checkpoints.layouts import ENTITIES, RELATIONS, dglke_simple, dicee_keci, marius_distmult, rotate_code
 

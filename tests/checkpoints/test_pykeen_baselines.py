@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from kgeval import evaluate, load_checkpoint, save_checkpoint, summarize
 from kgeval.checkpoints.reader import formats
 from kgeval.cli import main
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Triples
 from tests.checkpoints.pickles import archive, called, made, mapping, module, named, program, value
 
 MODELS = [

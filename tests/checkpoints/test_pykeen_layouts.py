@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.pykeen_modules import NoFormula
+from kgeval.checkpoints.readers.pykeen.modules import NoFormula
 from kgeval.errors import CheckpointError
 from tests.checkpoints.pickles import (
     archive,

@@ -11,9 +11,9 @@ from pykeen.triples import TriplesFactory
 
 from kgeval import Dataset, Vocabulary, evaluate, load_checkpoint
 from kgeval.checkpoints.reader import formats
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Triples
 from kgeval.pickles.pickled import read_torch
 from tests.checkpoints.conftest import train
 

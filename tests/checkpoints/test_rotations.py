@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, load_checkpoint, save_checkpoint
+from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError
-from kgeval.graph.dataset import Dataset
 from kgeval.scorers.family import family
 from tests.checkpoints.conftest import arrays_of, write_arrays
 

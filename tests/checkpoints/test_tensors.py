@@ -10,7 +10,7 @@ import torch
 
 from kgeval import load_checkpoint
 from kgeval.checkpoints.reader import formats
-from kgeval.checkpoints.tensors import Tensors
+from kgeval.checkpoints.shared.tensors import Tensors
 from kgeval.errors import CheckpointError
 from tests.checkpoints.layouts import (
     WRITERS,

@@ -74,7 +74,7 @@ def commands(target):
         "builtins.bytearray": ("builtins", "bytearray", 2**31),
         "builtins.list": ("builtins", "list", range(3)),
         "builtins.set.__init__": ("builtins", "set.__init__", None),
-        "kgeval": ("kgeval.atomic", "write_text", str(target)),
+        "kgeval": ("kgeval.storage.atomic", "write_text", str(target)),
     }
 
 

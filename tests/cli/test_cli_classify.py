@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.metrics.label_summary import summarize_labels
-from kgeval.scoring.classification import classify
-from kgeval.scoring.negatives import NegativesFromFiles
+from kgeval.metrics.labels.label_summary import summarize_labels
+from kgeval.tasks.classification import classify
+from kgeval.tasks.negatives import NegativesFromFiles
 from tests.cli.conftest import ENTITIES, SPLITS, below_head, write_config, write_model
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")

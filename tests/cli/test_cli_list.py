@@ -14,12 +14,12 @@ import pytest
 import yaml
 
 from kgeval.errors import MetricError
-from kgeval.metrics.averages import AVERAGES
 from kgeval.metrics.metric import Undefined, metrics
-from kgeval.metrics.names import parse
-from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.ties import TIES
-from kgeval.runs.config import RunConfig
+from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import TIES
+from kgeval.metrics.tables.averages import AVERAGES
+from kgeval.metrics.tables.names import parse
+from kgeval.runs.config.run_config import RunConfig
 from tests.conftest import SHARED
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"))
@@ -146,7 +146,7 @@ def test_the_schema_accepts_the_configurations_of_the_project(done, path):
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_the_configurations_of_the_project_are_sound(path, tmp_path, monkeypatch):
-    from kgeval.runs.load import load_config
+    from kgeval.runs.config.load import load_config
 
     monkeypatch.chdir(tmp_path)
     if "data/" in path.read_text(encoding="utf-8"):

@@ -99,8 +99,8 @@ def test_metrics_have_synonyms(data, name, canonical):
 
 
 def test_every_tie_policy_is_offered():
-    from kgeval.cli.options import policies
-    from kgeval.metrics.ties import TIES
+    from kgeval.cli.shared_options import policies
+    from kgeval.metrics.ranks.ties import TIES
 
     (option,) = (one for one in policies(stored=True)(lambda: None).__click_params__ if one.name == "ties")
     assert tuple(option.type.choices) == TIES

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.cli.tables import RULE, Table, cells, wrapped
+from kgeval.cli.terminal_tables import RULE, Table, cells, wrapped
 
 LABELS = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1, max_size=60)
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9).map(str), st.floats(-1e6, 1e6).map("{:.6f}".format))

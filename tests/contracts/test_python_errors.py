@@ -7,7 +7,7 @@ import pytest
 
 import kgeval
 from kgeval.errors import KgevalError
-from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.products.distmult import DistMult
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def test_a_wrong_call_is_refused_with_the_cure(call, message, saved, graph):
 
 
 def test_the_cures_work(saved, graph):
-    from kgeval.graph.queries import Queries
-    from kgeval.graph.triples import Triples
+    from kgeval.data.queries import Queries
+    from kgeval.data.triples import Triples
 
     model = kgeval.load_checkpoint(saved)
     brazil = graph.entities.id("brazil")

@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from scipy.stats import chisquare
 
 from kgeval import AllEntities, CallableScorer, Dataset, FileNegatives, Uniform, Vocabulary, evaluate
-from kgeval.corruption.negatives import generate_negatives, write_negatives
+from kgeval.corruption.export import generate_negatives, write_negatives
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
 from kgeval.errors import DatasetError, InputError, RunError
-from kgeval.graph.known import known_answers
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Triples
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)
@@ -177,7 +177,7 @@ def test_negatives_that_fit_no_query_are_refused(tmp_path):
 
 
 def test_a_file_is_checked_for_both_sides_and_read_once(tmp_path, monkeypatch):
-    from kgeval.corruption import given
+    from kgeval.corruption import from_file as given
 
     (h, r, t), path, reads = DATA.test.ids[0], tmp_path / "negatives.tsv", []
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")

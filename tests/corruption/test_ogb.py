@@ -18,9 +18,9 @@ from kgeval import (
     load_dataset,
     summarize,
 )
-from kgeval.corruption.negatives import generate_negatives, write_negatives
+from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.errors import DatasetError
-from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.products.distmult import DistMult
 from tests.graph import stored_layouts
 
 torch = pytest.importorskip("torch")

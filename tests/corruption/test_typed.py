@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, Dataset, Triples, TypeConstrained, Vocabulary, evaluate, load_dataset
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
 from kgeval.errors import DatasetError, InputError
-from kgeval.graph.known import known_answers
-from kgeval.graph.queries import Queries
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

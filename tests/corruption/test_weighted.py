@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from kgeval import CallableScorer, DegreeWeighted, PopularityWeighted, Uniform, evaluate
-from kgeval.corruption.weighted import draw_weighted
-from kgeval.graph.known import known_answers
-from kgeval.graph.queries import Queries
-from kgeval.graph.rows import Rows
-from kgeval.graph.triples import Triples
+from kgeval.corruption.sampling.weighted_draw import draw_weighted
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import Triples
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

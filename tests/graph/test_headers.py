@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import CallableScorer, FileNegatives, Uniform, evaluate, load_dataset
-from kgeval.corruption.negatives import generate_negatives
+from kgeval.corruption.export import generate_negatives
+from kgeval.data.io.triple_files import read_triples
 from kgeval.errors import DatasetError
-from kgeval.graph.columns import read_triples
 from tests.conftest import random_dataset
 
 TRIPLE = ("head", "relation", "tail")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import Dataset, Triples, Vocabulary
-from kgeval.graph import leaks
-from kgeval.graph.leaks import find_leaks, notes_on_leaks
+from kgeval.data import leaks
+from kgeval.data.leaks import find_leaks, notes_on_leaks
 
 SPLITS = ("train", "valid", "test")
 

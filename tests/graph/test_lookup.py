@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.graph.labelled import LabelledTriples, reverse
-from kgeval.graph.lookup import TripleIndex
-from kgeval.graph.triples import Triples
+from kgeval.data.labelled_triples import LabelledTriples, reverse
+from kgeval.data.lookup import TripleIndex
+from kgeval.data.triples import Triples
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 4)), max_size=30)
 

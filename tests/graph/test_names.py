@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import load_dataset
+from kgeval.data.human_names import Names, called, read_names
 from kgeval.errors import DatasetError, ScoreError
-from kgeval.graph.names import Names, called, read_names
 
 ROWS = "Q1\tP1\tQ2\nQ2\tP1\tQ1\nQ3\tP2\tQ1\n"
 ENTITIES = "Q1\tUniverse\nQ2\tEarth, the planet\nQ9\tunknown here\n"

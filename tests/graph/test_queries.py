@@ -7,9 +7,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from kgeval.graph.known import known_answers
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import SIDES, Triples
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Triples
 from tests.conftest import random_dataset
 
 

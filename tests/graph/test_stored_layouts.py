@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgeval import load_dataset
+from kgeval.data.layout import layouts
 from kgeval.errors import DatasetError
-from kgeval.graph.layouts import layouts
 from tests.graph import stored_layouts
 from tests.graph.stored_layouts import ENTITIES, LAYOUTS, RELATIONS, SPLITS
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kgeval.data.io.text import line_of, rows
+from kgeval.data.io.triple_files import read_triples
 from kgeval.errors import DatasetError
-from kgeval.graph.columns import read_triples
-from kgeval.graph.text import line_of, rows
 from tests.checkpoints.memory import at_most
 
 QUOTED = 'a,"likes, a lot",b\n"two\nlines",likes,b\n'

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgeval import load_dataset
+from kgeval.data.layout import layouts
 from kgeval.errors import DatasetError
-from kgeval.graph.layouts import layouts
 
 ROW = "a\tlikes\tb\n"
 

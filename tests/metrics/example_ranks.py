@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kgeval.metrics.metric import metrics
-from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.ranks.ranks import Ranks
 
 METRICS = metrics()
 OF_RANKS = [name for name, metric in METRICS.items() if metric.needs == "ranks"]

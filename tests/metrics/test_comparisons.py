@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import CallableScorer, DegreeWeighted, RankTable, Uniform, compare, evaluate, summarize
 from kgeval.errors import MetricError
-from kgeval.metrics.comparison import Comparison
+from kgeval.metrics.tables.comparison import Comparison
 from tests.conftest import random_dataset
 
 DATA = random_dataset(13)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, summarize
-from kgeval.metrics.reductions import OfGroups
-from kgeval.metrics.ties import TIES
+from kgeval.metrics.ranks.functions_of_means import OfGroups
+from kgeval.metrics.ranks.ties import TIES
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS
 

@@ -14,15 +14,15 @@ from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.frozen import FrozenEstimator
 
 from kgeval.errors import MetricError
-from kgeval.metrics.calibration import calibrator
-from kgeval.metrics.confidence_summary import summarize_confidences
-from kgeval.metrics.curves import precision_recall, reliability, roc
-from kgeval.metrics.judgement import LabelPredictions, predict_labels
-from kgeval.metrics.label_names import parse_label_metrics
-from kgeval.metrics.label_summary import summarize_labels
-from kgeval.metrics.labelled import ScoredLabels
+from kgeval.metrics.confidences.confidence_summary import summarize_confidences
+from kgeval.metrics.labels.calibration import calibrator
+from kgeval.metrics.labels.curves import precision_recall, reliability, roc
+from kgeval.metrics.labels.label_names import parse_label_metrics
+from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_labels
+from kgeval.metrics.labels.label_summary import summarize_labels
+from kgeval.metrics.labels.scored_labels import ScoredLabels
+from kgeval.metrics.labels.thresholds import Thresholds
 from kgeval.metrics.metric import Undefined, metrics
-from kgeval.metrics.thresholds import Thresholds
 
 METRICS = metrics("labels")
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval.metrics import average_precision, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
-from kgeval.metrics.lists import ranked
+from kgeval.metrics.lists.ranked_lists import ranked
 from kgeval.metrics.metric import Undefined
 from tests.metrics.example_ranks import METRICS
 

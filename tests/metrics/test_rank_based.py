@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import parse
-from kgeval.metrics.ranks import Ranks
-from kgeval.metrics.statistics import (
+from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
     INVERSE_GEOMETRIC_MEAN,
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
 )
-from kgeval.metrics.ties import TIES
+from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import TIES
+from kgeval.metrics.tables.names import parse
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_RANKS, ranks, some_ranks, tied_ranks
 
 STATISTICS = {

@@ -15,7 +15,7 @@ import pytest
 from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summarize
 from kgeval.errors import MetricError, TableError
 from kgeval.metrics.metric import metrics
-from kgeval.metrics.ranks import Ranks
+from kgeval.metrics.ranks.ranks import Ranks
 from tests.conftest import random_dataset
 
 

@@ -10,10 +10,10 @@ import torch
 from pykeen.models import make_model_cls, model_resolver
 from pykeen.nn.modules import interaction_resolver
 
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Triples
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
 from kgeval.pykeen import KGEvalEvaluator, scorer_of
-from kgeval.scorers.base import VectorScorer, views_of
+from kgeval.scorers.scorer import VectorScorer, views_of
 from tests.plugin.conftest import assert_same_ranks, assert_same_values, trained
 
 SMALL = {

@@ -14,12 +14,12 @@ from pykeen.triples import TriplesFactory
 
 import kgeval.pykeen
 from kgeval import PyKEENScorer, ScoreTable
-from kgeval.graph.queries import Queries
+from kgeval.data.queries import Queries
 from kgeval.pykeen import scorer_of
-from kgeval.scorers.base import PartitionedScorer, VectorScorer
-from kgeval.scorers.families.distmult import DistMult
-from kgeval.scorers.sided import PerSideScorer
-from kgeval.scorers.squares import Squared
+from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.scorer import PartitionedScorer, VectorScorer
+from kgeval.scorers.wrappers.per_side import PerSideScorer
+from kgeval.scorers.wrappers.squared import Squared
 from tests.plugin import test_interactions
 from tests.plugin.conftest import assert_same_ranks
 

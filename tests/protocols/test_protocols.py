@@ -10,11 +10,11 @@ import torch
 
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
 from kgeval.errors import ConfigError, InputError, MetricError
-from kgeval.protocols.candidates import in_train, up_to_the_last_of_train
-from kgeval.protocols.means import float32, float64, histogram32, running32, sum32
+from kgeval.protocols.framework_means import float32, float64, histogram32, running32, sum32
 from kgeval.protocols.protocol import protocol, protocols
-from kgeval.scorers.families.rescal import RESCAL
-from kgeval.scorers.families.simple import SimplE
+from kgeval.protocols.protocol_candidates import in_train, up_to_the_last_of_train
+from kgeval.scorers.families.products.rescal import RESCAL
+from kgeval.scorers.families.products.simple import SimplE
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

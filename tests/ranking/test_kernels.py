@@ -7,11 +7,11 @@ import pytest
 
 from kgeval import AllEntities, CallableScorer, Uniform, VectorScorer, evaluate
 from kgeval.errors import ScoreError
-from kgeval.ranking.contest import RankingTask
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.base import EntityVectors, QueryVectors
-from kgeval.scorers.similarity import canonical
+from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.scorers.numerics.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
@@ -148,10 +148,10 @@ def test_the_score_kept_is_the_canonical_one():
 
 
 def test_an_empty_contest_has_no_ranks():
-    from kgeval.corruption.candidates import SharedCandidates
-    from kgeval.graph.known import known_answers
-    from kgeval.graph.queries import Queries
-    from kgeval.graph.triples import Triples
+    from kgeval.corruption.generator import SharedCandidates
+    from kgeval.data.known import known_answers
+    from kgeval.data.queries import Queries
+    from kgeval.data.triples import Triples
 
     queries = Queries.of(Triples.of([]), "tail")
     contest = RankingTask.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval import AllEntities, Evaluation, ScoreTable, Uniform
-from kgeval.graph.queries import Queries
-from kgeval.ranking.levels import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_3_decimals
-from kgeval.ranking.rules import Rules
-from kgeval.scorers.families.distmult import DistMult
-from kgeval.scorers.families.transe import TransE
+from kgeval.data.queries import Queries
+from kgeval.ranking.quirks import Rules
+from kgeval.ranking.tie_rules import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_3_decimals
+from kgeval.scorers.families.distances.transe import TransE
+from kgeval.scorers.families.products.distmult import DistMult
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

@@ -10,7 +10,7 @@ import pytest
 from kgeval import Dataset, DegreeWeighted, PopularityWeighted, Triples, Uniform, Vocabulary, evaluate
 from kgeval.checkpoints import Checkpoint
 from kgeval.errors import InputError
-from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.products.distmult import DistMult
 from tests.checkpoints.memory import at_most
 from tests.conftest import random_dataset
 

@@ -26,10 +26,10 @@ from kgeval import (
     load_ranks,
     summarize,
 )
-from kgeval.corruption.negatives import write_negatives
+from kgeval.corruption.export import write_negatives
 from kgeval.errors import TableError
 from kgeval.provenance import UNKNOWN, Provenance
-from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.products.distmult import DistMult
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

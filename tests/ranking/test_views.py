@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kgeval import AllEntities, CallableScorer, ScoreTable, Uniform, VectorScorer, evaluate
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
 from kgeval.errors import ScoreError
-from kgeval.graph.queries import Queries
-from kgeval.graph.triples import Triples
-from kgeval.scorers.base import PartitionedScorer, QueryPartition, views_of
 from kgeval.scorers.family import family
-from kgeval.scorers.ordered import matmul_ordered, weighted_sum
-from kgeval.scorers.reciprocal import Reciprocal
-from kgeval.scorers.sided import PerSideScorer
-from kgeval.scorers.squares import Squared
+from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
+from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, views_of
+from kgeval.scorers.wrappers.per_side import PerSideScorer
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.scorers.wrappers.squared import Squared
 from tests.brute_force import as_counts, brute_force
 from tests.checkpoints.test_families import by_definition
 from tests.conftest import random_dataset

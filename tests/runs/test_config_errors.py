@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kgeval.data.layout import load_dataset
 from kgeval.errors import ConfigError
-from kgeval.graph.layouts import load_dataset
-from kgeval.runs.load import load_config
+from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most
 
 WRONG = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgeval.errors import ConfigError
-from kgeval.runs.load import load_config
+from kgeval.runs.config.load import load_config
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, Uniform, generate_negatives, load_dataset
-from kgeval.atomic import replacing_folder
-from kgeval.corruption.negatives import write_negatives
-from kgeval.directory import altered, is_run
+from kgeval.corruption.export import write_negatives
 from kgeval.errors import InputError, RunError
-from kgeval.runs.load import load_config
+from kgeval.run_directory.contents import altered, is_run
+from kgeval.run_directory.staging import LOCK, STAGE, reserve
+from kgeval.runs.config.load import load_config
+from kgeval.runs.recompute import recompute_metrics
 from kgeval.runs.runner import run
-from kgeval.runs.stored import recompute_metrics
-from kgeval.staging import LOCK, STAGE, reserve
+from kgeval.storage.atomic import replacing_folder
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
 """in this order"""
@@ -123,7 +123,7 @@ def test_a_move_into_place_that_is_cut_short_is_finished_by_the_next_run(config,
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", cut_short)
-        patch.setattr("kgeval.staging.write_text", lambda path, text: path.write_text(text))
+        patch.setattr("kgeval.run_directory.staging.write_text", lambda path, text: path.write_text(text))
         with pytest.raises(Killed):
             run(load_config(config()), place / "run", force=True)
     assert not is_run(place / "run")
@@ -156,9 +156,9 @@ def test_an_interrupted_run_can_be_replaced(config, place, monkeypatch):
 CAMPAIGN = """
 import os, random, signal, sys, time
 from pathlib import Path
-from kgeval.directory import altered, is_run
+from kgeval.run_directory.contents import altered, is_run
 from kgeval.errors import InputError
-from kgeval.runs.load import load_config
+from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 
 def evaluate(out, force, split="test"):
@@ -298,7 +298,7 @@ def large_table():
     texts = pa.array(["x"] * rows).dictionary_encode()
     kinds = {"side": pa.array(["tail"] * rows).dictionary_encode(), "score": pa.array(numbers * 0.5)}
     labels = dict.fromkeys(("head_label", "relation_label", "tail_label"), texts)
-    from kgeval.ranking.table import SCHEMA
+    from kgeval.ranking.rank_table import SCHEMA
 
     counts = {name: pa.array(numbers) for name in SCHEMA.names}
     return RankTable(pa.table({**counts, **kinds, **labels}, SCHEMA))
@@ -323,7 +323,7 @@ WRITER = """
 import sys
 import numpy as np
 import pyarrow as pa
-from kgeval.ranking.table import SCHEMA, RankTable
+from kgeval.ranking.rank_table import SCHEMA, RankTable
 
 rows = 3_000_000
 numbers = pa.array(np.random.default_rng(0).integers(0, 2**60, rows))

@@ -16,8 +16,8 @@ import yaml
 
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.errors import ConfigError, InputError, RunError
-from kgeval.runs.load import load_config
-from kgeval.runs.misfits import check_against_dataset
+from kgeval.runs.config.dataset_checks import check_against_dataset
+from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
 
@@ -105,7 +105,7 @@ def test_the_fingerprints_are_those_of_the_files(config, place):
 
 
 def test_a_large_file_has_its_fingerprint(place):
-    from kgeval.directory import sha256_of_files
+    from kgeval.run_directory.contents import sha256_of_files
 
     content = bytes(range(256)) * 10_000 + b"end"
     (place / "large").write_bytes(content)

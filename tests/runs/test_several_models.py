@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from kgeval import Vocabulary, save_checkpoint
-from kgeval.directory import is_run, is_several
 from kgeval.errors import ConfigError, InputError, RunError, ScoreError
 from kgeval.ranking.engine import Engine
-from kgeval.runs.load import load_config
+from kgeval.run_directory.contents import is_run, is_several
+from kgeval.runs.config.load import load_config
 from kgeval.runs.outcome import ModelsFailed
 from kgeval.runs.resume import read_outcomes
 from kgeval.runs.runner import run
-from kgeval.scorers.families.distmult import DistMult
+from kgeval.scorers.families.products.distmult import DistMult
 from tests.cli.conftest import invoke
 from tests.runs.conftest import ENTITIES, RELATIONS
 

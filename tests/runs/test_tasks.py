@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from kgeval.errors import ConfigError, InputError
-from kgeval.metrics.label_summary import CLASSIFICATION, LabelSummary
+from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelSummary
 from kgeval.metrics.metric import metrics
-from kgeval.runs.load import load_config
+from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"

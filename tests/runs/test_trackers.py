@@ -13,7 +13,7 @@ from pykeen.trackers import ResultTracker, tracker_resolver
 
 from kgeval.cli import main
 from kgeval.errors import ConfigError, RunError
-from kgeval.runs.load import load_config
+from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 
 NATIVE = {"entity": 14, "relation": 55}

@@ -14,9 +14,9 @@ import pytest
 from pykeen.models import model_resolver
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
-from kgeval.directory import is_run
 from kgeval.errors import ConfigError, InputError, RunError
-from kgeval.runs.load import load_config
+from kgeval.run_directory.contents import is_run
+from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval.errors import ConfigError
-from kgeval.runs.document import read_document, read_yaml
-from kgeval.runs.load import load_config
+from kgeval.runs.config.environment_variables import escaped
+from kgeval.runs.config.load import load_config
+from kgeval.runs.config.yaml_document import read_document, read_yaml
 from kgeval.runs.runner import run
-from kgeval.runs.variables import escaped
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from kgeval import VectorScorer, evaluate
+from kgeval.data.queries import Queries
 from kgeval.errors import InputError, ScoreError
-from kgeval.graph.queries import Queries
-from kgeval.scorers.similarity import canonical, unit
+from kgeval.scorers.numerics.similarity import canonical, unit
 from tests.conftest import random_dataset
 
 DATA = random_dataset(2)

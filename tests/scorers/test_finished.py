@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from kgeval import CallableScorer, ScoreTable, Triples, evaluate
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.finished import as_float64
+from kgeval.scorers.adapters.score_arrays import as_float64
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

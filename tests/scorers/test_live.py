@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, PyKEENScorer, Uniform, evaluate
-from kgeval.graph.queries import Queries
+from kgeval.data.queries import Queries
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,14 @@ import pytest
 
 import kgeval
 from kgeval.corruption import Uniform
+from kgeval.data.dataset import Dataset
 from kgeval.errors import DatasetError, InputError, MetricError, TableError
-from kgeval.graph.dataset import Dataset
-from kgeval.metrics.label_summary import CLASSIFICATION, summarize_labels
-from kgeval.metrics.mapping import ConfidenceMapping
-from kgeval.scoring.classification import Classification, classify
-from kgeval.scoring.confidences import Confidences
-from kgeval.scoring.negatives import GeneratedNegatives, NegativesFromFiles
-from kgeval.scoring.table import LabelTable
+from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.labels.label_summary import CLASSIFICATION, summarize_labels
+from kgeval.tasks.classification import Classification, classify
+from kgeval.tasks.confidences import Confidences
+from kgeval.tasks.label_table import LabelTable
+from kgeval.tasks.negatives import GeneratedNegatives, NegativesFromFiles
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

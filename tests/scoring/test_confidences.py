@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 import kgeval
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError, MetricError
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.triples import Triples
-from kgeval.graph.vocabulary import Vocabulary
-from kgeval.metrics.confidence_summary import ERRORS, summarize_confidences
-from kgeval.metrics.labelled import ScoredLabels
-from kgeval.metrics.mapping import ConfidenceMapping
+from kgeval.metrics.confidences.confidence_summary import ERRORS, summarize_confidences
+from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, metrics
-from kgeval.metrics.ties import TIES
-from kgeval.scorers.adapters import CallableScorer
-from kgeval.scoring.classification import classify
-from kgeval.scoring.confidences import Confidences
-from kgeval.scoring.negatives import NegativesFromFiles
+from kgeval.metrics.ranks.ties import TIES
+from kgeval.scorers.adapters.array_scorers import CallableScorer
+from kgeval.tasks.classification import classify
+from kgeval.tasks.confidences import Confidences
+from kgeval.tasks.negatives import NegativesFromFiles
 from tests.conftest import random_dataset
 
 

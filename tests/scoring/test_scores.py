@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import kgeval
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, ScoreError
-from kgeval.graph.dataset import Dataset
-from kgeval.graph.triples import Triples
-from kgeval.graph.vocabulary import Vocabulary
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import family
-from kgeval.scorers.reciprocal import Reciprocal
-from kgeval.scoring.classification import classify
-from kgeval.scoring.triples import score_triples
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.tasks.classification import classify
+from kgeval.tasks.score_triples import score_triples
 from tests.conftest import random_dataset
 
 DATA = random_dataset(3)
@@ -89,7 +89,7 @@ def test_a_live_model_scores_as_its_saved_checkpoint(tmp_path):
     import torch
     from pykeen.models import DistMult
 
-    from kgeval.graph.readers.pykeen import to_factories
+    from kgeval.data.layouts.pykeen_layout import to_factories
 
     model = DistMult(triples_factory=to_factories(DATA)["train"], embedding_dim=8, random_seed=0).double()
     theirs = model.predict_hrt(torch.from_numpy(DATA.test.ids)).detach().numpy().ravel()

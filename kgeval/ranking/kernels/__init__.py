@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Literal
 
-from kgeval.ranking.kernels.base import Kernel
+from kgeval.ranking.kernels.kernel import Kernel
 from kgeval.ranking.plan import BLOCK
 
 KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
@@ -30,7 +30,7 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
         from kgeval.ranking.kernels.compiled import CompiledKernel
 
         return CompiledKernel()
-    from kgeval.ranking.kernels.screened import ScreenedKernel
+    from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 
     if name == "auto":
         name = "bfloat16" if fast_bfloat16() else "float32"

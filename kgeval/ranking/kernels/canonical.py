@@ -1,7 +1,8 @@
-"""The canonical score of one pair, compiled: the same operations in the same order as ``kgeval.scorers.similarity``.
+"""The canonical score of one pair, compiled.
 
-The terms are written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba
-neither reorders additions nor fuses them with multiplications, so the bits are the reference's.
+The operations and their order are those of ``kgeval.scorers.numerics.similarity``. The terms are written down first,
+many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders additions nor fuses
+them with multiplications, so the bits are the reference's.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.compiling import njit
-from kgeval.scorers.similarity import LANES, Similarity
+from kgeval.scorers.numerics.similarity import LANES, Similarity
 
 SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l2")
 """in the order of the codes that the compiled loops use; a cosine reaches them as the dot product of unit vectors"""

@@ -11,9 +11,9 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.graph.rows import Rows
-from kgeval.ranking.kernels.base import CountAccumulator, EntityVectors, QueryVectors, count_pairs
+from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
+from kgeval.ranking.kernels.kernel import CountAccumulator, EntityVectors, QueryVectors, count_pairs
 from kgeval.threads import parallel_for
 
 TILE = 64

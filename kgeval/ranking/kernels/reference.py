@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.graph.rows import Rows
-from kgeval.ranking.kernels.base import (
+from kgeval.data.rows import Rows
+from kgeval.ranking.kernels.kernel import (
     GREATER,
     RAW_GREATER,
     RAW_TIED,
@@ -18,7 +18,7 @@ from kgeval.ranking.kernels.base import (
     QueryVectors,
     count_pairs,
 )
-from kgeval.scorers.similarity import canonical
+from kgeval.scorers.numerics.similarity import canonical
 
 
 class ReferenceKernel:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.base import Precision
+from kgeval.ranking.kernels.kernel import Precision
 from kgeval.threads import parallel_for
 
 U32, U64 = 2.0**-24, 2.0**-53

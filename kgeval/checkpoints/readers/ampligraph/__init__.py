@@ -1,0 +1,1 @@
+"""AmpliGraph 2: the folder that it saves, with TensorFlow's table of tensors."""

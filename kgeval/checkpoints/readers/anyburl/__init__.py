@@ -1,0 +1,1 @@
+"""AnyBURL: the lists of predictions that it writes."""

@@ -1,0 +1,165 @@
+"""Models of dice-embeddings: ``model.pt``, ``configuration.json``, and the ids of the labels as pickles or CSV files.
+
+Where the relations have inverses (``<r>_inverse``), heads are asked for with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shared.tensors import Tensors, names_in
+from kgeval.data.io.text import read_columns, rows
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, DatasetError
+from kgeval.files.opening import read_json
+from kgeval.pickles.pickled import read_pickle
+from kgeval.scorers.families.distances.transe import TransE
+from kgeval.scorers.families.products.complex import ComplEx
+from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.products.keci import Keci
+from kgeval.scorers.families.products.quate import QuatE
+from kgeval.scorers.family import Family
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+
+MODEL, CONFIG = "model.pt", "configuration.json"
+INVERSE = "_inverse"
+ENTITY, RELATION = "entity_embeddings.weight", "relation_embeddings.weight"
+
+EPSILON = 1e-6
+"""what PyTorch's pairwise distance adds to every difference"""
+
+Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model, its name and its algebra from ``configuration.json``.
+
+    Raises
+    ------
+    CheckpointError
+        if a file is missing or damaged, or if kgeval has no family for the model
+    """
+    folder = path if path.is_dir() else path.parent
+    file, config = folder / MODEL, _config(folder)
+    tensors = Tensors.read(file)
+    name = options.require("model", config.get("model"), CONFIG, list(MODELS))
+    if str(config.get("normalization")) not in {"None", "none"}:
+        raise CheckpointError(f"{folder / CONFIG}: kgeval does not read models with normalization layers.")
+    entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
+    entity_file, entities = _ids(folder, "entity", len(entity))
+    relation_file, relations = _ids(folder, "relation", len(relation))
+    forward = [label for label in relations if label + INVERSE in relations]
+    inverse = bool(forward) and 2 * len(forward) == len(relations)
+    places = {label: row for row, label in enumerate(relations)}
+    if inverse:
+        relation = relation[[places[label + end] for end in ("", INVERSE) for label in forward]]
+    options.resolve("reciprocal", inverse, relation_file.name)
+    family = MODELS[name]((entity, relation, tensors, config))
+    for key in ("p", "q") if name == "Keci" else ():
+        options.resolve(key, config.get(key), CONFIG)
+    options.record_origins(family, "dice-embeddings")
+    tensors.refuse_unused(name)
+    return Checkpoint(
+        Reciprocal(family) if inverse else family,
+        "dicee",
+        (file, folder / CONFIG, entity_file, relation_file),
+        Vocabulary(entities),
+        Vocabulary(forward if inverse else relations, "relation"),
+        options.origins,
+    )
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    try:
+        config = read_json(folder / CONFIG)
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{folder / CONFIG}: cannot be read ({error}).") from error
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{folder / CONFIG}: no configuration of dice-embeddings.")
+    return config
+
+
+def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
+    """Read the labels in the order of their ids."""
+    for ending in (".p", ".csv"):
+        file = folder / f"{kind}_to_idx{ending}"
+        if file.is_file():
+            ids = _pickled(file) if ending == ".p" else _tabled(file, kind)
+            if sorted(ids.values()) != list(range(count)):
+                raise CheckpointError(f"{file}: its {len(ids)} ids are not 0 to {count - 1}, each once.")
+            return file, sorted(ids, key=ids.__getitem__)
+    raise CheckpointError(f"{folder}: {kind}_to_idx.p or {kind}_to_idx.csv is missing.")
+
+
+def _pickled(file: Path) -> dict[str, int]:
+    ids = read_pickle(file)
+    if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
+        raise CheckpointError(f"{file}: holds no ids of labels.")
+    return {str(label): row for label, row in ids.items()}
+
+
+def _tabled(file: Path, kind: str) -> dict[str, int]:
+    """Read a table of two columns: the header calls that of the labels ``entity`` or ``relation``."""
+    try:
+        header = next(rows(file)).cells
+        if len(header) != 2 or header.count(kind) != 1:
+            raise CheckpointError(f"{file}: its first row is {','.join(header)!r}; expected ',{kind}' as dicee writes.")
+        table = read_columns(file, ["label" if name == kind else "id" for name in header], skip=1)
+        return dict(zip(table["label"].to_pylist(), map(int, table["id"].to_pylist()), strict=True))
+    except (DatasetError, ValueError, StopIteration) as error:
+        raise CheckpointError(f"{file}: no table of ids and labels ({error}).") from error
+
+
+def _keci(parts: Parts) -> Family:
+    entity, relation, tensors, config = parts
+    p, q = (int(config.get(name) or 0) for name in ("p", "q"))
+    if p + q == 0:
+        return DistMult(entity, relation)
+    found = [tensors.take(f"{name}_coefficients.weight", 1, count)[0] for name, count in (("p", p), ("q", q)) if count]
+    coefficients = np.concatenate(found)
+    return Keci(_blocks(entity, p, q), _blocks(relation, p, q), coefficients=coefficients, p=p)
+
+
+def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
+    """Bring [x_0 | x_1 x_2 … of each dimension in turn] into blocks, first those of p, then those of q."""
+    width, rest = divmod(array.shape[1], 1 + p + q)
+    if rest:
+        raise CheckpointError(f"{array.shape[1]} columns are no multivectors of Cl_({p},{q}).")
+    head, squares, others = np.split(array, [width, width * (1 + p)], axis=1)
+    blocks = [part[:, index::count] for part, count in ((squares, p), (others, q)) for index in range(count)]
+    return np.concatenate([head, *blocks], axis=1)
+
+
+def _transe(parts: Parts) -> Family:
+    return TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2)
+
+
+MODELS: dict[str, Callable[[Parts], Family]] = {
+    "ComplEx": lambda parts: ComplEx(parts[0], parts[1]),
+    "DistMult": lambda parts: DistMult(parts[0], parts[1]),
+    "Keci": _keci,
+    "QMult": lambda parts: QuatE(parts[0], parts[1]),
+    "TransE": _transe,
+}
+
+
+def _recognises(path: Path) -> bool:
+    folder = path if path.is_dir() else path.parent
+    inside = path.is_dir() or path.name == MODEL
+    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(folder / MODEL)
+
+
+READER = Reader(
+    name="dicee",
+    summary="a folder of dice-embeddings (model.pt, configuration.json, entity_to_idx and relation_to_idx)",
+    recognises=_recognises,
+    read=read,
+    known_by=(frozenset({ENTITY, RELATION}), frozenset({MODEL, CONFIG})),
+)

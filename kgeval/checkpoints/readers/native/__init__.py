@@ -1,0 +1,1 @@
+"""The native format: a .safetensors or .npz file of named arrays."""

@@ -1,0 +1,200 @@
+"""Named arrays: kgeval's own safetensors files, and any ``.safetensors`` or ``.npz`` with entity and relation in it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.native.memory_map import memory_mapped_arrays
+from kgeval.checkpoints.shared.label_files import read_labels
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, FileError, reason
+from kgeval.files.budget import Budget
+from kgeval.files.opening import checked
+from kgeval.scorers.family import families, family
+from kgeval.scorers.scorer import Numbering
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+
+SUFFIXES = {".npz", ".safetensors"}
+
+MOST_DEFLATED = 1032
+"""how many bytes one byte of a zip archive can stand for"""
+
+UNPACKED = 100
+"""how many times its size an archive of arrays may have in all"""
+
+
+@dataclass(frozen=True)
+class NativeFile:
+    """What a file of arrays holds."""
+
+    arrays: dict[str, FloatArray]
+    labels: dict[str, Vocabulary]
+    model: str | None
+    options: dict[str, Any]
+    reciprocal: bool | None
+    name: str | None = None
+    """what a framework called the model"""
+    numbering: Numbering = "dataset"
+    layouts: tuple[str, ...] = ()
+    upside_down: bool = False
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read arrays, and their labels from the file itself or from ``entities.tsv`` and ``relations.tsv`` beside it.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged, or if it does not name its model and the option ``model`` is missing
+    """
+    file = _file(path)
+    stored = _read_safetensors(file) if file.suffix == ".safetensors" else _read_npz(file)
+    labels, label_files = _labels(file, stored)
+    name = options.resolve("model", stored.model, file.name)
+    if name is None:
+        raise CheckpointError(
+            f"{file} does not say which model it is: give the option model, one of {', '.join(families())}."
+        )
+    kind = family(str(name))
+    for key in stored.options:
+        if key not in kind.option_names():
+            raise CheckpointError(f"{file}: it stores the option {key!r}, which {kind.name} does not have.")
+    chosen = {key: options.resolve(key, stored.options.get(key), file.name) for key in kind.option_names()}
+    reciprocal = options.resolve("reciprocal", stored.reciprocal, file.name)
+    if reciprocal not in (None, True, False):
+        raise CheckpointError(f"{file}: reciprocal={reciprocal!r}: expected true or false.")
+    try:
+        built = kind.build(stored.arrays, {key: value for key, value in chosen.items() if value is not None})
+        if not reciprocal:
+            built.refuse_heads()
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    return Checkpoint(
+        model=Reciprocal(built) if reciprocal else built,
+        format="native",
+        files=(file, *label_files),
+        entities=labels.get("entity"),
+        relations=labels.get("relation"),
+        origins=options.origins,
+        name=stored.name,
+        numbering=stored.numbering,
+        layouts=stored.layouts,
+        lower_is_better=stored.upside_down,
+    )
+
+
+def _file(path: Path) -> Path:
+    if path.is_file():
+        return path
+    files = sorted(entry for entry in path.iterdir() if entry.suffix in SUFFIXES)
+    if len(files) != 1:
+        names = ", ".join(file.name for file in files) or "none"
+        raise CheckpointError(f"{str(path)!r}: expected one .npz or .safetensors file in it, found {names}.")
+    return files[0]
+
+
+def _labels(file: Path, stored: NativeFile) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
+    beside = {"entity": file.with_name("entities.tsv"), "relation": file.with_name("relations.tsv")}
+    files = {kind: path for kind, path in beside.items() if kind not in stored.labels and path.is_file()}
+    return {**stored.labels, **{kind: read_labels(path, kind) for kind, path in files.items()}}, tuple(files.values())
+
+
+def _read_npz(file: Path) -> NativeFile:
+    try:
+        checked(file)
+        with zipfile.ZipFile(file) as archive:
+            _refuse_bombs(archive, file)
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except FileError:
+        raise
+    except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
+        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
+    return NativeFile(arrays, {}, None, {}, None)
+
+
+def _read_safetensors(file: Path) -> NativeFile:
+    from safetensors import safe_open
+
+    checked(file)
+    try:
+        with safe_open(file, framework="np") as opened:
+            metadata = opened.metadata() or {}
+            special, names = memory_mapped_arrays(file), opened.keys()
+            tensors = {name: special[name] if name in special else opened.get_tensor(name) for name in names}
+        options = _json(metadata.get("options", "{}"), dict)
+        reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
+        numbering = _numbering(metadata.get("numbering", "dataset"))
+        shared = tuple(map(str, _json(metadata.get("layouts", "[]"), list)))
+        upside_down = _json(metadata.get("upside_down", "false"), bool)
+        labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
+    except CheckpointError:
+        raise
+    except Exception as error:  # its header and metadata can say anything
+        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
+    version = metadata.get("version", VERSION)
+    if metadata.get("format") == FORMAT and version != VERSION:
+        raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
+    model, name = metadata.get("model"), metadata.get("name")
+    return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, shared, upside_down)
+
+
+def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
+    labels = _json(encoded.tobytes(), list)
+    if not all(isinstance(label, str) for label in labels):
+        raise ValueError(f"its {kind} labels are not all text")
+    return Vocabulary(labels, kind)
+
+
+def _numbering(text: str) -> Numbering:
+    for known in get_args(Numbering):
+        if text == known:
+            return cast("Numbering", known)
+    raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
+
+
+def _json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
+    value = json.loads(text)
+    if not isinstance(value, kind):
+        raise ValueError(f"{str(value)[:40]!r} is no {getattr(kind, '__name__', 'truth value')}")  # noqa: TRY004
+    return value
+
+
+def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
+    """Refuse arrays that announce another size than they can have, or share their bytes, before any is allocated."""
+    size, budget = file.stat().st_size, Budget(file, times=UNPACKED)
+    if len(set(archive.namelist())) < len(archive.namelist()):
+        raise ValueError("two arrays have the same name")
+    if sum(info.compress_size for info in archive.infolist()) > size:
+        raise ValueError("its arrays announce more bytes than it has")
+    for info in archive.infolist():
+        budget.take(info.file_size)
+        if info.compress_size > size or info.file_size > MOST_DEFLATED * info.compress_size:
+            raise ValueError(f"{info.filename} announces {info.file_size} bytes, which the file cannot hold")
+        with archive.open(info) as member:
+            version = np.lib.format.read_magic(member)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = header(member)
+            if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
+                raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
+
+
+READER = Reader(
+    name="native",
+    summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
+    recognises=lambda path: (
+        path.suffix in SUFFIXES if path.is_file() else any(entry.suffix in SUFFIXES for entry in path.iterdir())
+    ),
+    read=read,
+)

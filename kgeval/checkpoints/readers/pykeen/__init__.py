@@ -1,0 +1,1 @@
+"""PyKEEN: saved folders, pickled modules and state dictionaries."""

@@ -1,0 +1,200 @@
+"""PyKEEN's interactions as model families: what each computes from its representations and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.readers.pykeen.pykeen_distances import DISTANCES, both, norm_of
+from kgeval.checkpoints.shared.convolution import Network
+from kgeval.checkpoints.shared.normalisation import Affine, folded
+from kgeval.checkpoints.shared.shapes import shaped
+from kgeval.errors import CheckpointError
+from kgeval.scorers.families.distances.boxe import BoxE
+from kgeval.scorers.families.distances.mure import MuRE
+from kgeval.scorers.families.distances.transf import TransF
+from kgeval.scorers.families.networks.conve import ConvE
+from kgeval.scorers.families.products.clamped_distmult import ClampedDistMult
+from kgeval.scorers.families.products.complex import ComplEx
+from kgeval.scorers.families.products.cp import CP
+from kgeval.scorers.families.products.distma import DistMA
+from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.products.hole import HolE
+from kgeval.scorers.families.products.quate import QuatE
+from kgeval.scorers.families.products.rescal import RESCAL
+from kgeval.scorers.families.products.simple import SimplE
+from kgeval.scorers.families.products.tucker import TuckER
+from kgeval.scorers.family import Family
+from kgeval.scorers.numerics.complex_halves import from_interleaved
+
+
+def family_of(parts: PyKEENModel, name: str) -> Family:
+    """Make the family of a model whose interaction has a name.
+
+    Raises
+    ------
+    NoFormula
+        if the scores cannot be computed from what is stored
+    CheckpointError
+        if arrays are missing or do not fit together
+    """
+    if name not in FAMILIES:
+        model = parts.model.class_name
+        asked = model if model == name else f"{model} ({name})"
+        raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(sorted(FAMILIES))}.")
+    return FAMILIES[name](parts)
+
+
+def _boxe(parts: PyKEENModel) -> Family:
+    """Boxes are stored as a base, a shape and a size, for heads and for tails."""
+    mapped = parts.interaction.state.get("tanh_map", True)
+    if not isinstance(mapped, bool):
+        raise CheckpointError(f"its tanh_map is {mapped!r}, no truth value.")
+    norm = norm_of(parts, 2)
+    if norm == 2 and parts.interaction.state.get("power_norm"):
+        raise NoFormula("its two distances are squared before they are added (power_norm).")
+    tables = [_finite(parts, index) for index in range(6)]
+    bounds = [bound for first in (0, 3) for bound in _box(*tables[first : first + 3])]
+    relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
+    return BoxE(both(parts.entity), relation, norm=norm, tanh=mapped)
+
+
+def _finite(parts: PyKEENModel, index: int) -> FloatArray:
+    """Take a relation representation whose infinite numbers would vanish in a tanh."""
+    table = parts.relation(index)
+    return shaped(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
+
+
+def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find the bounds of boxes whose shapes are scaled to a geometric mean of 1, and then by elu(size) + 1."""
+    epsilon = np.finfo(shape.dtype).eps
+    widths, sizes = np.asarray(shape, np.float64), np.asarray(size, np.float64)
+    means = np.exp(np.log(np.maximum(np.abs(widths), epsilon)).mean(axis=1, keepdims=True))
+    halves = 0.5 * np.where(sizes > 0, sizes + 1, np.exp(sizes)) * widths / np.maximum(means, epsilon)
+    return np.minimum(base - halves, base + halves), np.maximum(base - halves, base + halves)
+
+
+def _conve(parts: PyKEENModel) -> Family:
+    shape = getattr(parts.interaction.state.get("shape_info"), "state", {})
+    if shape.get("input_channels") != 1:
+        raise NoFormula(f"its image has {shape.get('input_channels')} channels; kgeval's ConvE has one.")
+    layers, after = (
+        {layer.class_name: layer for layer in _layers(parts.interaction, name)} for name in ("hr2d", "hr1d")
+    )
+    norms = [layer for layer in _layers(parts.interaction, "hr2d") if layer.class_name == "BatchNorm2d"]
+    convolution, linear = layers.get("Conv2d"), after.get("Linear")
+    if convolution is None or linear is None or len(norms) not in (0, 2):
+        raise CheckpointError("its convolution or its linear layer is missing.")
+    entity = parts.entity()
+    kernel = convolution.take("weight", None, 1, None, None)
+    channels, width = len(kernel), entity.shape[1]
+    network = Network(
+        kernel,
+        linear.take("weight", width, None),
+        convolution.find("bias", channels),
+        linear.find("bias", width),
+        _affine(norms[0], 1) if norms else None,
+        _affine(norms[1], channels) if norms else None,
+        _affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
+    )
+    height = int(shape["image_height"])
+    return ConvE(entity, parts.relation(), **network.arrays(), tail_bias=parts.bias(1), height=height)
+
+
+def _layers(module: Module, name: str) -> list[Module]:
+    sequence = module.child(name)
+    names = [] if sequence is None else list(sequence.state["_modules"])
+    return [layer for index in names if (layer := module.child(f"{name}.{index}"))]
+
+
+def _affine(module: Module, width: int) -> Affine:
+    """Fold a trained batch normalisation into a scale and a shift, in float64."""
+    if module.is_without("running_mean"):
+        raise NoFormula("its batch normalisation keeps no running statistics, so its scores depend on the batch.")
+    return folded(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
+
+
+def _complex(parts: PyKEENModel) -> Family:
+    if parts.interaction.class_name == "ComplEx":
+        raise NoFormula("it is a ComplEx from before PyKEEN's interaction modules, whose layout kgeval does not read.")
+    return ComplEx(from_interleaved(parts.entity()), from_interleaved(parts.relation()))
+
+
+def _cp(parts: PyKEENModel) -> Family:
+    return CP(np.concatenate([parts.entity(0), parts.entity(1)], axis=1), parts.relation())
+
+
+def _mure(parts: PyKEENModel) -> Family:
+    if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
+        raise NoFormula("its distance is not the squared Euclidean one.")
+    return MuRE(
+        parts.entity(),
+        parts.relation(),
+        diagonal=parts.relation(1),
+        head_bias=parts.bias(1),
+        tail_bias=parts.bias(2),
+    )
+
+
+def _quate(parts: PyKEENModel) -> Family:
+    """Quaternions lie one after the other, and PyKEEN's score is negative."""
+    return QuatE(_quarters(parts.entity()), -_quarters(parts.relation()))
+
+
+def _quarters(array: FloatArray) -> FloatArray:
+    return np.concatenate([array[:, part::4] for part in range(4)], axis=1)
+
+
+def _simple(parts: PyKEENModel) -> Family:
+    """Since version 1.8 it is the mean of two DistMults, before that it followed the paper."""
+    if parts.model.child("tail_entity_embeddings") is not None:
+        if parts.interaction.state.get("clamp_score") is not None:
+            raise NoFormula("its scores are clamped, in a layout from before PyKEEN's interaction modules.")
+        return SimplE(both(parts.entity), both(parts.relation))
+    return DistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2)
+
+
+def _clamped(parts: PyKEENModel) -> Family:
+    base = parts.interaction.child("base")
+    limits = parts.interaction.state.get("clamp_score")
+    if base is None or base.class_name != "SimplEInteraction":
+        raise NoFormula("it clamps the scores of another interaction than SimplE.")
+    if limits is None:
+        return _simple(parts)
+    low, high = (end if limit is None else float(limit) for end, limit in zip((-np.inf, np.inf), limits, strict=True))
+    return ClampedDistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2, low=low, high=high)
+
+
+def _tucker(parts: PyKEENModel) -> Family:
+    entity, relation = parts.entity(), parts.relation()
+    width = entity.shape[1]
+    core = parts.interaction.take("core_tensor", width, relation.shape[1], width)
+    before = parts.interaction.child("head_batch_norm", "bn_0")
+    after = parts.interaction.child("head_relation_batch_norm", "bn_1")
+    if before is None and after is None:
+        return TuckER(entity, relation, core)
+    if before is None or after is None:
+        raise CheckpointError("one of its two batch normalisations is missing.")
+    return TuckER(entity, relation, core, *_affine(before, width), *_affine(after, width))
+
+
+FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
+    "BoxE": _boxe,
+    "CP": _cp,
+    "Clamped": _clamped,
+    "ComplEx": _complex,
+    "ConvE": _conve,
+    "DistMA": lambda parts: DistMA(parts.entity(), parts.relation()),
+    "DistMult": lambda parts: DistMult(parts.entity(), parts.relation()),
+    "HolE": lambda parts: HolE(parts.entity(), parts.relation()),
+    "MuRE": _mure,
+    "QuatE": _quate,
+    "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
+    "SimplE": _simple,
+    "TransF": lambda parts: TransF(parts.entity(), parts.relation()),
+    "TuckER": _tucker,
+    **DISTANCES,
+}

@@ -1,0 +1,118 @@
+"""PyKEEN's interactions that are distances, as model families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.readers.pykeen.modules import NoFormula, PyKEENModel
+from kgeval.errors import CheckpointError
+from kgeval.scorers.families.distances.lineare import LineaRE
+from kgeval.scorers.families.distances.pairre import PairRE
+from kgeval.scorers.families.distances.rotate import RotatE
+from kgeval.scorers.families.distances.se import SE
+from kgeval.scorers.families.distances.transd import TransD
+from kgeval.scorers.families.distances.transe import TransE
+from kgeval.scorers.families.distances.transh import TransH
+from kgeval.scorers.families.distances.transr import TransR
+from kgeval.scorers.family import Family
+from kgeval.scorers.numerics.complex_halves import from_interleaved
+
+
+def _lineare(parts: PyKEENModel) -> Family:
+    thirds = [parts.relation(index) for index in range(3)]
+    return LineaRE(parts.entity(), np.concatenate(thirds, axis=1), norm=norm_of(parts, 1))
+
+
+def _triplere(parts: PyKEENModel) -> Family:
+    """A number, u, is added to what stretches heads and tails."""
+    added = parts.interaction.state.get("u")
+    forward, between, backward = (np.asarray(parts.relation(index), np.float64) for index in range(3))
+    stretch = 0.0 if added is None else float(added)
+    thirds = np.concatenate([forward + stretch, between, backward + stretch], axis=1)
+    return LineaRE(parts.entity(), thirds, norm=norm_of(parts, 1))
+
+
+def _pairre(parts: PyKEENModel) -> Family:
+    halves = np.concatenate([parts.relation(0), parts.relation(1)], axis=1)
+    return PairRE(parts.entity(), halves, norm=norm_of(parts, 1))
+
+
+def _rotate(parts: PyKEENModel) -> Family:
+    # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
+    # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
+    return RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2)
+
+
+def _se(parts: PyKEENModel) -> Family:
+    return SE(parts.entity(), parts.relation(0), parts.relation(1), norm=norm_of(parts, 2))
+
+
+def _transd(parts: PyKEENModel) -> Family:
+    """Projected entities longer than 1 are shortened to 1, by the Euclidean norm."""
+    if norm_of(parts, 2) != 2:
+        raise NoFormula("its distance is the norm of p = 1, and its projections are shortened by that of p = 2.")
+    return TransD(
+        parts.entity(),
+        parts.relation(),
+        entity_transfer=parts.entity(1),
+        relation_transfer=parts.relation(1),
+        norm=2,
+        length="ball",
+    )
+
+
+def _transe(parts: PyKEENModel) -> Family:
+    return TransE(parts.entity(), parts.relation(), norm_of(parts, parts.interaction.state.get("scoring_fct_norm")))
+
+
+def _transh(parts: PyKEENModel) -> Family:
+    normal = parts.relation(0)
+    return TransH(parts.entity(), parts.relation(1), normal=normal, norm=norm_of(parts, 2), length="free")
+
+
+def _transr(parts: PyKEENModel) -> Family:
+    """Projected entities are shortened to norm 1 where theirs is larger, by the norm of the distance."""
+    if parts.interaction.state.get("max_projection_norm") != 1.0:
+        raise NoFormula("its projections are shortened to another norm than 1.")
+    norm = norm_of(parts, 2)
+    return TransR(parts.entity(), parts.relation(0), projection=parts.relation(1), norm=norm, length="ball")
+
+
+def _um(parts: PyKEENModel) -> Family:
+    """A TransE whose relations move nothing."""
+    entity = parts.entity()
+    return TransE(entity, np.zeros((parts.num_relations, entity.shape[1]), entity.dtype), norm=norm_of(parts, 2))
+
+
+def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
+    """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
+    power = parts.interaction.state.get("power_norm")
+    if power is not None and not isinstance(power, bool):
+        raise CheckpointError(f"its power_norm is {power!r}, no truth value.")
+    norm = parts.interaction.state.get("p", default)
+    if norm not in (1, 2) or isinstance(norm, bool):
+        raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
+    return 1 if norm == 1 else 2
+
+
+def both(table: Callable[[int], FloatArray]) -> FloatArray:
+    """Lay a first and a second representation side by side."""
+    return np.concatenate([table(0), table(1)], axis=1)
+
+
+DISTANCES: dict[str, Callable[[PyKEENModel], Family]] = {
+    "LineaRE": _lineare,
+    "PairRE": _pairre,
+    "RotatE": _rotate,
+    "SE": _se,
+    "TransD": _transd,
+    "TransE": _transe,
+    "TransH": _transh,
+    "TransR": _transr,
+    "TripleRE": _triplere,
+    "UM": _um,
+}

@@ -1,0 +1,194 @@
+"""PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
+
+The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
+executed (see ``kgeval.pickles.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare,
+as ``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
+labels: the interaction is asked for, and its norm, normaliser and the like.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.pykeen.interactions import family_of
+from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.readers.pykeen.pykeen_baselines import BASELINES, Baseline, baseline_of
+from kgeval.checkpoints.shared.label_files import read_labels
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, unwrapped
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.unpickle import StubObject
+from kgeval.scorers.family import Family
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+
+__all__ = ["READER", "NoFormula", "read"]
+
+MODEL_FILE = "trained_model.pkl"
+
+STATE = ("entity_representations.", "entity_embeddings._embeddings.")
+"""how names of tensors begin in a state dictionary, today and before 1.8"""
+
+NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
+
+REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
+    "BoxE": {"p": NORM, "power_norm": SWITCH, "tanh_map": SWITCH},
+    "CP": {},
+    "ComplEx": {},
+    "DistMult": {},
+    "HolE": {},
+    "MuRE": {"p": NORM, "power_norm": SWITCH},
+    "PairRE": {"p": NORM, "entity_normalizer": NORMALIZER},
+    "QuatE": {"relation_normalizer": NORMALIZER},
+    "RESCAL": {},
+    "RotatE": {"p": NORM},
+    "SimplE": {},
+    "TransE": {"p": NORM},
+    "TuckER": {},
+}
+"""the interactions that a state dictionary can be read as, and what must be said of them"""
+
+NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn.quaternion.normalize"}
+"""what ``normalize`` is for entities (of PairRE) and for relations (of QuatE)"""
+
+SPARE = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
+"""the tensors of a state dictionary that no score depends on; the table is that of the products of quaternions"""
+
+Found = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model, and its labels from ``training_triples`` beside it if they are there.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged or refused, or if kgeval has no family for the model's interaction
+    """
+    file = find_checkpoint_file(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
+    pickled = read_torch(file)
+    if isinstance(pickled, dict):
+        return _read_state(file, pickled, options)
+    if not isinstance(pickled, StubObject) or not pickled.origin.startswith("pykeen.models."):
+        raise CheckpointError(f"{file}: holds no PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
+    try:
+        model = Module.of(pickled)
+        _refuse_sigmoids(model)
+        found = _labels(file, options)
+        if (name := model.class_name) in BASELINES:
+            files = (file, *found[2])
+            return Baseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
+        inverse = bool(model.state.get("use_inverse_triples"))
+        interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
+        family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
+        whole: Family | Reciprocal = Reciprocal(family) if inverse else family
+    except NoFormula as error:
+        raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    except Exception as error:  # what was unpickled can be anything
+        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    name = name if interaction == "Clamped" else interaction
+    for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
+        options.resolve(key, value, file.name)
+    return Checkpoint(whole, "pykeen", (file, *found[2]), *found[:2], options.origins, name=name)
+
+
+def _refuse_sigmoids(model: Module) -> None:
+    if model.state.get("predict_with_sigmoid"):
+        raise NoFormula("it ranks on sigmoids of its scores (predict_with_sigmoid), whose saturation makes ties.")
+
+
+def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
+    """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
+    tensors = Tensors(file, unwrapped(content))
+    if not any(name.startswith(STATE) for name in tensors):
+        raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
+    try:
+        model = Module.from_state_dict(tensors)
+        entities, relations = (_mapped(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation"))
+    except (AttributeError, TypeError, KeyError) as error:
+        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    files: tuple[Path, ...] = ()
+    if entities is None and relations is None:
+        entities, relations, files = _labels(file, options)
+    name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
+    model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
+    for key, choices in REQUIRED_OPTIONS[name].items():
+        _tell(model, key, options.require(key, None, file.name, choices))
+    try:
+        family = family_of(PyKEENModel.of(model, inverse=False), name)
+        inverse = _is_reciprocal(file, family.num_relations, relations, options)
+        family = family_of(PyKEENModel.of(model, inverse=inverse), name)
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    tensors.refuse_unused(name, *SPARE)
+    whole: Family | Reciprocal = Reciprocal(family) if inverse else family
+    return Checkpoint(whole, "pykeen", (file, *files), entities, relations, options.origins, name=name)
+
+
+def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
+    """Tell inverse relations from how many relations there are by the labels or the dataset, or else by the option."""
+    told, where = None, file.name
+    if relations is not None:
+        told = count == 2 * len(relations)
+    elif options.dataset is not None:
+        known, where = len(options.dataset.relations), f"the number of relations of dataset {options.dataset.name}"
+        told = {known: False, 2 * known: True}.get(count)
+    return bool(options.require("reciprocal", told, where, [True, False]))
+
+
+def _tell(model: Module, key: str, value: Any) -> None:
+    """Set an attribute that the state dictionary does not hold: a normaliser of vectors, or one of the interaction."""
+    kind = key.removesuffix("_normalizer")
+    if kind == key:
+        model.state["_modules"]["interaction"].state[key] = value
+    elif value != "none" and (vectors := model.child(f"{kind}_representations.0")) is not None:
+        vectors.state["normalizer"] = NORMALIZERS[kind]
+
+
+def _mapped(ids: Any, kind: str) -> Vocabulary | None:
+    if ids is None:
+        return None
+    told = all(isinstance(label, str) and type(row) is int for label, row in ids.items())
+    if not told or sorted(ids.values()) != list(range(len(ids))):
+        raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
+    return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
+
+
+def _labels(file: Path, options: Options) -> Found:
+    """Read the labels from the folder of the option ``labels``, from ``training_triples``, or from beside the model."""
+    named = options.resolve("labels", None, "")
+    folders = [file.with_name("training_triples"), file.parent] if named is None else [Path(str(named))]
+    for folder in folders:
+        files = [folder / f"{kind}_to_id.tsv.gz" for kind in ("entity", "relation")]
+        if all(path.is_file() for path in files):
+            entities, relations = (read_labels(path, path.name.split("_")[0], quoted=True) for path in files)
+            return entities, relations, tuple(files)
+    if named is not None:
+        raise CheckpointError(f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz.")
+    return None, None, ()
+
+
+def _fits(file: Path) -> bool:
+    if file.name == MODEL_FILE:
+        return True
+    if file.suffix not in {".pkl", ".pt", ".pth"}:
+        return False
+    found = names_in(file)
+    return {"model_state_dict", "entity_to_id_dict"} <= found or any(
+        name.startswith(("pykeen.models.", *STATE)) for name in found
+    )
+
+
+READER = Reader(
+    name="pykeen",
+    summary="a folder of save_to_directory, its trained_model.pkl, or a state_dict, also a training loop's (.pt)",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+    known_by=(frozenset({f"{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation")}),),
+)

@@ -1,0 +1,34 @@
+"""Read the labels that lie beside a model: ``id<TAB>label`` lines, in any order of the ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgeval.data.io.id_files import by_id
+from kgeval.data.io.text import first_line, read_columns
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, InputError
+
+
+def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
+    """Read a vocabulary; a header ``id<TAB>label`` is skipped.
+
+    Parameters
+    ----------
+    path
+        the file
+    kind
+        what is labelled: ``"entity"`` or ``"relation"``
+    quoted
+        whether a label that has a double quote, a tab or a line end in it stands in quotes, as pandas writes it
+
+    Raises
+    ------
+    CheckpointError
+        if the file is malformed, or its ids are not 0 … n − 1, each once
+    """
+    try:
+        header = int(first_line(path).lower().split("\t") == ["id", "label"])
+        return by_id(path, read_columns(path, ["id", "label"], skip=header, quoted=quoted), kind, skip=header)
+    except InputError as error:
+        raise CheckpointError(str(error)) from error

@@ -1,0 +1,147 @@
+"""Where the files of a checkpoint are: the one that is meant in a folder, and the labels beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import IntArray
+from kgeval.checkpoints.checkpoint import Options
+from kgeval.data.io.id_files import read_mapping
+from kgeval.data.io.text import read_columns
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, InputError
+from kgeval.paths import exists_safely
+
+
+@dataclass(frozen=True)
+class LabelFiles:
+    """How a framework stores labels: one file for entities, one for relations."""
+
+    entities: str
+    relations: str
+    id_first: bool = True
+    """whether the columns are id, label; otherwise label, id"""
+    commas: bool = False
+    """whether commas separate the columns, and tabs do not"""
+    counted: bool = False
+    """whether the first line is the number of rows"""
+    columns_may_be_swapped: bool = False
+    """whether some published files have the columns in the other order"""
+
+    def inside(self, place: Path) -> dict[str, Path]:
+        """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
+        files = {"entity": place / self.entities, "relation": place / self.relations}
+        return {kind: file for kind, file in files.items() if exists_safely(file) and file.is_file()}
+
+
+LABEL_FILES = (
+    LabelFiles("entities.dict", "relations.dict"),
+    LabelFiles("entities.tsv", "relations.tsv", columns_may_be_swapped=True),
+    LabelFiles("entity_ids.del", "relation_ids.del"),
+    LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True),
+    LabelFiles("ent_id", "rel_id", id_first=False),
+    LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True),
+)
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc and Marius"""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels that were found, and the files they were read from."""
+
+    entities: Vocabulary | None = None
+    relations: Vocabulary | None = None
+    files: tuple[Path, ...] = ()
+
+
+def labels(folder: Path, options: Options) -> Labels:
+    """Read the labels in a checkpoint's folder, or in the folder that the option ``labels`` names.
+
+    Both vocabularies come from one framework's files where it has both; else each from the file that there is.
+
+    Raises
+    ------
+    CheckpointError
+        if the option names no folder with labels, or if a file is malformed
+    """
+    named = options.resolve("labels", None, "")
+    place = Path(str(named)) if named is not None else folder
+    found: dict[str, tuple[Path, LabelFiles]] = {}
+    for kind in sorted(LABEL_FILES, key=lambda kind: -len(kind.inside(place))):
+        found = {what: (file, kind) for what, file in kind.inside(place).items()} | found
+    if named is not None and not found:
+        known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
+        raise CheckpointError(f"labels={str(named)!r} is no folder with labels in it. Known files: {known}.")
+    read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
+    return Labels(read.get("entity"), read.get("relation"), tuple(file for file, _ in found.values()))
+
+
+def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
+    names = ("id", "label") if kind.id_first else ("label", "id")
+    try:
+        table = read_mapping(path) if kind.commas else read_columns(path, names, skip=int(kind.counted), delimiter="\t")
+    except InputError as error:
+        raise CheckpointError(str(error)) from error
+    ids, turned = _numbers(table["id"]), _numbers(table["label"])
+    if kind.columns_may_be_swapped and ids is not None and turned is not None:
+        _refuse_either(path, ids, turned)
+    for numbers, labels_ in ((ids, table["label"]), (turned, table["id"])):
+        if numbers is not None:
+            return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
+    raise CheckpointError(f"{path}: no column holds the ids 0 to {table.num_rows - 1}, each once.")
+
+
+def _refuse_either(path: Path, ids: IntArray, labels_: IntArray) -> None:
+    """Refuse numbers as labels whose order of columns nothing tells; frameworks write ids as 0, 1, 2 and so on."""
+    if not np.array_equal(ids, labels_) and not np.array_equal(ids, np.arange(len(ids))):
+        raise CheckpointError(
+            f"{path}: both of its columns could be the ids, since the labels are the numbers 0 to {len(ids) - 1} too. "
+            f"Replace it by {path.stem}.dict, whose rows are id<TAB>label."
+        )
+
+
+def _numbers(column: pa.ChunkedArray) -> IntArray | None:
+    try:
+        ids = np.asarray(pc.cast(pc.utf8_trim_whitespace(column), pa.int64()))
+    except pa.ArrowInvalid:
+        return None
+    return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
+
+
+def folder_of(path: Path) -> Path:
+    """Return the folder that a checkpoint is, or lies in."""
+    return path if path.is_dir() else path.parent
+
+
+def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], what: str) -> Path:
+    """Find the file that is meant: the path itself, or the only file of the folder in the first group that has any.
+
+    Raises
+    ------
+    CheckpointError
+        if there is none, or more than one, with their names
+    """
+    if path.is_file():
+        return path
+    files = sorted(entry for entry in path.iterdir() if entry.is_file())
+    for group in groups:
+        fitting = [file for file in files if group(file)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            names = ", ".join(file.name for file in fitting)
+            raise CheckpointError(f"{str(path)!r} holds several checkpoints: {names}. Give one of the files.")
+    raise CheckpointError(f"{str(path)!r} holds no {what}.")
+
+
+def contains_file(path: Path, fits: Callable[[Path], bool]) -> bool:
+    """Whether a path is a file that fits, or a folder with one."""
+    if path.is_file():
+        return fits(path)
+    return path.is_dir() and any(fits(entry) for entry in path.iterdir() if entry.is_file())

@@ -1,0 +1,192 @@
+"""Named tensors of a checkpoint: taken by name, checked, missed with a clear message, and accounted for to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.shared.shapes import shaped
+from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.pickles.pickled import pickle_strings, read_any
+from kgeval.scorers.numerics.ordered import unit
+
+COUNTERS = "*.num_batches_tracked"
+"""what batch normalisations count, and no score depends on"""
+
+PARALLEL = "module."
+"""what PyTorch's ``DataParallel`` puts before the name of every tensor"""
+
+WRAPPINGS = ("state_dict", "model_state_dict", "model")
+"""the names under which training scripts save a ``state_dict`` beside what they need to go on"""
+
+
+class Tensors:
+    """The tensors of one file (a ``state_dict``), by name; every one must be used by the reader.
+
+    Parameters
+    ----------
+    path
+        the file, for messages
+    content
+        what was read; anything but a mapping of names is refused, and what is no tensor in it is left aside
+    """
+
+    def __init__(self, path: Path, content: Any) -> None:
+        self.path = path
+        if not isinstance(content, Mapping):
+            raise CheckpointError(f"{path}: holds no dictionary of tensors, but a {type(content).__name__}.")
+        arrays = {str(name): value for name, value in content.items() if isinstance(value, np.ndarray)}
+        parallel = all(name.startswith(PARALLEL) for name in arrays)
+        self._arrays = {name.removeprefix(PARALLEL) if parallel else name: array for name, array in arrays.items()}
+        self._prefix = ""
+        self._unused = set(self._arrays)  # shared by all views
+
+    @classmethod
+    def read(cls, path: Path) -> Tensors:
+        """Read a file of ``torch.save`` or a plain pickle that holds a ``state_dict``, by itself or wrapped."""
+        return cls(path, unwrapped(read_any(path)))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def matrix(self, name: str) -> FloatArray:
+        """Return a table with one row per entity or relation.
+
+        Raises
+        ------
+        CheckpointError
+            if it is missing, or has another number of dimensions or another type
+        """
+        return self.take(name, None, None)
+
+    def get(self, name: str) -> Any:
+        """Return a tensor of any shape and type, ``None`` if it is missing."""
+        self._unused.discard(self._prefix + name)
+        return self._arrays.get(name)
+
+    def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
+        """Return a tensor of that shape, as :func:`kgeval.checkpoints.shared.shapes.shaped` does.
+
+        Raises
+        ------
+        CheckpointError
+            if it is missing, or has another shape or type
+        """
+        array = self.get(name)
+        if array is None:
+            told = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
+            raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {told}")
+        try:
+            return shaped(self._prefix + name, array, *shape, least=least)
+        except CheckpointError as error:
+            raise CheckpointError(f"{self.path}: {error}") from error
+
+    def find(self, name: str, *shape: int | None) -> FloatArray | None:
+        """Return a tensor that may be missing."""
+        return self.take(name, *shape) if name in self else None
+
+    def number(self, name: str) -> float | None:
+        """Return a single number that may be missing.
+
+        Raises
+        ------
+        CheckpointError
+            if it is no finite floating-point number
+        """
+        array = self.get(name)
+        if array is None:
+            return None
+        shape = (1,) * np.ndim(array)  # frameworks keep it in no, one or two dimensions
+        return float(self.take(name, *shape, least=-np.inf).reshape(()))
+
+    def without(self, prefix: str) -> Tensors:
+        """Return the tensors under a prefix, by the rest of their names; what is taken of them is used here too."""
+        inside = {name.removeprefix(prefix): array for name, array in self._arrays.items() if name.startswith(prefix)}
+        view = Tensors(self.path, inside)
+        view._prefix, view._unused = self._prefix + prefix, self._unused
+        return view
+
+    def refuse_unused(self, model: str, *spare: str) -> None:
+        """Refuse tensors that no formula has used: they make another model of it, whose scores would be wrong.
+
+        Parameters
+        ----------
+        model
+            what it was read as
+        spare
+            patterns of names that are known to be no matter to a score
+
+        Raises
+        ------
+        CheckpointError
+            with the names of the tensors
+
+        Examples
+        --------
+        >>> tensors = Tensors(Path("m.pt"), {"E": np.ones((2, 1)), "gate": np.ones(1), "margin": np.ones(1)})
+        >>> _ = tensors.matrix("E")
+        >>> tensors.refuse_unused("DistMult", "margin")
+        Traceback (most recent call last):
+        kgeval.errors.CheckpointError: m.pt: a DistMult has no use for the tensor 'gate': this is another model...
+        """
+        unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in spare))
+        if unused:
+            names = ", ".join(map(repr, unused[:5])) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
+            raise CheckpointError(
+                f"{self.path}: a {model} has no use for the tensor{'s' * (len(unused) > 1)} {names}: this is another "
+                "model, or has parts whose effect on its scores kgeval does not know. Evaluate the live model instead."
+            )
+
+
+def unwrapped(content: Any) -> Any:
+    """Return the ``state_dict`` in what a training script saved; anything else as it is.
+
+    >>> unwrapped({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
+    {'E': 1}
+    """
+    wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, Mapping) else []
+    return next((state for state in wrapped if isinstance(state, Mapping)), content)
+
+
+def names_in(path: Path) -> frozenset[str]:
+    """Collect the words of a file as :func:`words` does, and name tensors as :class:`Tensors` does."""
+    return frozenset(word.removeprefix(PARALLEL) for word in pickle_strings(path))
+
+
+def normalised(array: FloatArray) -> Float64Array:
+    """Scale rows to length 1 in float64, as ``torch.nn.functional.normalize`` does."""
+    return unit(np.asarray(array, np.float64))
+
+
+def same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
+    """Refuse tables that are put side by side and have different numbers of rows.
+
+    Raises
+    ------
+    CheckpointError
+        with their shapes
+    """
+    shapes = [array.shape for array in arrays]
+    if len({shape[0] for shape in shapes}) > 1:
+        raise CheckpointError(f"{where}: tables of the same rows have the shapes {', '.join(map(str, shapes))}.")
+
+
+def side_by_side(where: Path, *arrays: FloatArray) -> FloatArray:
+    """Put tables of the same shape side by side: halves.
+
+    Raises
+    ------
+    CheckpointError
+        if their shapes differ
+    """
+    if len({array.shape for array in arrays}) > 1:
+        raise CheckpointError(f"{where}: halves have the shapes {', '.join(str(array.shape) for array in arrays)}.")
+    return np.concatenate(arrays, axis=1)

@@ -1,0 +1,97 @@
+"""What is told of a path that is in no known checkpoint format: what it holds, the nearest format, and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.shared.tensors import unwrapped
+from kgeval.pickles.pickled import read_any
+from kgeval.pickles.unpickle import StubObject
+
+SHOWN = 6
+"""tensors, files or folders that are named"""
+
+
+def unknown(path: Path, formats: Mapping[str, Reader]) -> str:
+    """Tell what a path in no known format holds and how that can be used, a sentence a line.
+
+    Raises
+    ------
+    PickleError
+        if it is a damaged pickle, or one that is refused: then the format is not what is wrong with it
+    """
+    inside = _checkpoints_in(path, formats)
+    if inside:
+        what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
+        return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
+    lines = [f"{str(path)!r} is in no known checkpoint format."]
+    files = sorted(entry.name for entry in path.iterdir()) if path.is_dir() else [path.name]
+    pickled = [path / name if path.is_dir() else path for name in files if Path(name).suffix in PICKLED]
+    content = unwrapped(read_any(pickled[0])) if pickled else None
+    arrays = _arrays(content)
+    if path.is_dir():
+        lines.append(f"It is a folder with {_some(files)}." if files else "It is an empty folder.")
+    if pickled:
+        lines.append(f"{pickled[0].name} is {_kind(content)}{_with(arrays)}.")
+    lines += _nearest(arrays or files, formats)
+    if len(arrays) > 1:
+        lines.append(
+            "To use such arrays, save them as an .npz file with the names entity and relation, and give the option "
+            "model (kgeval list models)."
+        )
+    return "\n".join([*lines, "Known formats:", *(f"  {name}: {reader.summary}" for name, reader in formats.items())])
+
+
+def holds_models(path: Path, formats: Mapping[str, Reader]) -> bool:
+    """Whether a path is a pickled file, or a folder that holds such, or folders that are checkpoints."""
+    files = path.iterdir() if path.is_dir() else [path]
+    return any(file.suffix in PICKLED for file in files) or bool(_checkpoints_in(path, formats))
+
+
+def _checkpoints_in(path: Path, formats: Mapping[str, Reader]) -> list[str]:
+    """List the folders inside a folder that are checkpoints."""
+    folders = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
+    return [folder.name for folder in folders if any(reader.recognises(folder) for reader in formats.values())]
+
+
+def _arrays(content: Any) -> dict[str, tuple[int, ...]]:
+    """Find the shapes of the arrays in what was unpickled."""
+    parts = content.items() if isinstance(content, Mapping) else ()
+    return {str(name): part.shape for name, part in parts if isinstance(part, np.ndarray)}
+
+
+def _kind(content: Any) -> str:
+    if isinstance(content, Mapping):
+        return "a state_dict" if _arrays(content) else f"a dictionary with {_some(map(str, content))}"
+    if isinstance(content, StubObject):
+        return f"a pickled {content.origin}"
+    return f"a pickled {type(content).__name__}"
+
+
+def _with(arrays: Mapping[str, tuple[int, ...]]) -> str:
+    return f" with {_some(f'{name} {list(shape)}' for name, shape in arrays.items())}" if arrays else ""
+
+
+def _nearest(found: Iterable[str], formats: Mapping[str, Reader]) -> list[str]:
+    """Name the formats that most of what one is known by was found of, and what they have besides."""
+    names = set(found)
+    groups = [(name, group) for name, reader in formats.items() for group in reader.known_by]
+    shares = [len(group & names) / len(group) for _, group in groups]
+    best = max(shares, default=0.0)
+    if not 0 < best < 1:
+        return []
+    near = [group for group, share in zip(groups, shares, strict=True) if share == best]
+    told = "; ".join(f"{name}, which also has {' and '.join(sorted(group - names))}" for name, group in near)
+    return [f"Nearest: {told}. If it is that, name the format."]
+
+
+def _some(names: Iterable[str]) -> str:
+    """List some names, and tell how many there are besides."""
+    listed = list(names)
+    rest = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
+    return ", ".join(listed[:SHOWN]) + rest

@@ -1,0 +1,48 @@
+"""``kgeval convert``: write a checkpoint of any framework in the native format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgeval.cli.shared_options import JSON, QUIET, pairs
+
+
+@click.command("convert")
+@click.argument("checkpoint")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write: a .safetensors.")
+@click.option("--format", "format", default="auto", help="The checkpoint's format.  [default: auto]")
+@click.option(
+    "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
+)
+@click.option("--dataset", help="The graph that tells the labels, where the checkpoint keeps none.")
+@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@QUIET
+@JSON
+def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_json: bool, **given: Any) -> None:
+    """Write a checkpoint of any framework as one .safetensors file with everything inside.
+
+    It evaluates to the same ranks. Example: kgeval convert umls-TransE --out model.safetensors
+    """
+    from kgeval.checkpoints import read_checkpoint
+    from kgeval.checkpoints.native import save_checkpoint
+    from kgeval.cli.display import watching
+    from kgeval.cli.streams import say, say_json
+    from kgeval.data.layout import load_dataset
+    from kgeval.errors import InputError
+    from kgeval.paths import exists_safely
+
+    if exists_safely(out) and not force:
+        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+    options = pairs(given["options"], "--option")
+    with watching("loading model"):
+        graph = None if dataset is None else load_dataset(dataset)
+        model = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
+    save_checkpoint(model, out)
+    told = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
+    if as_json:
+        say_json(told)
+    else:
+        say("{model} of {entities} entities and {relations} relations written to {path}".format(**told))

@@ -1,0 +1,157 @@
+"""``kgeval inspect``: describe a dataset, checkpoint or run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import click
+
+from kgeval.cli.shared_options import JSON, NAMES, pairs
+
+WIDTH = 100
+"""columns from which on a sentence goes on in the next line"""
+
+
+@click.command("inspect")
+@click.argument("path")
+@click.option("--option", "options", multiple=True, metavar="K=V", help="What a checkpoint's files do not hold.")
+@click.option("--dataset", help="The graph that tells the labels, where a checkpoint keeps none.")
+@NAMES
+@JSON
+def command(path: str, options: tuple[str, ...], dataset: str | None, names: tuple[str, ...], as_json: bool) -> None:
+    """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
+    from kgeval.cli.display import show_prose
+    from kgeval.cli.streams import say_json
+    from kgeval.errors import ConfigError
+
+    described = _describe(path, pairs(options, "--option"), dataset, names)
+    kind = next(iter(described))
+    if names and kind != "dataset":
+        raise ConfigError(f"--names: {path!r} is a {kind}; names are those of a dataset. Leave them out.")
+    if as_json:
+        say_json(described)
+    else:
+        rows = [[key, "\n".join(_lines(value))] for key, value in described.items()]
+        show_prose(["", ""], [row for row in rows if row[1]])
+
+
+def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tuple[str, ...]) -> dict[str, Any]:
+    from kgeval.checkpoints import read_checkpoint
+    from kgeval.checkpoints.reader import formats, recognise
+    from kgeval.checkpoints.unknown_checkpoint import holds_models
+    from kgeval.data.layout import load_dataset
+    from kgeval.errors import DatasetError
+    from kgeval.paths import exists_safely
+    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, is_run, is_several
+
+    place = Path(path)
+    if exists_safely(place) and (is_run(place) or is_several(place)):
+        return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
+    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
+    if exists_safely(place) and (place / RANKS).is_file():
+        return {**interrupted, **_ranks(place)}
+    if exists_safely(place) and (place / LABELS).is_file():
+        return {**interrupted, **_labels(place)}
+    if place.suffix == ".parquet" and exists_safely(place):
+        return {"table": path, **_ranks(place)}
+    if exists_safely(place) and any(reader.recognises(place) for reader in formats().values()):
+        graph = None if dataset is None else load_dataset(dataset)
+        return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
+    try:
+        return {"dataset": path, **_dataset(path, names)}
+    except DatasetError:
+        if exists_safely(place) and holds_models(place, formats()):
+            recognise(place)  # refuses it, and tells what is in it
+        raise
+
+
+def _run(folder: Path) -> dict[str, Any]:
+    from kgeval.run_directory.contents import MANIFEST, METRICS, altered, read_json
+
+    changed = altered(folder)
+    manifest, metrics = (read_json(folder / name) for name in (MANIFEST, METRICS))
+    provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
+    notes = [f"{name} is not as the run wrote it" for name in changed if name != MANIFEST]
+    return {
+        **provenance,
+        **manifest,
+        "notes": [*manifest.get("notes", []), *notes],
+        "metrics": metrics.get("metrics", {}),
+    }
+
+
+def _runs(folder: Path) -> dict[str, Any]:
+    """Describe the runs of several models."""
+    from kgeval.run_directory.contents import METRICS, is_run, read_json
+
+    table = read_json(folder / METRICS)
+    models = {
+        name: {"complete": is_run(folder / name), "metrics": content.get("metrics", {})}
+        for name, content in table["models"].items()
+    }
+    return {"models": models, "failed": table.get("failed", {}), "notes": table.get("notes", [])}
+
+
+def _ranks(path: Path) -> dict[str, Any]:
+    from kgeval.run_directory.contents import read_ranks
+
+    table = read_ranks(path)
+    sides = sorted(set(table.column("side").tolist()))
+    return {
+        **table.provenance.to_dict(),
+        "sides": sides,
+        "ranks": len(table),
+        "notes": list(table.notes),
+    }
+
+
+def _labels(path: Path) -> dict[str, Any]:
+    from kgeval.run_directory.contents import read_labels
+
+    table = read_labels(path)
+    return {
+        **table.provenance.to_dict(),
+        "labelled triples": len(table),
+        "baselines": list(table.baselines),
+        "notes": list(table.notes),
+    }
+
+
+def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
+    from kgeval.data.human_names import num_named
+    from kgeval.data.layout import load_dataset
+    from kgeval.data.leaks import notes_on_leaks
+
+    dataset = load_dataset(path, names=names)
+    weighted, leaks = dataset.confidences, dataset.leaks
+    notes = [*dataset.notes, *(note for split in leaks for note in notes_on_leaks(dataset, split))]
+    return {
+        "name": dataset.name,
+        "entities": len(dataset.entities),
+        "relations": len(dataset.relations),
+        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
+        "repeated triples, left out": dict(dataset.repeated),
+        "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
+        "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
+        **({"confidences": {split: len(said) for split, said in weighted.items()}} if weighted else {}),
+        **({"names": num_named(dataset, dataset.names)} if dataset.names else {}),
+        "notes": notes,
+        "files": [str(file) for file in dataset.files],
+    }
+
+
+def _lines(value: Any) -> list[str]:
+    """Lay out a value on lines of moderate width, what is inside another further to the right."""
+    if isinstance(value, list):
+        return [line for item in value for line in _lines(item)]
+    if not isinstance(value, dict):
+        return wrap(str(value), WIDTH, break_long_words=False, break_on_hyphens=False)
+    lines = []
+    for key, item in value.items():
+        if not (inner := _lines(item)):
+            continue
+        together = len(inner) < 2 and not isinstance(item, dict)
+        lines += [f"{key}: {''.join(inner)}"] if together else [f"{key}:", *(f"  {line}" for line in inner)]
+    return lines

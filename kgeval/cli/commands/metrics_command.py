@@ -1,0 +1,125 @@
+"""``kgeval metrics``: compute metrics from the stored ranks or labels of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgeval.cli.shared_options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, policies
+
+
+@click.command("metrics")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--dataset", help="The graph that was ranked, for a text file of ranks that were made elsewhere.")
+@click.option(
+    "--split",
+    type=click.Choice(["train", "valid", "test"]),
+    help="The split that was ranked, for such a file.  [default: test]",
+)
+@click.option(
+    "--filter",
+    multiple=True,
+    type=click.Choice(["train", "valid", "test"]),
+    help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three]",
+)
+@click.option(
+    "--setting",
+    type=click.Choice(["filtered", "raw"]),
+    help="Which of its ranks are meant, and what those are whose names do not say so.  [default: filtered]",
+)
+@click.option(
+    "--unmatched",
+    type=click.Choice(["error", "drop"]),
+    help="Its rows that are no ranks of the split: refuse the file, or leave them out.  [default: error]",
+)
+@click.option("--columns", metavar="C,C,…", help="Its columns in their order, where it has no header.")
+@click.option("--separator", help="What separates its columns, where the file does not tell.")
+@METRIC
+@policies(stored=True)
+@click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
+@click.option("--calibration", help="Of a classification: platt, isotonic or none.  [default: as in the run]")
+@click.option(
+    "--mapping",
+    type=click.Choice(["raw", "logistic", "bounded-linear"]),
+    help="Of confidences: how scores become confidences, fitted in validation.  [default: as in the run]",
+)
+@NAMES
+@click.option("--high", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
+@FAIL_UNDER
+@QUIET
+@JSON
+def command(
+    run: Path,
+    metrics: tuple[str, ...],
+    fail_under: dict[str, float],
+    names: tuple[str, ...],
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
+
+    Of several models, give the directory that holds their runs.
+
+    What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
+    classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
+    its ranks too: name them.
+
+    Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header, or --columns,
+    names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
+    """
+    from kgeval.cli.display import show_notes, show_summary
+    from kgeval.cli.streams import say_json
+    from kgeval.data.human_names import Names, read_names
+    from kgeval.metrics.labels.label_summary import LabelSummary
+    from kgeval.run_directory.contents import is_several
+    from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
+    from kgeval.runs.named_groups import named
+    from kgeval.runs.recompute import recompute_metrics
+
+    said = {name: value for name, value in given.items() if value is not None and value != ()}
+    if is_several(run):
+        _several(run, metrics, said, fail_under, as_json=as_json)
+        return
+    summary = recompute_metrics(run, metrics, said)
+    if names:
+        summary = named(summary, Names.together(map(read_names, names)))
+    if fail_under:
+        whole = {name: value for name, value in said.items() if name != "by"}
+        measured = recompute_metrics(run, tuple(fail_under), whole)
+        refuse_bounds(fail_under, measured.kind if isinstance(measured, LabelSummary) else "ranks", [*fail_under])
+    if as_json:
+        say_json(summary.to_dict())
+    else:
+        show_summary(summary)
+    show_notes(summary.notes)
+    if fail_under:
+        refuse_shortfalls({"": measured}, fail_under)
+
+
+def _several(
+    folder: Path, metrics: tuple[str, ...], said: dict[str, Any], fail_under: dict[str, float], *, as_json: bool
+) -> None:
+    """Show the metrics of several models' runs side by side."""
+    from kgeval.cli.commands.run_command import show_outcomes
+    from kgeval.cli.display import show_notes
+    from kgeval.cli.streams import say_json
+    from kgeval.run_directory.contents import METRICS, read_json
+    from kgeval.runs.fail_under import refuse_shortfalls
+    from kgeval.runs.outcome import common_table, comparability_notes
+    from kgeval.runs.resume import read_outcomes
+
+    outcomes = read_outcomes(folder, metrics, said)
+    failed = read_json(folder / METRICS).get("failed", {})
+    if as_json:
+        say_json(common_table(outcomes, failed))
+    else:
+        show_outcomes(outcomes)
+    for outcome in outcomes:
+        show_notes(f"{outcome.name}: {note}" for note in outcome.notes)
+    show_notes([*comparability_notes(outcomes), *(f"{name} failed: {why}" for name, why in failed.items())])
+    if fail_under:
+        whole = {name: value for name, value in said.items() if name != "by"}
+        bounded = read_outcomes(folder, tuple(fail_under), whole)
+        refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, fail_under)

@@ -1,0 +1,138 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgeval.cli.display import QUIET as IS_QUIET
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+QUIET = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, quiet: context.meta.update({IS_QUIET: quiet}),
+    help="Print results and errors only: no notes, no progress.",
+)
+
+
+def listed(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Take an option that may be repeated, and that may hold several names with commas between them."""
+    return tuple(name.strip() for text in given for name in text.split(","))
+
+
+NAMES = click.option(
+    "--names",
+    multiple=True,
+    metavar="FILE",
+    help="Rows label<TAB>name: what people call entities and relations; may be repeated."
+    "  [default: entity2text.txt and relation2text.txt of the dataset]",
+)
+METRIC = click.option(
+    "--metric",
+    "-m",
+    "metrics",
+    multiple=True,
+    callback=listed,
+    metavar="METRIC",
+    help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
+)
+
+
+def _bounds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    bounds = {}
+    for text in given:
+        metric, equals, least = text.partition("=")
+        try:
+            bounds[metric.strip()] = float(least)
+        except ValueError:
+            equals = ""
+        if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
+            raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
+    return bounds
+
+
+FAIL_UNDER = click.option(
+    "--fail-under",
+    multiple=True,
+    callback=_bounds,
+    metavar="METRIC=NUMBER",
+    help="Exit with 1 if a metric is lower, or undefined; may be repeated.",
+)
+
+
+class _Folder(click.Path):
+    """A folder to write into. An empty name, as an unset variable of the shell leaves it, is not the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty. Name a folder; '.' is the current one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Folder(path_type=Path)
+
+
+def _exponents(_: click.Context, __: click.Parameter, given: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Check the exponents of popularity where the option is, so that the message names it."""
+    from kgeval.errors import MetricError
+    from kgeval.metrics.metric_options import checked_exponents
+
+    try:
+        return None if given is None else checked_exponents(given)
+    except MetricError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add what metrics of ranks depend on: ties, seed, chance and popularity; of a stored run, which tells its own."""
+    run = "as the run says, or " if stored else ""
+    options = (
+        click.option(
+            "--ties",
+            type=click.Choice(["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]),
+            help=f"How ties are ranked.  [default: {run}as the protocol says]",
+        ),
+        click.option("--seed", type=int, help=f"The seed of random ties.  [default: {run}0]"),
+        click.option(
+            "--chance",
+            type=click.Choice(["exact", "without-answer"]),
+            help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 without the answer."
+            f"  [default: {run}exact]",
+        ),
+        click.option(
+            "--popularity",
+            type=(float, float),
+            metavar="E R",
+            callback=_exponents,
+            help="What strat metrics weigh against: the exponents of the frequencies of answer and relation."
+            f"  [default: {run}1 1]",
+        ),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
+    """Read KEY=VALUE options; values are YAML, so that ``norm=1`` is a number and ``clamp=true`` a truth value."""
+    from kgeval.errors import ConfigError
+    from kgeval.runs.config.yaml_document import parse_value
+
+    values = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"{option} {text!r}: expected KEY=VALUE, for example model=ComplEx.")
+        values[key] = parse_value(value, f"{option} {text!r}")
+    return values

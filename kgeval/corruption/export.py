@@ -1,0 +1,164 @@
+"""Write synthetic negatives down: for every test triple and side, the triples that its candidates make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kgeval.arrays import BoolArray
+from kgeval.corruption.generator import Candidates, CorruptionGenerator, SharedCandidates
+from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.data.known import known_answers
+from kgeval.data.layout import as_dataset
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side
+from kgeval.errors import InputError, did_you_mean
+from kgeval.storage.atomic import replacing
+
+SCHEMA = pa.schema([(name, pa.string()) for name in ("head", "relation", "tail", "side")])
+
+T = TypeVar("T", bound=str)
+
+BLOCK = 1_000_000
+"""about how many negatives are held at a time"""
+
+
+def generate_negatives(
+    dataset: Dataset | str | Path,
+    generator: CorruptionGenerator,
+    *,
+    split: str = "test",
+    sides: Side | Sequence[Side] = SIDES,
+    filter: Split | Sequence[Split] = SPLITS,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Iterator[pa.Table]:
+    """Yield the negatives of a split, in tables of string columns head, relation, tail, side.
+
+    Each triple of the split gives one negative per side and candidate. Its own answer is never among them, and neither
+    are the known answers of the ``filter`` splits, unless the generator allows known ones. ``tell`` gets what a reader
+    of the negatives should know, such as that a draw fell short.
+
+    Raises
+    ------
+    InputError
+        if the dataset, its split, a side or a filter split is unknown, or the generator is none
+    """
+    if not isinstance(generator, CorruptionGenerator):
+        raise InputError(
+            f"negatives are chosen by a generator such as kgeval.Uniform(count=100), not {generator!r:.60}."
+        )
+    dataset = as_dataset(dataset)
+    triples = dataset.split(split)
+    named = _chosen("filter split", filter, SPLITS)
+    filtered = [triples, *(part for name, part in dataset.splits.items() if name in named)]
+    for side in _chosen("side", sides, SIDES):
+        queries = generator.queries(triples, side)
+        known = known_answers(queries, filtered)
+        candidates = generator.candidates(queries, known, dataset)
+        for note in candidates.notes:
+            tell(note)
+        step = max(1, BLOCK // max(1, _widest(candidates)))
+        for start in range(0, len(queries), step):
+            block = slice(start, start + step)
+            yield _written(dataset, queries[block], _rows(candidates, block, len(queries)), known[block], generator)
+
+
+def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
+    """Write negatives to ``.tsv`` (or ``.txt``) or ``.parquet``; a failed write leaves nothing behind.
+
+    Returns
+    -------
+    int
+        how many negatives were written
+
+    Raises
+    ------
+    InputError
+        if the file has another ending, or a label holds a tab or a line end, which no tab-separated line survives
+    RunError
+        if the file cannot be written
+    """
+    path = Path(path)
+    writers = {".tsv": _LineWriter, ".txt": _LineWriter, ".parquet": pq.ParquetWriter}
+    if path.suffix not in writers:
+        raise InputError(f"{str(path)!r}: negatives are written as {', '.join(writers)}.")
+    written = 0
+    with replacing(path) as partial, writers[path.suffix](partial, SCHEMA) as writer:
+        for table in tables:
+            writer.write_table(table)
+            written += table.num_rows
+    return written
+
+
+class _LineWriter:
+    """Writes tables as tab-separated lines, every label to the letter: Arrow's own writer quotes, or refuses quotes."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = path.open("wb")
+        self._file.write(("\t".join(schema.names) + "\n").encode())
+
+    def __enter__(self) -> _LineWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def write_table(self, table: pa.Table) -> None:
+        for column in table.columns:
+            broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
+            if len(broken):
+                raise InputError(
+                    f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
+                    "cannot. Write to a .parquet file."
+                )
+        lines = pc.binary_join_element_wise(*table.columns, "\t")
+        self._file.writelines(f"{line}\n".encode() for line in lines.to_pylist())
+
+
+def _chosen(what: str, given: T | Sequence[T], known: Sequence[T]) -> tuple[T, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown {what} {name!r}. {did_you_mean(str(name), known)}")
+    return names
+
+
+def _widest(candidates: Candidates) -> int:
+    if isinstance(candidates, SharedCandidates):
+        return len(candidates.ids)
+    return int(candidates.rows.lengths.max(initial=0))
+
+
+def _rows(candidates: Candidates, block: slice, size: int) -> Rows:
+    if isinstance(candidates, SharedCandidates):
+        count = len(range(*block.indices(size)))
+        return Rows.sized(np.full(count, len(candidates.ids)), np.tile(candidates.ids, count))
+    return candidates.rows[block]
+
+
+def _written(dataset: Dataset, queries: Queries, rows: Rows, known: Rows, generator: CorruptionGenerator) -> pa.Table:
+    if not generator.allows_known:
+        rows = rows.where(~_members(rows, known, len(dataset.entities)))
+    order = np.argsort(queries.triples, kind="stable")
+    owners, answers = queries.owners[order], queries.answers[order]
+    tasks = Rows.spans(rows.offsets[owners], rows.offsets[owners + 1], rows.ids)
+    tasks = tasks.where(tasks.ids != answers[tasks.owners])
+    query = owners[tasks.owners]
+    anchor = dataset.entities.take(queries.anchors[query])
+    other = dataset.entities.take(tasks.ids)
+    head, tail = (other, anchor) if queries.side == "head" else (anchor, other)
+    relation = dataset.relations.take(queries.relations[query])
+    side = pa.repeat(queries.side, len(tasks.ids))
+    return pa.table([head, relation, tail, side], schema=SCHEMA)
+
+
+def _members(rows: Rows, known: Rows, size: int) -> BoolArray:
+    """Whether each id of a row is in the same row of ``known``."""
+    return np.isin(rows.owners * size + rows.ids, known.owners * size + known.ids)

@@ -1,0 +1,100 @@
+"""Negatives from a file: hard negatives that somebody chose, or those that kgeval wrote earlier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates, spelt
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.headers import TRIPLE
+from kgeval.data.io.triple_files import read_triples
+from kgeval.data.known import known_answers
+from kgeval.data.labelled_triples import false_rows, read_triple_ids
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.errors import DatasetError, did_you_mean, nearest
+
+
+class FileNegatives(CorruptionGenerator):
+    """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
+
+    A negative (h', r, t) belongs to every test triple that asks (?, r, t); (h, r, t') to every one that asks (h, r, ?).
+    With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only. With a column of
+    confidences the file may hold true triples too: only rows of confidence 0 are negatives.
+
+    >>> FromFile(path="negatives.tsv")
+    FromFile(kind='file', path='negatives.tsv')
+    """
+
+    kind: Literal["file"] = "file"
+    """the negatives of a file"""
+    path: str
+    """text or Parquet with the columns head, relation, tail and optionally side: a header names them, in any order"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of negatives."""
+        return (Path(self.path),)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+        """Collect the entities that the file's negatives propose for each query.
+
+        Raises
+        ------
+        DatasetError
+            if the file is malformed, names an entity or relation that the dataset does not know, or fits no query
+        """
+        return self._proposed(queries, self._read(dataset))
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say how many the file has for a query."""
+        return f"{spelt(sizes)} of file {Path(self.path).name}"
+
+    def check(self, triples: Triples, sides: Sequence[Side], dataset: Dataset) -> None:
+        """Refuse the file as :meth:`candidates` does, for all sides at once."""
+        said = self._read(dataset)
+        for side in sides:
+            self._proposed(self.queries(triples, side), said)
+
+    def _read(self, dataset: Dataset) -> dict[Side, Triples]:
+        """Read the negatives of each side."""
+        table = read_triples(Path(self.path))
+        self._refuse_misspelt_side(table.column_names)
+        triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
+        false = false_rows(Path(self.path), table)
+        sides = self._sides(table["side"]) if "side" in table.column_names else None
+        return {side: Triples(triples.ids[false if sides is None else false & (sides == side)]) for side in SIDES}
+
+    def _proposed(self, queries: Queries, negatives: dict[Side, Triples]) -> QueryCandidates:
+        # A negative completes its query just as a known triple does.
+        rows = known_answers(queries, [negatives[queries.side]])
+        bare = int((rows.lengths == 0).sum())
+        if len(queries) and bare == len(queries):
+            count = len(negatives[queries.side])
+            raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
+        note = f"{bare} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
+        return QueryCandidates(rows, (note,) if bare else ())
+
+    def _refuse_misspelt_side(self, columns: list[str]) -> None:
+        """Without its side, a negative would silently belong to both."""
+        for name in columns:
+            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
+                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
+
+    def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
+        sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
+        wrong = ~np.isin(sides, SIDES)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DatasetError(
+                f"{self.path}, row {row + 1}: side {str(sides[row])!r}. {did_you_mean(str(sides[row]), SIDES)}"
+            )
+        return sides

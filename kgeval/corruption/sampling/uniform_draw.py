@@ -1,0 +1,96 @@
+"""Keyed sampling without replacement: what is drawn for a query is a function of its key alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import uint64
+
+from kgeval.arrays import IntArray
+from kgeval.compiling import njit
+from kgeval.data.rows import Rows
+from kgeval.threads import parallel_for, threads
+
+
+def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntArray, relations: IntArray) -> Rows:
+    """Draw up to ``count`` of ``0 … size - 1`` for each query, none of which is in its row of ``avoid``.
+
+    Robert Floyd's algorithm (Bentley and Floyd, 1987) over the numbers that are left, with the SplitMix64 generator
+    (Steele, Lea and Flood, 2014) seeded by ``(*key, anchor, relation)``.
+
+    Parameters
+    ----------
+    avoid
+        one ascending row of numbers to leave out per query
+
+    Examples
+    --------
+    >>> one = np.array([7]), np.array([2])
+    >>> draw(3, 5, Rows.of([[1, 3]]), (0, 0), *one).row(0)
+    array([0, 2, 4])
+    """
+    count, left = min(count, size), size - avoid.lengths
+    rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
+    seed, side = map(np.uint64, key)
+    arrays = (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids
+    parallel_for(
+        lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays),
+        len(anchors),
+        -(-len(anchors) // threads()) or 1,
+    )
+    return rows
+
+
+@njit(cache=True)
+def mix(z: int) -> int:
+    """Scramble 64 bits, each value to another one."""
+    z = uint64(z) + uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))  # type: ignore[no-any-return]
+
+
+@njit(cache=True)
+def keyed(seed: int, side: int) -> int:
+    """Begin the key of every query; its anchor and relation are mixed in one after the other."""
+    return mix(mix(seed) + side)  # type: ignore[no-any-return]
+
+
+@njit(cache=True)
+def below(state: int, bound: int) -> tuple[int, int]:
+    """Draw from 0 … bound - 1 without bias; return the new state too."""
+    bound = uint64(bound)
+    rest = (uint64(0) - bound) % bound  # 2^64 mod bound: the values beyond the last whole multiple are drawn again
+    while True:
+        state = uint64(state) + uint64(0x9E3779B97F4A7C15)
+        value = mix(state)
+        if value >= rest:
+            return state, value % bound
+
+
+@njit(cache=True, nogil=True)
+def _draw_rows(begin, end, key, size, avoided, queries, offsets, out):  # type: ignore[no-untyped-def]
+    seed, side = key
+    avoid_offsets, avoid_ids = avoided
+    anchors, relations = queries
+    seen = np.full(size, -1, np.int64)
+    start = keyed(seed, side)
+    for query in range(begin, end):
+        avoid = avoid_ids[avoid_offsets[query] : avoid_offsets[query + 1]]
+        row = out[offsets[query] : offsets[query + 1]]
+        left = size - len(avoid)
+        state = mix(mix(start + uint64(anchors[query])) + uint64(relations[query]))
+        for index in range(len(row)):
+            last = left - len(row) + index
+            state, value = below(state, last + 1)
+            number = np.int64(value)
+            if seen[number] == query:
+                number = last
+            seen[number] = query
+            row[index] = number
+        row.sort()
+        # From the numbers that are left to the numbers themselves: step over those to avoid.
+        skipped = 0
+        for index in range(len(row)):
+            while skipped < len(avoid) and avoid[skipped] - skipped <= row[index]:
+                skipped += 1
+            row[index] += skipped

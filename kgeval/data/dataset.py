@@ -1,0 +1,213 @@
+"""Datasets: train, valid and test triples over one entity and one relation vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.data.human_names import called
+from kgeval.data.labelled_triples import LabelledTriples
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError, did_you_mean
+
+if TYPE_CHECKING:
+    from kgeval.data.leaks import Leaks
+
+Split = Literal["train", "valid", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A graph that is cut into splits. Build one with :meth:`build`, or read one with ``kgeval.load_dataset``."""
+
+    name: str
+    entities: Vocabulary
+    relations: Vocabulary
+    train: Triples
+    valid: Triples
+    test: Triples
+    multiplicity: Mapping[str, IntArray] = field(default_factory=dict)
+    """how often each triple stands in a split, int64[triple]; only splits in which one is repeated"""
+    files: tuple[Path, ...] = ()
+    """the files it was read from, if any"""
+    confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
+    """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
+    id_source: str | None = None
+    """the layout whose files gave the ids, or who made them up: ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
+    notes: tuple[str, ...] = ()
+    """what a reader of it should know about how it was read"""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """what people call its entities and relations, by label; for messages and tables, nothing else"""
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        splits: Mapping[str, Triples],
+        *,
+        entities: Vocabulary,
+        relations: Vocabulary,
+        files: tuple[Path, ...] = (),
+        confidences: Mapping[str, Float64Array] | None = None,
+        id_source: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Dataset:
+        """Check the ids of each split, and keep each of its triples once.
+
+        ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
+        ``id_source`` says which layout's files gave the ids, or who made them up, if that is not the caller.
+        ``notes`` is what to know about how it was read.
+
+        Raises
+        ------
+        DatasetError
+            if there is no such split, or it has an id outside the vocabularies
+
+        Examples
+        --------
+        >>> data = Dataset.build(
+        ...     "tiny",
+        ...     {"train": Triples.of([(0, 0, 1), (0, 0, 1)]), "test": Triples.of([(1, 0, 0)])},
+        ...     entities=Vocabulary(["a", "b"]),
+        ...     relations=Vocabulary(["likes"], "relation"),
+        ... )
+        >>> len(data.train), len(data.valid), data.repeated
+        (1, 0, {'train': 1})
+        """
+        for kind, labels in (("entity", entities), ("relation", relations)):
+            if not isinstance(labels, Vocabulary):
+                raise DatasetError(f"{name}: {kind} labels are a Vocabulary, not {type(labels).__name__}.")
+        for split in {**splits, **(confidences or {})}:
+            if split not in SPLITS:
+                raise DatasetError(f"{name}: unknown split {split!r}. {did_you_mean(str(split), SPLITS)}")
+        parts: dict[str, Triples] = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
+        for split, triples in parts.items():
+            check_ids(triples, entities, relations, partial("{}, split {}: triple {}".format, name, split))
+        kept = {split: triples.distinct() for split, triples in parts.items()}
+        return cls(
+            name=name,
+            entities=entities,
+            relations=relations,
+            multiplicity={split: times for split, (_, times) in kept.items() if times is not None},
+            files=files,
+            confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
+            id_source=id_source,
+            notes=notes,
+            names={},
+            **{split: triples for split, (triples, _) in kept.items()},
+        )
+
+    @classmethod
+    def from_factories(cls, training: Any, testing: Any, validation: Any = None, *, name: str = "factories") -> Dataset:
+        """Take PyKEEN's triples factories, with their ids and labels.
+
+        Parameters
+        ----------
+        training, testing, validation
+            ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; one without labels is labelled by its ids
+        name
+            what to call the dataset
+
+        Raises
+        ------
+        DatasetError
+            if the factories number their entities or relations differently
+        """
+        from kgeval.data.layouts.pykeen_layout import from_factories
+
+        return from_factories(name, training, testing, validation)
+
+    @property
+    def repeated(self) -> dict[str, int]:
+        """How many triples of a split repeat an earlier one, and were left out; only splits where that happened."""
+        return {split: int((times - 1).sum()) for split, times in self.multiplicity.items()}
+
+    @property
+    def splits(self) -> dict[Split, Triples]:
+        """The splits that have triples, by name."""
+        parts: dict[Split, Triples] = {"train": self.train, "valid": self.valid, "test": self.test}
+        return {split: triples for split, triples in parts.items() if len(triples)}
+
+    def split(self, name: str) -> Triples:
+        """Return one split.
+
+        Raises
+        ------
+        DatasetError
+            if there is no such split, or it is empty
+        """
+        for split, triples in self.splits.items():
+            if split == name:
+                return triples
+        why = f"it has no {name} triples" if name in SPLITS else f"unknown split {name!r}"
+        raise DatasetError(f"dataset {self.name}: {why}. {did_you_mean(name, self.splits)}")
+
+    @cached_property
+    def leaks(self) -> Mapping[str, Leaks]:
+        """What train gives away of valid and of test, as far as they have triples; found when first wanted."""
+        from kgeval.data.leaks import find_leaks
+
+        return find_leaks(self)
+
+    def sha256(self) -> str:
+        """Digest the labels and the triples in their order, wherever they were read from.
+
+        >>> len(Dataset.build("d", {}, entities=Vocabulary(["a"]), relations=Vocabulary(["r"])).sha256())
+        64
+        """
+        digest = hashlib.sha256()
+        for labels in (self.entities, self.relations):
+            digest.update(json.dumps(list(labels)).encode())
+        for split, triples in self.splits.items():
+            digest.update(split.encode() + triples.ids.tobytes())
+        for name, times in self.multiplicity.items():
+            digest.update(name.encode() + times.tobytes())
+        for said in self.confidences.values():
+            digest.update(said.triples.ids.tobytes() + said.labels.tobytes())
+        return digest.hexdigest()
+
+    def triple(self, head: int, relation: int, tail: int) -> str:
+        """Spell a triple by its labels, and names where it has them, ``?`` for a negative id.
+
+        >>> Dataset.build("d", {}, entities=Vocabulary(["a"]), relations=Vocabulary(["r"])).triple(0, 0, -1)
+        '(a, r, ?)'
+        """
+        cells = ((self.entities, head), (self.relations, relation), (self.entities, tail))
+        return f"({', '.join(self.called(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
+
+    def called(self, label: str) -> str:
+        """Spell a label with its name before it, if it has one."""
+        return called(label, self.names)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(triples)} {split}" for split, triples in self.splits.items())
+        return f"Dataset({self.name}: {len(self.entities)} entities, {len(self.relations)} relations; triples: {sizes})"
+
+
+def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, where: Callable[[int], str]) -> None:
+    """Refuse ids that the vocabularies do not have.
+
+    Raises
+    ------
+    DatasetError
+        with ``where(row)`` of the first triple that has one
+    """
+    sizes = np.array([len(entities), len(relations), len(entities)])
+    wrong = (triples.ids < 0) | (triples.ids >= sizes)
+    if wrong.any():
+        row, column = (int(index) for index in np.argwhere(wrong)[0])
+        kind = relations.kind if column == 1 else entities.kind
+        raise DatasetError(
+            f"{where(row)} names {kind} id {triples.ids[row, column]}, but there are {sizes[column]} of them, "
+            "and ids start at 0."
+        )

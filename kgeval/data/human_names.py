@@ -1,0 +1,155 @@
+"""Names: what people call the entities and relations that labels such as ``/m/06cx9`` or ``Q42`` tell apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.data.io.id_files import NOWHERE
+from kgeval.data.io.text import line_of, read_columns
+from kgeval.errors import DatasetError, reason
+
+if TYPE_CHECKING:
+    from kgeval.data.dataset import Dataset
+
+FILES = ("entity2text.txt", "relation2text.txt")
+"""what KG-BERT (Yao et al., 2019), and most that work with text since, call their files of names"""
+
+Named = Mapping[str, str] | str | Path | Iterable[str | Path]
+"""names by label, or a file of them, or several"""
+
+
+@dataclass(frozen=True, eq=False)
+class Names(Mapping[str, str]):
+    """Names by label, as a file has them."""
+
+    labels: pa.ChunkedArray
+    """string[name], distinct"""
+    names: pa.ChunkedArray
+    """string[name]"""
+
+    @classmethod
+    def of(cls, names: Mapping[str, str]) -> Names:
+        """Take names by label.
+
+        Raises
+        ------
+        DatasetError
+            if a label or a name is no text
+        """
+        try:
+            return cls(
+                *(pa.chunked_array([pa.array(column, pa.string())]) for column in (names.keys(), names.values()))
+            )
+        except (pa.ArrowException, TypeError, UnicodeEncodeError) as error:
+            raise DatasetError(f"names: expected text by label ({reason(error)}).") from error
+
+    @classmethod
+    def together(cls, parts: Iterable[Names]) -> Names:
+        """Put names together; of two for one label, the first counts."""
+        table = pa.concat_tables([pa.table({"label": part.labels, "name": part.names}) for part in parts])
+        distinct = table.group_by("label", use_threads=False).aggregate([("name", "first")])
+        return cls(distinct["label"], distinct["name_first"])
+
+    def __getitem__(self, label: str) -> str:
+        index = pc.index(self.labels, pa.scalar(label, pa.string())).as_py()
+        if index < 0:
+            raise KeyError(label)
+        return str(self.names[index].as_py())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels.to_pylist())
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Names({len(self)} names)"
+
+
+def called(label: str, names: Mapping[str, str]) -> str:
+    """Spell a label with its name before it, if it has one.
+
+    >>> called("Q42", {"Q42": "Douglas Adams"}), called("Q1", {})
+    ('Douglas Adams (Q42)', 'Q1')
+    """
+    name = names.get(label, label)
+    return label if name == label else f"{name} ({label})"
+
+
+def read_names(path: str | Path) -> Names:
+    """Read a file of names such as ``entity2text.txt``: a label, a tab and its name in each row.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing or no text; with the line that has no tab; or if a label has two names
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise DatasetError(f"names are given by label, or as a file of them or several, not as {path!r:.60}.")
+    path = Path(path)
+    rows = read_columns(path, ["row"], delimiter=NOWHERE)["row"]
+    cells = pc.extract_regex(rows, r"^(?P<label>[^\t]*)\t\s*(?P<name>.*?)\s*$")
+    if cells.null_count:
+        line = line_of(path, int(np.argmax(np.asarray(cells.is_null()))))
+        raise DatasetError(f"{path}, line {line}: expected a label, a tab and its name.")
+    labels, names = (pc.struct_field(cells, index) for index in range(2))
+    counts = pc.value_counts(labels)
+    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    if len(repeated):
+        twice = names.filter(pc.equal(labels, repeated[0]))
+        raise DatasetError(
+            f"{path}: {repeated[0].as_py()!r} has {len(twice)} names, {twice[0].as_py()!r:.60} and "
+            f"{twice[1].as_py()!r:.60}. Keep one of them."
+        )
+    there = pc.not_equal(names, "")
+    return Names(labels.filter(there), names.filter(there))
+
+
+def with_names(dataset: Dataset, names: Named) -> Dataset:
+    """Give a dataset names, for people to read; nothing is aligned or told apart by them.
+
+    Raises
+    ------
+    DatasetError
+        if a file cannot be read, or names no entity and no relation of the dataset
+    """
+    parts: Iterable[Any] = (
+        [names] if isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable) else names
+    )
+    return replace(dataset, names=Names.together(_read(dataset, part) for part in parts))
+
+
+def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> Names:
+    names = Names.of(source) if isinstance(source, Mapping) else read_names(source)
+    if not any(num_named(dataset, names).values()):
+        where = "names" if isinstance(source, Mapping) else source
+        theirs, ours = next(iter(names), None), next(iter(dataset.entities), None)
+        raise DatasetError(
+            f"{where}: no entity and no relation of dataset {dataset.name} has a name there. Its labels are like "
+            f"{ours!r:.60}, those with names like {theirs!r:.60}."
+        )
+    return names
+
+
+def with_found_names(dataset: Dataset, folder: Path) -> Dataset:
+    """Give a dataset the names that its folder holds, if any; where they cannot be read, a note says why."""
+    names: list[str | Path] = [folder / name for name in FILES if (folder / name).is_file()]
+    try:
+        return with_names(dataset, names) if names else dataset
+    except DatasetError as error:
+        return replace(dataset, notes=(*dataset.notes, f"the names beside the triples are not shown. {error}"))
+
+
+def num_named(dataset: Dataset, names: Mapping[str, str]) -> dict[str, int]:
+    """Count the entities and the relations that have a name."""
+    labels = names.labels if isinstance(names, Names) else list(names)
+    parts = {"entities": dataset.entities, "relations": dataset.relations}
+    return {kind: int((part.ids(labels) >= 0).sum()) for kind, part in parts.items()}

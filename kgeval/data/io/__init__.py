@@ -1,0 +1,1 @@
+"""The files of triples: text, headers, columns, numbered labels, binary ids."""

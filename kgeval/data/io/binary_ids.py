@@ -1,0 +1,153 @@
+"""Graphs that programs stored: pickles and binary files of ids, taken as triples or refused with their file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.data.dataset import check_ids
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError, reason
+from kgeval.files import opening as files
+from kgeval.files.budget import free_memory
+from kgeval.files.yaml_text import read_yaml
+from kgeval.paths import exists_safely, no_file
+
+LABEL = 2**7
+"""bytes that the label of an id may take while it is made"""
+
+MAX_UNUSED_ID_RATIO = 100
+"""so many ids without a triple may there be for each id in one"""
+
+
+def unpickled(path: Path, read: Callable[[Path], Any]) -> Any:
+    """Read a pickle of a graph with one of the functions of ``kgeval.pickles``; nothing of it is executed.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing
+    PickleError
+        if it is damaged, or asks for what no graph needs
+    """
+    files.refuse_special(path)
+    if not exists_safely(path) or not path.is_file():
+        raise DatasetError(no_file(path))
+    return read(path)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read the YAML that describes a stored graph.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing, or is no YAML of names and values
+    """
+    files.refuse_special(path)
+    if not exists_safely(path) or not path.is_file():
+        raise DatasetError(no_file(path))
+    try:
+        content = read_yaml(files.read_settings(path))
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: cannot be read as YAML ({reason(error)}).") from error
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path}: describes no dataset: it holds no names and values.")
+    return content
+
+
+def id_source(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
+    """Label as many ids as settings say, where no file has their labels.
+
+    Raises
+    ------
+    DatasetError
+        if they say no number, or one that the memory has no room for
+    """
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise DatasetError(f"{settings}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
+    if size > free_memory() // LABEL:
+        raise DatasetError(f"{settings}: {key}: {size} are more than the memory has room for.")
+    return Vocabulary.numbered(size, kind)
+
+
+def id_columns(path: Path, columns: Sequence[Any]) -> Triples:
+    """Take columns of head, relation and tail ids as triples.
+
+    Raises
+    ------
+    DatasetError
+        if they are no whole numbers, or of different lengths
+    """
+    arrays = [np.asarray(column) for column in columns]
+    if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in arrays) or len({*map(len, arrays)}) > 1:
+        found = ", ".join(f"{array.dtype} {list(array.shape)}" for array in arrays)
+        raise DatasetError(f"{path}: expected columns of ids, as many heads as relations and tails; found {found}.")
+    return Triples(np.stack([_as_int64(path, array) for array in arrays], axis=1))
+
+
+def stored_triples(path: Path, ids: npt.NDArray[Any]) -> Triples:
+    """Take rows of head, relation and tail ids as triples.
+
+    Raises
+    ------
+    DatasetError
+        if there are none, or they are no rows of three whole numbers
+    """
+    ids = np.asarray(ids)
+    if ids.ndim != 2 or ids.shape[1] != 3 or ids.dtype.kind not in "iu":
+        raise DatasetError(f"{path}: expected rows of three ids; found {ids.dtype} of shape {list(ids.shape)}.")
+    if len(ids) == 0:
+        raise DatasetError(f"{path}: no triples in it.")
+    return Triples(np.ascontiguousarray(_as_int64(path, ids)))
+
+
+def refuse_strange_ids(path: Path, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
+    """Refuse ids that there are no labels for.
+
+    Raises
+    ------
+    DatasetError
+        with the file and the row, from 1
+    """
+    check_ids(triples, entities, relations, lambda row: f"{path}, row {row + 1}: the triple")
+
+
+def numbered(name: str, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
+    """Label ids that have no labels with themselves: 0 to the largest one in any split.
+
+    Raises
+    ------
+    DatasetError
+        if the largest is far beyond their number
+    """
+    columns = [1] if kind == "relation" else [0, 2]
+    ids = np.concatenate([triples.ids[:, columns].ravel() for triples in splits.values()])
+    refuse_sparse(name, kind, ids)
+    return Vocabulary.numbered(int(ids.max()) + 1, kind)
+
+
+def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
+    """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory.
+
+    Raises
+    ------
+    DatasetError
+        with the largest id
+    """
+    if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
+        raise DatasetError(
+            f"{name}: a triple names {kind} id {ids.max()}, though only {ids.size} are spoken of. Is a file damaged?"
+        )
+
+
+def _as_int64(path: Path, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= 2**62):
+        wrong = int(ids.min()) if int(ids.min()) < 0 else int(ids.max())
+        raise DatasetError(f"{path}: the id {wrong} is out of place: ids start at 0 and are small.")
+    return np.asarray(ids, np.int64)

@@ -1,0 +1,226 @@
+"""Delimited text files: columns read by Arrow, and a plain walk over the rows that names the first bad line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, NoReturn, TextIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from kgeval.errors import DatasetError, FileError, reason
+from kgeval.files.budget import Budget
+from kgeval.files.opening import checked, refuse_special
+from kgeval.paths import exists_safely, no_file
+
+WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
+
+MOST_DEFLATED = 500
+"""how many times its size a compressed text may have"""
+
+READ = 4
+"""how many bytes of memory each byte of a text takes"""
+
+LONGEST = 2**26
+"""characters that a line may have"""
+
+UNDECODED = re.compile("[\ud800-\udfff]")
+
+
+def read_columns(
+    path: Path,
+    names: Sequence[str],
+    *,
+    skip: int = 0,
+    kind: pa.DataType | None = None,
+    delimiter: str | None = None,
+    quoted: bool | None = None,
+) -> pa.Table:
+    """Read a delimited text file (``.gz`` too) in which every row has the named columns.
+
+    Parameters
+    ----------
+    path
+        the file
+    names
+        the columns, in their order in the file
+    skip
+        how many lines precede the first row
+    kind
+        the type of every column, int64 or (by default) strings, taken to the letter: nothing is null
+    delimiter
+        what separates columns; by default commas in a ``.csv``, otherwise tabs, or spaces where the first row has no
+        tab
+    quoted
+        whether cells may be quoted; by default where commas separate them
+
+    Raises
+    ------
+    DatasetError
+        with the line of the first row that has another number of columns, or a value of another type
+    """
+    _check(path)
+    kind = kind or pa.string()
+    delimiter = delimiter or _delimiter(path, skip)
+    quoted = delimiter == "," if quoted is None else quoted
+    try:
+        table = pa_csv.read_csv(
+            path,
+            read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
+            ),
+        )
+    except (pa.ArrowInvalid, OSError) as error:
+        if "Empty CSV" in str(error):
+            return pa.table({name: pa.array([], kind) for name in names})
+        _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
+    if quoted and any(_spans_lines(column) for column in table.columns):
+        # A quote that is never closed swallows the rows after it, and Arrow lets it.
+        deque(rows(path, skip, delimiter=delimiter, quoted=quoted), maxlen=0)
+    return table
+
+
+class Row(NamedTuple):
+    """A row of a text file that is not blank."""
+
+    line: int
+    """where it begins, from 1"""
+    end: int
+    """the line where it ends: another one only where a quoted cell spans lines"""
+    cells: list[str]
+
+
+def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: bool | None = None) -> Iterator[Row]:
+    """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong.
+
+    Delimiter and quotes are those of :func:`read_columns`, if they are not given.
+
+    Raises
+    ------
+    DatasetError
+        with the line that is not UTF-8 text, or whose quotes do not match
+    """
+    delimiter = delimiter or _delimiter(path, skip)
+    quoted = delimiter == "," if quoted is None else quoted
+    line = skip + 1
+    try:
+        with open_text(path) as text:
+            for end, cells in _cells(islice(_lines(path, text), skip, None), delimiter, quoted=quoted):
+                row = Row(line, skip + end, cells)
+                line = row.end + 1
+                if any(map(UNDECODED.search, cells)):
+                    raise DatasetError(f"{path}, line {row.line}: not UTF-8 text. Convert the file to UTF-8.")
+                if cells:
+                    yield row
+    except csv.Error as error:
+        raise DatasetError(f"{path}, line {line}: not a row of a text file ({error}).") from error
+
+
+def _cells(lines: Iterator[str], delimiter: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line in which each row ends, from 1, with its cells: none for a blank line."""
+    if quoted:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        for cells in reader:
+            yield reader.line_num, cells
+    else:
+        for number, line in enumerate(lines, 1):
+            text = line.rstrip("\r\n")
+            yield number, text.split(delimiter) if text else []
+
+
+def line_of(path: Path, row: int, skip: int = 0, *, delimiter: str | None = None) -> int:
+    """Find the line in which a row begins, counted from 0 and without blank lines."""
+    return next(islice(rows(path, skip, delimiter=delimiter), row, None)).line
+
+
+def first_line(path: Path) -> str:
+    """Read the first line of a text file (``.gz`` too), without its end."""
+    with open_text(path) as text:
+        return next(_lines(path, text), "").rstrip("\r\n")
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file that may be compressed; bytes that are not UTF-8 become lone surrogates.
+
+    Raises
+    ------
+    DatasetError
+        if there is no such file, or when what is read of it turns out to be damaged
+    """
+    _check(path)
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+            yield text
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+def _check(path: Path) -> None:
+    """Refuse what is no file, or would fill the memory."""
+    refuse_special(path)
+    if not exists_safely(path) or not path.is_file():
+        raise DatasetError(no_file(path))
+    try:
+        checked(path, times=READ)
+        if path.suffix.lower() == ".gz":
+            _refuse_bomb(path, path.stat().st_size, path.stat().st_mtime_ns)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+@lru_cache(maxsize=64)
+def _refuse_bomb(path: Path, _: int, __: int) -> None:
+    """Unpack a file once for its size and time: no text is compressed as much as a row of zeros."""
+    budget = Budget(path, times=MOST_DEFLATED)
+    with gzip.open(path) as file:
+        while block := file.read(2**20):
+            budget.take(len(block))
+
+
+def _lines(path: Path, text: TextIO) -> Iterator[str]:
+    """Read line by line."""
+    while line := text.readline(LONGEST):
+        if len(line) == LONGEST:
+            raise FileError(f"{path}: a line of it has more than {LONGEST} characters, as in no text. It was refused.")
+        yield line
+
+
+def _delimiter(path: Path, skip: int) -> str:
+    with open_text(path) as text:
+        uncompressed = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+        if uncompressed.suffix.lower() == ".csv":
+            return ","
+        line = next((line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n")), "")
+    return "\t" if "\t" in line or " " not in line else " "
+
+
+def _spans_lines(column: pa.ChunkedArray) -> bool:
+    return pa.types.is_string(column.type) and bool(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py())
+
+
+def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
+    """Find the first row that cannot be read, and say so."""
+    expected = f"{len(names)} columns ({', '.join(names)})"
+    for row in walk:
+        if len(row.cells) != len(names):
+            raise DatasetError(f"{path}, line {row.line}: {len(row.cells)} columns where {expected} are expected.")
+        for name, cell in zip(names, row.cells, strict=True):
+            if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
+                raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")
+    raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")

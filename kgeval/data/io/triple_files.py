@@ -1,0 +1,93 @@
+"""Columns of labelled triples: head, relation and tail from a text or a Parquet file, whatever their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from kgeval.data.io.headers import TRIPLE, columns, is_header
+from kgeval.data.io.text import read_columns, rows
+from kgeval.errors import DatasetError, reason
+from kgeval.files.opening import refuse_special
+from kgeval.files.parquet_files import read_parquet
+from kgeval.paths import exists_safely, no_file
+
+NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
+"""Types that Arrow would spell in its own way: text and whole numbers are labels, these are not."""
+
+NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+"""What tells a column of confidences from a fourth label."""
+
+N_TRIPLE = re.compile(r"\s*(<[^<>]*>|_:\S+)\s*<[^<>]*>\s*(<[^<>]*>|_:\S+|\".*)\s*\.\s*(#.*)?")
+"""A line of the W3C's N-Triples: subject, predicate, object and a full stop."""
+
+
+def read_triples(path: Path) -> pa.Table:
+    """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, each also ``.gz``) or ``.parquet``.
+
+    The columns of Parquet files, and of text with a header, are told apart by their names, in any order; those of text
+    without a header are head, relation, tail, and perhaps a confidence.
+
+    Returns
+    -------
+    pyarrow.Table
+        string columns head, relation, tail, and further ones that the file names; of text without a header, a fourth
+        column ``confidence`` where its first row ends in a number
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing, empty or malformed, with the line where there is one
+    """
+    table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
+    if table.num_rows == 0:
+        raise DatasetError(f"{path}: no triples in it. Expected rows of head, relation, tail.")
+    return table
+
+
+def _read_text(path: Path) -> pa.Table:
+    first = next(rows(path), None)
+    if first is not None and N_TRIPLE.fullmatch(" ".join(first.cells)):
+        raise DatasetError(
+            f"{path}, line {first.line}: this is a line of N-Triples, '<subject> <predicate> <object> .', which kgeval "
+            "does not read. Write the labels alone, with tabs between head, relation and tail."
+        )
+    if first is not None and is_header(first.cells):
+        return read_columns(path, columns(path, first.cells), skip=first.end)
+    weighted = first is not None and _ends_in_number(first.cells)
+    return read_columns(path, [*TRIPLE, "confidence"] if weighted else TRIPLE)
+
+
+def _ends_in_number(cells: Sequence[str]) -> bool:
+    """Whether a row is a triple and a number."""
+    return len(cells) == 4 and NUMBER.fullmatch(cells[3]) is not None
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    refuse_special(path)
+    if not exists_safely(path) or not path.is_file():
+        raise DatasetError(no_file(path))
+    try:
+        table = read_parquet(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DatasetError(f"{path}: not a readable Parquet file ({reason(error)}).") from error
+    table = table.rename_columns(columns(path, table.column_names))
+    for name in TRIPLE:
+        table = table.set_column(table.column_names.index(name), name, _as_text(path, name, table.column(name)))
+    return table
+
+
+def _as_text(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if any(holds(values) for holds in NO_LABELS):
+        raise DatasetError(f"{path}: the column {name} holds {column.type}, not text.")
+    try:
+        text = column.cast(pa.string())
+    except pa.ArrowException as error:
+        raise DatasetError(f"{path}: the column {name} holds {column.type}, not text.") from error
+    if text.null_count:
+        raise DatasetError(f"{path}: the column {name} has empty cells.")
+    return text

@@ -1,0 +1,156 @@
+"""Labelled triples: a number beside each triple, a truth value (1 or 0) or the confidence of a fact (0 to 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.data.io.triple_files import read_triples
+from kgeval.data.lookup import TripleIndex
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError
+
+CONFIDENCE = ("confidence", "weight", "w", "probability")
+"""What a column of confidences is called, the first being kgeval's own name."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTriples:
+    """Triples as they were said, each with its label; one may be said again, with the same label or another.
+
+    Examples
+    --------
+    >>> said = LabelledTriples(Triples.of([(0, 0, 1), (0, 0, 1), (1, 0, 0)]), np.array([0.2, 0.7, 0.4]))
+    >>> said.largest().of(Triples.of([(0, 0, 1), (5, 0, 5)]))
+    array([0.7, nan])
+    """
+
+    triples: Triples
+    labels: Float64Array
+    """float64[triple]"""
+
+    def __post_init__(self) -> None:
+        if len(self.labels) != len(self.triples):
+            raise DatasetError(f"{len(self.labels)} labels for {len(self.triples)} triples: give one for each.")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, rows: BoolArray) -> LabelledTriples:
+        return LabelledTriples(Triples(self.triples.ids[rows]), self.labels[rows])
+
+    def largest(self) -> LargestLabels:
+        """Keep the largest label of each triple."""
+        index = TripleIndex.of(self.triples)
+        labels = np.full(len(index), -np.inf)
+        np.maximum.at(labels, index.find(self.triples), self.labels)
+        return LargestLabels(index, labels)
+
+
+@dataclass(frozen=True, eq=False)
+class LargestLabels:
+    """The largest label that was given to each triple."""
+
+    index: TripleIndex
+    labels: Float64Array
+    """float64[distinct triple]"""
+
+    def of(self, triples: Triples) -> Float64Array:
+        """Look labels up, NaN for triples without one; float64[triple]."""
+        found = self.index.find(triples)
+        return np.where(found >= 0, np.append(self.labels, np.nan)[found], np.nan)
+
+
+def reverse(triples: Triples) -> Triples:
+    """Swap the head and the tail of each triple."""
+    return Triples(np.ascontiguousarray(triples.ids[:, ::-1]))
+
+
+def read_triple_ids(path: Path, table: pa.Table, entities: Vocabulary, relations: Vocabulary) -> Triples:
+    """Find the ids of triples that a file names by their labels.
+
+    Raises
+    ------
+    DatasetError
+        if the vocabularies do not know one of them, with its row
+    """
+    columns = []
+    for column, labels in (("head", entities), ("relation", relations), ("tail", entities)):
+        ids = labels.ids(table[column])
+        if (ids < 0).any():
+            row = int(np.argmax(ids < 0))
+            unknown = table[column][row].as_py()
+            raise DatasetError(
+                f"{path}, row {row + 1}: unknown {labels.kind} {unknown!r} in the column {column}; "
+                "the dataset does not have it."
+            )
+        columns.append(ids)
+    return Triples(np.stack(columns, axis=1))
+
+
+def read_confidences(path: Path, table: pa.Table) -> Float64Array | None:
+    """Read the column of confidences of a file of triples, if it has one; float64[triple].
+
+    Raises
+    ------
+    DatasetError
+        if one of them is no number from 0 to 1, with its row
+    """
+    named = [name for name in CONFIDENCE if name in table.column_names]
+    if not named:
+        return None
+    if len(named) > 1:
+        raise DatasetError(
+            f"{path}: {len(named)} columns are the confidence ({' and '.join(named)}). Keep one of them."
+        )
+    column = table[named[0]].combine_chunks()
+    try:
+        labels = np.asarray(pc.cast(column, pa.float64()).fill_null(np.nan), np.float64)
+    except pa.ArrowInvalid as error:
+        raise DatasetError(f"{path}: the column {named[0]} holds what is no number ({error}).") from error
+    wrong = ~((labels >= 0) & (labels <= 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        found = column[row].as_py()
+        raise DatasetError(
+            f"{path}, row {row + 1}: the {named[0]} {found!r} is no number from 0 to 1. "
+            "Scale the column, or leave it out."
+        )
+    return labels
+
+
+def false_rows(path: Path, table: pa.Table) -> BoolArray:
+    """Tell which rows of a file of negatives are false: all, or where it has confidences those of 0; bool[row].
+
+    Raises
+    ------
+    DatasetError
+        if none is, or if a confidence is no number from 0 to 1
+    """
+    confidences = read_confidences(path, table)
+    if confidences is None:
+        return np.ones(table.num_rows, np.bool_)
+    if (confidences > 0).all():
+        raise DatasetError(f"{path}: no negatives in it: none of its {table.num_rows} rows has confidence 0.")
+    return np.asarray(confidences == 0)
+
+
+def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
+    """Read a file of false triples.
+
+    Where the file has a fourth column it may hold true triples too: only rows with confidence 0 are taken.
+
+    Raises
+    ------
+    DatasetError
+        if the file is malformed, names what the vocabularies do not know, or has no false triple
+    """
+    table = read_triples(path)
+    triples = read_triple_ids(path, table, entities, relations)
+    return Triples(triples.ids[false_rows(path, table)])

@@ -1,0 +1,120 @@
+"""Folders of labelled triples: train, valid and test files of (head, relation, tail)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import Float64Array
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.headers import common_header
+from kgeval.data.io.triple_files import read_triples
+from kgeval.data.labelled_triples import read_confidences
+from kgeval.data.layout import Layout
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError
+
+STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
+ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet")
+
+HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
+
+
+def find(folder: Path) -> dict[str, Path]:
+    """Find the file of each split.
+
+    Raises
+    ------
+    DatasetError
+        if two files could be the same split
+    """
+    found = {}
+    for split, files in candidates(folder).items():
+        if len(files) > 1:
+            names = " and ".join(file.name for file in files)
+            raise DatasetError(
+                f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one of them."
+            )
+        found[split] = files[0]
+    return found
+
+
+def candidates(folder: Path) -> dict[str, list[Path]]:
+    """List the files that could be each split, for the splits that have one."""
+    named = {split: [folder / (stem + end) for stem in stems for end in ENDINGS] for split, stems in STEMS.items()}
+    there = {split: [file for file in files if file.is_file()] for split, files in named.items()}
+    return {split: files for split, files in there.items() if files}
+
+
+def lacks_train(folder: Path, split: str) -> bool:
+    """Whether a folder has a file of that split, and none of train."""
+    return split in (files := candidates(folder)) and "train" not in files
+
+
+def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
+    """Read a folder of labelled triples; the splits that are not needed may be missing.
+
+    Ids follow the sorted labels of train, then those that occur only in valid and test: the ids that PyKEEN gives.
+    """
+    files = find(folder)
+    for split in needs:
+        if split not in files:
+            raise DatasetError(
+                f"folder {str(folder)!r} has no {split} file. Expected {split}.txt, .tsv, .csv or .parquet."
+            )
+    tables = {split: read_triples(path) for split, path in files.items()}
+    if header := common_header(tables.values()):
+        tables = {split: table.slice(1) for split, table in tables.items()}
+    entities = _vocabulary("entity", *([table["head"], table["tail"]] for table in tables.values()))
+    relations = _vocabulary("relation", *([table["relation"]] for table in tables.values()))
+    columns = (("head", entities), ("relation", relations), ("tail", entities))
+    splits = {
+        split: Triples(np.stack([labels.ids(table[column]) for column, labels in columns], axis=1))
+        for split, table in tables.items()
+    }
+    return Dataset.build(
+        folder.resolve().name,
+        splits,
+        entities=entities,
+        relations=relations,
+        files=tuple(files.values()),
+        confidences=_confidences(files, tables),
+        id_source="kgeval",
+        notes=(HEADER.format(" ".join(header)),) if header else (),
+    )
+
+
+def _confidences(files: dict[str, Path], tables: dict[str, pa.Table]) -> dict[str, Float64Array]:
+    """Collect the fourth columns: of every split, or of none."""
+    found = {split: read_confidences(files[split], table) for split, table in tables.items()}
+    weighted = {split: labels for split, labels in found.items() if labels is not None}
+    if weighted and len(weighted) < len(files):
+        bare = next(split for split in files if split not in weighted)
+        has = files[next(iter(weighted))]
+        raise DatasetError(f"{files[bare]}: no confidences, but {has.name} has them: give every split a fourth column.")
+    return weighted
+
+
+def _vocabulary(kind: str, *splits: list[pa.ChunkedArray]) -> Vocabulary:
+    """Give ids to the sorted labels of the first split, then to the further labels of the others."""
+    distinct = [pc.unique(pa.chunked_array([chunk for part in split for chunk in part.chunks])) for split in splits]
+    known = distinct[0].sort()
+    further = pc.unique(pa.concat_arrays(distinct[1:])) if len(distinct) > 1 else known[:0]
+    further = further.filter(pc.invert(pc.is_in(further, value_set=known))).sort()
+    return Vocabulary(pa.concat_arrays([known, further]), kind)
+
+
+LAYOUT = Layout(
+    name="labels",
+    summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
+    ".gz of these, .parquet)",
+    recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
+    read=read,
+    needs=tuple(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
+    general=True,
+)

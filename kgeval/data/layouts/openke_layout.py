@@ -1,0 +1,113 @@
+"""OpenKE's folders: numbered entities and relations, and triples of ids, each file usually beginning with its count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.data.dataset import Dataset, check_ids
+from kgeval.data.io.id_files import NOWHERE, by_id
+from kgeval.data.io.text import WHOLE_NUMBER, first_line, line_of, read_columns, rows
+from kgeval.data.layout import Layout
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError
+
+ENTITIES, RELATIONS = "entity2id.txt", "relation2id.txt"
+
+NO_COUNT = "the first line of {} holds no count of rows: a file that was cut short would look whole."
+
+
+def read(folder: Path) -> Dataset:
+    """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation).
+
+    Raises
+    ------
+    DatasetError
+        if a file is missing or disagrees with its own count; or with the line that names an id that there is not, or
+        names an id twice
+    """
+    entities = vocabulary(folder / ENTITIES, "entity")
+    relations = vocabulary(folder / RELATIONS, "relation")
+    files = {split: path for split in ("train", "valid", "test") if (path := folder / f"{split}2id.txt").is_file()}
+    for split in ("train", "test"):
+        if split not in files:
+            raise DatasetError(f"folder {str(folder)!r} has no {split}2id.txt.")
+    counted = (folder / ENTITIES, folder / RELATIONS, *files.values())
+    bare = [path.name for path in counted if _count(path) is None]
+    return Dataset.build(
+        folder.resolve().name,
+        {split: _triples(path, entities, relations) for split, path in files.items()},
+        entities=entities,
+        relations=relations,
+        files=counted,
+        notes=(NO_COUNT.format(" and ".join(bare)),) if bare else (),
+    )
+
+
+def vocabulary(path: Path, kind: str) -> Vocabulary:
+    """Read the labels of ``entity2id.txt`` or ``relation2id.txt``.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing or disagrees with its own count; or with the line of an id that is out of place
+    """
+    announced = _count(path)
+    skip = 0 if announced is None else 1
+    table = _labelled(path, skip)
+    _refuse_cut(path, table, announced)
+    return by_id(path, table, kind, skip=skip)
+
+
+def _labelled(path: Path, skip: int) -> pa.Table:
+    """Read labels and ids: between them a tab or a space, or any number of spaces where the first row has no tab."""
+    first = next(rows(path, skip, delimiter=NOWHERE), None)
+    if first is None or "\t" in first.cells[0]:
+        return read_columns(path, ["label", "id"], skip=skip)
+    whole = read_columns(path, ["row"], skip=skip, delimiter=NOWHERE)["row"]
+    cells = pc.extract_regex(whole, "^(?P<label>.*?) +(?P<id>[^ ]+) *$").combine_chunks()
+    if cells.null_count:
+        line = line_of(path, int(np.argmax(np.asarray(cells.is_null()))), skip)
+        raise DatasetError(f"{path}, line {line}: expected a label, spaces and its id.")
+    return pa.table(dict(zip(("label", "id"), cells.flatten(), strict=True)))
+
+
+def _triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
+    announced = _count(path)
+    skip = 0 if announced is None else 1
+    table = read_columns(path, ["head", "tail", "relation"], skip=skip, kind=pa.int64())
+    _refuse_cut(path, table, announced)
+    if table.num_rows == 0:
+        raise DatasetError(f"{path}: no triples in it.")
+    triples = Triples(np.stack([table[column].to_numpy() for column in ("head", "relation", "tail")], axis=1))
+    check_ids(triples, entities, relations, lambda row: f"{path}, line {line_of(path, row, skip)}: the triple")
+    return triples
+
+
+def _count(path: Path) -> int | None:
+    """Read how many rows a file announces in its first line; None if that is a row already, which ends in an id."""
+    cells = first_line(path).split()
+    whole = bool(cells) and WHOLE_NUMBER.fullmatch(cells[-1]) is not None and cells[-1].isascii()
+    if not whole or (len(cells) == 1 and int(cells[0]) < 0):
+        raise DatasetError(f"{path}, line 1: expected the number of rows, found {' '.join(cells)[:40]!r}.")
+    return int(cells[0]) if len(cells) == 1 else None
+
+
+def _refuse_cut(path: Path, table: pa.Table, announced: int | None) -> None:
+    if announced not in (None, table.num_rows):
+        raise DatasetError(
+            f"{path}: line 1 announces {announced} rows, {table.num_rows} follow. The file may be cut short."
+        )
+
+
+LAYOUT = Layout(
+    name="openke",
+    summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
+    recognises=lambda folder: (folder / ENTITIES).is_file() and (folder / "train2id.txt").is_file(),
+    read=read,
+    needs=((ENTITIES,), (RELATIONS,), ("train2id.txt",), ("test2id.txt",)),
+)

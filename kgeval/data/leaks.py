@@ -1,0 +1,155 @@
+"""Leaks: triples of valid and test that train gives away, as they are or with head and tail swapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import starts_of_runs
+from kgeval.data.rows import Rows
+from kgeval.data.triples import Triples
+
+ALIKE = 0.8
+"""Two relations are inverse where at least this share of the pairs of either, in all splits, stands swapped in the
+other (Akrami et al., 2020, for whom they are reverse duplicates); a relation that is its own inverse is symmetric."""
+
+WORTH_SAYING = 0.01
+"""the share of swapped triples from which on they may move an MRR by as much as ties are warned of; of triples that
+train has as they are, one is worth saying"""
+
+MOST_SWAPPED = 2**24
+"""the most pairs of triples, (h, r, t) with (t, r', h), that are counted by their relations r and r'"""
+
+TOO_LARGE = "whether train gives {} triples away is not known: the graph has too many entities and relations to search."
+TOO_MANY = "whether train has {} triples with head and tail swapped is not known: too many pairs stand both ways."
+
+
+@dataclass(frozen=True, eq=False)
+class Leaks:
+    """What train gives away of one split."""
+
+    repeated: BoolArray
+    """bool[triple], whether train has it too"""
+    swapped: BoolArray
+    """bool[triple], whether train has it with head and tail swapped, under an inverse or the same symmetric relation"""
+    skipped: str = ""
+    """what was not looked for, as a note"""
+
+
+def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
+    """Find the triples of valid and test that train gives away, by sorting the whole graph once.
+
+    Examples
+    --------
+    >>> from kgeval.data.vocabulary import Vocabulary
+    >>> data = Dataset.build(
+    ...     "family",
+    ...     {"train": Triples.of([(0, 0, 1), (1, 1, 0), (2, 0, 1)]), "test": Triples.of([(1, 1, 2), (0, 0, 1)])},
+    ...     entities=Vocabulary(["Eve", "Abel", "Adam"]),
+    ...     relations=Vocabulary(["parent_of", "child_of"], "relation"),
+    ... )
+    >>> leaks = find_leaks(data)["test"]
+    >>> leaks.repeated, leaks.swapped
+    (array([False,  True]), array([ True,  True]))
+    """
+    judged = {split: triples for split, triples in dataset.splits.items() if split != "train"}
+    nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in judged.items()}
+    if 4 * len(dataset.entities) ** 2 * len(dataset.relations) > np.iinfo(np.int64).max:
+        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE.format(split)) for split in judged}
+    facts = _Facts.of(dataset)
+    repeated = {split: facts.in_train(triples) for split, triples in judged.items()}
+    here, there = facts.opposite()
+    if int(here.lengths @ there.lengths) > MOST_SWAPPED:
+        return {split: Leaks(repeated[split], nothing[split], TOO_MANY.format(split)) for split in judged}
+    inverses = facts.inverses(here, there)
+    return {split: Leaks(repeated[split], facts.swapped(judged[split], *inverses)) for split in judged}
+
+
+def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
+    """Say how many triples of a split train gives away, where that is worth saying."""
+    if split == "train" or not len(dataset.train):
+        return []
+    triples, leaks = dataset.split(split), dataset.leaks[split]
+    notes = [leaks.skipped] if leaks.skipped else []
+    if repeated := int(leaks.repeated.sum()):
+        example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
+        share = f"{repeated} of {len(triples)} {split} triples ({repeated / len(triples):.1%})"
+        notes.append(f"{share} are in train too, such as {example}.")
+    if (swapped := int(leaks.swapped.sum())) >= WORTH_SAYING * len(triples):
+        counts = np.bincount(triples.relations[leaks.swapped], minlength=len(dataset.relations))
+        most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
+        named = ", ".join(f"{counts[relation]} of {dataset.called(dataset.relations[relation])}" for relation in most)
+        share = f"{swapped} of {len(triples)} {split} triples ({swapped / len(triples):.1%})"
+        notes.append(
+            f"{share} are in train with head and tail swapped, under an inverse or symmetric relation: {named}"
+            f"{', …' if np.count_nonzero(counts) > len(most) else ''}. To read train backwards is enough for them."
+        )
+    return notes
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    """The triples of all splits, each once, those between two entities side by side: one way, then the other."""
+
+    entities: int
+    relations: int
+    codes: IntArray
+    """int64[fact], ascending: the lower entity, the higher one, the direction and the relation as one number"""
+    trained: BoolArray
+    """bool[fact], whether train has it"""
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> _Facts:
+        entities, relations = len(dataset.entities), len(dataset.relations)
+        parts = [2 * _code(part, entities, relations) + (split != "train") for split, part in dataset.splits.items()]
+        codes = np.sort(np.concatenate([_NOTHING, *parts]))
+        first = starts_of_runs(codes >> 1)
+        return cls(entities, relations, codes[first] >> 1, codes[first] % 2 == 0)
+
+    def in_train(self, triples: Triples) -> BoolArray:
+        """Whether train has each triple; bool[triple]."""
+        codes = _code(triples, self.entities, self.relations)
+        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.asarray((self.codes[places] == codes) & self.trained[places])
+
+    def opposite(self) -> tuple[Rows, Rows]:
+        """Collect the relations of every pair (h, t) that has facts both ways, and those of (t, h), row by row."""
+        ways, relations = np.divmod(self.codes, self.relations)
+        starts = starts_of_runs(ways)
+        stops = np.append(starts[1:], len(ways))
+        pairs, back = np.divmod(ways[starts], 2)
+        loops = np.flatnonzero(pairs // self.entities == pairs % self.entities)
+        both = np.flatnonzero((pairs[1:] == pairs[:-1]) & (back[1:] > back[:-1]))
+        here, there = np.concatenate([both, both + 1, loops]), np.concatenate([both + 1, both, loops])
+        return Rows.spans(starts[here], stops[here], relations), Rows.spans(starts[there], stops[there], relations)
+
+    def inverses(self, here: Rows, there: Rows) -> tuple[IntArray, IntArray]:
+        """Find the pairs of inverse relations, both ways round; int64[pair] both, the first ascending."""
+        owners = here.owners
+        swapped = Rows.spans(there.offsets[owners], there.offsets[owners + 1], there.ids)
+        pairs, counts = np.unique(here.ids[swapped.owners] * self.relations + swapped.ids, return_counts=True)
+        first, second = np.divmod(pairs, self.relations)
+        sizes = np.bincount(self.codes % self.relations, minlength=self.relations)
+        alike = counts >= ALIKE * np.maximum(sizes[first], sizes[second])
+        return first[alike], second[alike]
+
+    def swapped(self, triples: Triples, relations: IntArray, inverses: IntArray) -> BoolArray:
+        """Whether train has each triple with head and tail swapped, under an inverse relation; bool[triple]."""
+        starts, stops = (np.searchsorted(relations, triples.relations, side) for side in ("left", "right"))
+        choices = Rows.spans(starts, stops, inverses)
+        heads, _, tails = triples.ids[choices.owners].T
+        found = self.in_train(Triples(np.stack([tails, choices.ids, heads], axis=1)))
+        return np.asarray(np.bincount(choices.owners[found], minlength=len(triples)) > 0)
+
+
+def _code(triples: Triples, entities: int, relations: int) -> IntArray:
+    """Number triples; int64[triple]."""
+    low, high = np.minimum(triples.heads, triples.tails), np.maximum(triples.heads, triples.tails)
+    ways = (low * entities + high) * 2 + (triples.heads > triples.tails)
+    return np.asarray(ways * relations + triples.relations)
+
+
+_NOTHING = np.empty(0, np.int64)

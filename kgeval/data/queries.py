@@ -1,0 +1,97 @@
+"""Queries: the distinct questions (anchor, relation, ?) behind a set of triples, each asked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.data.triples import Side, Triples
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Queries of one side, distinct if made by :meth:`of`, with the test triples ("tasks") that ask each one.
+
+    A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). The tasks of query ``q`` are
+    ``offsets[q]:offsets[q + 1]``.
+
+    Examples
+    --------
+    >>> queries = Queries.of(Triples.of([(0, 0, 1), (0, 0, 2), (3, 0, 1)]), "tail")
+    >>> queries.anchors, queries.offsets, queries.answers
+    (array([0, 3]), array([0, 2, 3]), array([1, 2, 1]))
+    """
+
+    side: Side
+    anchors: IntArray
+    """int64[query], the entity that is kept"""
+    relations: IntArray
+    """int64[query]"""
+    offsets: IntArray
+    """int64[query + 1], into the tasks"""
+    answers: IntArray
+    """int64[task], the true entity of each task"""
+    triples: IntArray
+    """int64[task], the row of the triple that asks"""
+
+    @classmethod
+    def of(cls, triples: Triples, side: Side) -> Queries:
+        """Collect the distinct queries of one side, in (relation, anchor) order; no Python loop."""
+        anchors, relations, answers = triples.queries_of_side(side)
+        order = np.lexsort((answers, anchors, relations))
+        first = starts_of_runs(relations[order], anchors[order])
+        return cls(
+            side=side,
+            anchors=anchors[order][first],
+            relations=relations[order][first],
+            offsets=np.r_[first, len(order)].astype(np.int64),
+            answers=answers[order],
+            triples=order,
+        )
+
+    @classmethod
+    def per_triple(cls, triples: Triples, side: Side) -> Queries:
+        """Take every triple for a query of its own, where candidates belong to triples; in order of their relations."""
+        anchors, relations, answers = triples.queries_of_side(side)
+        order = np.argsort(relations, kind="stable")
+        return cls(side, anchors[order], relations[order], np.arange(len(triples) + 1), answers[order], order)
+
+    def __len__(self) -> int:
+        return len(self.anchors)
+
+    def __getitem__(self, part: slice) -> Queries:
+        start, stop, _ = part.indices(len(self))
+        offsets = self.offsets[start : stop + 1]
+        tasks = slice(offsets[0], offsets[-1])
+        return replace(
+            self,
+            anchors=self.anchors[start:stop],
+            relations=self.relations[start:stop],
+            offsets=offsets - offsets[0],
+            answers=self.answers[tasks],
+            triples=self.triples[tasks],
+        )
+
+    @property
+    def num_tasks(self) -> int:
+        """The number of (triple, side) pairs that are ranked."""
+        return len(self.answers)
+
+    @property
+    def owners(self) -> IntArray:
+        """The query that each task belongs to; int64[task]."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+
+def starts_of_runs(*columns: IntArray | Float64Array) -> IntArray:
+    """Where a new combination of values begins in sorted columns.
+
+    >>> starts_of_runs(np.array([1, 1, 2]), np.array([0, 1, 1]))
+    array([0, 1, 2])
+    """
+    changed = np.zeros(max(len(columns[0]) - 1, 0), np.bool_)
+    for column in columns:
+        changed |= column[1:] != column[:-1]
+    return np.flatnonzero(np.r_[np.ones(min(len(columns[0]), 1), np.bool_), changed])

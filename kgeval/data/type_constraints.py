@@ -1,0 +1,106 @@
+"""Types: for every relation the entities that may be its head, and those that may be its tail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.text import WHOLE_NUMBER, rows
+from kgeval.data.layouts.openke_layout import ENTITIES, RELATIONS, vocabulary
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.errors import DatasetError
+
+
+def observed_types(triples: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
+    """Collect the entities that some triples have on one side of each relation.
+
+    Returns
+    -------
+    Rows
+        one ascending row per relation
+
+    Examples
+    --------
+    >>> from kgeval import Vocabulary
+    >>> names = Vocabulary(["a", "b", "c"]), Vocabulary(["likes", "knows"], "relation")
+    >>> data = Dataset.build("d", {"train": Triples.of([(0, 0, 2), (0, 0, 1)])}, entities=names[0], relations=names[1])
+    >>> observed_types([data.train], "tail", data).row(0), observed_types([data.train], "tail", data).row(1)
+    (array([1, 2]), array([], dtype=int64))
+    """
+    facts = Triples(np.concatenate([part.ids for part in triples])) if triples else Triples.of([])
+    _, relations, answers = facts.queries_of_side(side)
+    return _by_relation(relations, answers, dataset)
+
+
+def read_types(path: Path, side: Side, dataset: Dataset) -> Rows:
+    """Read the types of one side from OpenKE's ``type_constrain.txt``.
+
+    Its first line is the number of relations; then each has two lines, first heads, then tails: relation, count,
+    entities. The ids are those of ``entity2id.txt`` and ``relation2id.txt`` beside it, which are matched with the
+    dataset by label; what the dataset does not know is left out.
+
+    Returns
+    -------
+    Rows
+        one ascending row per relation of the dataset
+
+    Raises
+    ------
+    DatasetError
+        if a file is missing or malformed, with the line
+    """
+    entities = dataset.entities.ids(vocabulary(path.with_name(ENTITIES), "entity").labels)
+    relations = dataset.relations.ids(vocabulary(path.with_name(RELATIONS), "relation").labels)
+    lists = [line for line in _lines(path, len(entities), len(relations)) if line.side == side]
+    owners = np.repeat([line.relation for line in lists], [len(line.entities) for line in lists]).astype(np.int64)
+    members = np.concatenate([np.empty(0, np.int64), *(line.entities for line in lists)])
+    owners, members = relations[owners], entities[members]
+    known = (owners >= 0) & (members >= 0)
+    return _by_relation(owners[known], members[known], dataset)
+
+
+class _Line(NamedTuple):
+    side: Side
+    relation: int
+    entities: IntArray
+
+
+def _lines(path: Path, entities: int, relations: int) -> Iterator[_Line]:
+    """Walk over the lists, of which each relation of the file must have one of each side."""
+    listed = rows(path)
+    count = next(listed, None)
+    if count is None or count.cells != [str(relations)]:
+        found = "nothing" if count is None else repr("\t".join(count.cells)[:40])
+        raise DatasetError(f"{path}, line 1: expected the number of relations, {relations}; found {found}.")
+    seen = [0] * relations
+    for line in listed:
+        cells = [cell for text in line.cells for cell in text.split()]
+        for cell in cells:
+            if not WHOLE_NUMBER.fullmatch(cell):
+                raise DatasetError(f"{path}, line {line.line}: {cell[:40]!r} is not a whole number.")
+        relation, size, *members = [*map(int, cells), -1, -1][: max(len(cells), 2)]
+        if not 0 <= relation < relations or seen[relation] == len(SIDES):
+            why = f"relation {relation} has two lists already" if 0 <= relation < relations else f"no id {relation}"
+            raise DatasetError(f"{path}, line {line.line}: {why}. Each of {relations} relations has heads, then tails.")
+        if size != len(members) or not all(0 <= member < entities for member in members):
+            raise DatasetError(
+                f"{path}, line {line.line}: expected relation, count, and so many of the {entities} entity ids."
+            )
+        yield _Line(SIDES[seen[relation]], relation, np.array(members, np.int64))
+        seen[relation] += 1
+    if min(seen, default=len(SIDES)) < len(SIDES):
+        raise DatasetError(
+            f"{path}: relation {seen.index(min(seen))} has {min(seen)} of its two lists. The file may be cut short."
+        )
+
+
+def _by_relation(relations: IntArray, answers: IntArray, dataset: Dataset) -> Rows:
+    size = max(len(dataset.entities), 1)
+    owners, members = np.divmod(np.unique(relations * size + answers), size)
+    return Rows.sized(np.bincount(owners, minlength=len(dataset.relations)), members)

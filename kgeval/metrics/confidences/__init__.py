@@ -1,0 +1,1 @@
+"""Metrics of predicted confidences: errors, and ranks weighted by confidence."""

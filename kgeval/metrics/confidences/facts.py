@@ -1,0 +1,130 @@
+"""Facts with confidences: what every metric of confidences is a function of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.metrics.lists.from_ranks import answer_lists
+from kgeval.metrics.lists.ranked_lists import Places, RankedLists
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks.ranks import Ranks
+
+
+@dataclass(frozen=True, eq=False)
+class RankedFacts:
+    """The ranks of facts, one per fact and side, each with the confidence of its fact."""
+
+    ranks: Ranks
+    """filtered; weighed by the confidences; with the draws of random ties, if there are any"""
+    confidences: Float64Array
+    """float64[task]"""
+    scores: Float64Array
+    """float64[task], the score of the answer"""
+    queries: IntArray
+    """int64[task], the query (h, r, ?) that it answers; below 0 for the head of a fact"""
+    relations: npt.NDArray[Any]
+    """[task]"""
+
+    def __getitem__(self, rows: BoolArray) -> RankedFacts:
+        counts = (self.ranks.greater[rows], self.ranks.tied[rows], self.ranks.candidates[rows])
+        draws = None if self.ranks.draws is None else self.ranks.draws[rows]
+        ranks = Ranks(*counts, ties=self.ranks.ties, weights=self.confidences[rows], draws=draws)
+        return RankedFacts(ranks, self.confidences[rows], self.scores[rows], self.queries[rows], self.relations[rows])
+
+    def lists(self) -> RankedLists:
+        """Lay out the answers of each query (h, r, ?) as a ranked list, their confidences being their grades.
+
+        Raises
+        ------
+        Undefined
+            if no tails were ranked
+        """
+        tails = self[self.queries >= 0]
+        if len(tails.queries) == 0:
+            raise Undefined("no tails were ranked")
+        lists = answer_lists(tails.queries, tails.scores, tails.ranks)
+        return replace(lists, grades=tails.confidences[Places.of(tails.queries, tails.scores).order])
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidencePredictions:
+    """Facts with their stated and predicted confidences, and with their ranks."""
+
+    confidences: Float64Array
+    """float64[fact], as stated; a fact may be stated again"""
+    predicted: Float64Array | Undefined
+    """float64[fact]; or why there is none"""
+    relations: npt.NDArray[Any]
+    """[fact]"""
+    ranked: RankedFacts | None = None
+    """none where the facts are joined by negatives, which have no rank"""
+
+    @property
+    def relation_names(self) -> list[Any]:
+        """The relations of the facts."""
+        return list(np.unique(self.relations).tolist())
+
+    def of_relation(self, relation: Any) -> ConfidencePredictions:
+        """Keep the facts of one relation."""
+        return self.where(self.relations == relation, lambda ranked: ranked.relations == relation)
+
+    def with_confidence_at_least(self, confidence: float) -> ConfidencePredictions:
+        """Keep the facts of at least some confidence."""
+        return self.where(self.confidences >= confidence, lambda ranked: ranked.confidences >= confidence)
+
+    def where(self, facts: BoolArray, tasks: Callable[[RankedFacts], BoolArray]) -> ConfidencePredictions:
+        """Keep some facts (bool[fact]) and some ranks (bool[task])."""
+        return replace(
+            self,
+            confidences=self.confidences[facts],
+            predicted=self.predicted if isinstance(self.predicted, Undefined) else self.predicted[facts],
+            relations=self.relations[facts],
+            ranked=self.ranked and self.ranked[tasks(self.ranked)],
+        )
+
+    def predictions(self) -> Float64Array:
+        """Return the predicted confidences; float64[fact].
+
+        Raises
+        ------
+        Undefined
+            if there are none
+        """
+        if len(self.confidences) == 0:
+            raise Undefined("there are no facts")
+        if isinstance(self.predicted, Undefined):
+            raise self.predicted
+        return self.predicted
+
+    def ranks(self) -> Ranks:
+        """Return the ranks, weighed by confidence.
+
+        Raises
+        ------
+        Undefined
+            if there are none
+        """
+        return self._tasks().ranks
+
+    def lists(self) -> RankedLists:
+        """Return the ranked list of each query (h, r, ?), graded by confidence.
+
+        Raises
+        ------
+        Undefined
+            if there are none
+        """
+        return self._tasks().lists()
+
+    def _tasks(self) -> RankedFacts:
+        if self.ranked is None:
+            raise Undefined("nothing was ranked")
+        if len(self.ranked.queries) == 0:
+            raise Undefined("there are no facts")
+        return self.ranked

@@ -1,0 +1,1 @@
+"""Metrics of labelled triples: decisions, areas, probabilities, curves."""

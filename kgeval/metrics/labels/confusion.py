@@ -1,0 +1,101 @@
+"""Triple classification: how often true and false triples are told apart, at the thresholds of validation."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.metrics.labels.label_predictions import LabelPredictions
+from kgeval.metrics.labels.scored_labels import without_cutoff
+from kgeval.metrics.metric import Metric, Undefined
+
+
+class Confusion(NamedTuple):
+    """How many triples were called what."""
+
+    true_positives: int
+    false_positives: int
+    true_negatives: int
+    false_negatives: int
+
+
+def confusion(judged: LabelPredictions) -> Confusion:
+    """Count the decisions."""
+    truths, called = judged.truths, judged.predicted_labels()
+    pairs = ((truths, called), (~truths, called), (~truths, ~called), (truths, ~called))
+    return Confusion(*(int((truth & said).sum()) for truth, said in pairs))
+
+
+def accuracy(judged: LabelPredictions) -> float:
+    """The share of right decisions, (TP + TN) / n."""
+    decisions = judged.predicted_labels()
+    if len(judged) == 0:
+        raise Undefined("there are no triples")
+    return float(np.mean(decisions == judged.truths))
+
+
+def precision(judged: LabelPredictions) -> float:
+    """The share of true triples among those called true, TP / (TP + FP)."""
+    counts = confusion(judged)
+    return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was called true")
+
+
+def recall(judged: LabelPredictions) -> float:
+    """The share of those called true among the true triples, TP / (TP + FN)."""
+    counts = confusion(judged)
+    return _ratio(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
+
+
+def f1(judged: LabelPredictions) -> float:
+    """The harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
+    counts = confusion(judged)
+    twice = 2 * counts.true_positives
+    wrong = counts.false_positives + counts.false_negatives
+    return _ratio(twice, twice + wrong, "no triple is true or was called so")
+
+
+def _ratio(part: int, whole: int, otherwise: str) -> float:
+    if whole == 0:
+        raise Undefined(otherwise)
+    return part / whole
+
+
+_decided = partial(Metric, lowest=0, highest=1, increasing=True, needs="labels")
+
+ACCURACY = _decided(
+    name="accuracy",
+    title="accuracy of triple classification",
+    formula="(TP + TN) / n",
+    source="Socher et al., 2013",
+    compute=without_cutoff(accuracy),
+    undefined="no triples, or no validation triples to choose thresholds on",
+)
+
+PRECISION = _decided(
+    name="precision",
+    title="precision of triple classification",
+    formula="TP / (TP + FP)",
+    source="van Rijsbergen, 1979",
+    compute=without_cutoff(precision),
+    undefined="no triple was called true",
+)
+
+RECALL = _decided(
+    name="recall",
+    title="recall of triple classification",
+    formula="TP / (TP + FN)",
+    source="van Rijsbergen, 1979",
+    compute=without_cutoff(recall),
+    undefined="no triple is true",
+)
+
+F1 = _decided(
+    name="f1",
+    title="F1 of triple classification",
+    formula="2 TP / (2 TP + FP + FN)",
+    source="van Rijsbergen, 1979",
+    compute=without_cutoff(f1),
+    undefined="no triple is true or was called so",
+)

@@ -1,0 +1,109 @@
+"""Curves as data: ROC, precision and recall, reliability; each a named tuple of equally long arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.errors import MetricError
+from kgeval.metrics.labels.label_predictions import LabelPredictions, both_classes
+from kgeval.metrics.metric import Undefined
+
+BINS = 15
+"""bins of the reliability curve and the expected calibration error, as Guo et al. (2017)"""
+
+
+class ROC(NamedTuple):
+    """A receiver operating characteristic, from (0, 0) to (1, 1); float64[point] each."""
+
+    false_positive_rate: Float64Array
+    true_positive_rate: Float64Array
+    threshold: Float64Array
+    """the score from which on triples are called true; of the first point, infinite"""
+
+
+class PrecisionRecall(NamedTuple):
+    """A precision-recall curve, from all triples called true to none; float64[point] each."""
+
+    precision: Float64Array
+    recall: Float64Array
+    threshold: Float64Array
+    """the score from which on triples are called true; of the last point, infinite"""
+
+
+class Reliability(NamedTuple):
+    """How often triples of a probability are true; one row per bin that has triples."""
+
+    lowest: Float64Array
+    """float64[bin], where it begins; this is not part of it, except 0"""
+    highest: Float64Array
+    triples: IntArray
+    mean_probability: Float64Array
+    share_true: Float64Array
+
+
+def roc(judged: LabelPredictions) -> ROC:
+    """Compute the ROC curve, without the points between two others on a line.
+
+    Raises
+    ------
+    Undefined
+        if the triples are all true or all false
+    """
+    from sklearn.metrics import roc_curve
+
+    both_classes(judged)
+    return ROC(*roc_curve(judged.truths, judged.scores))
+
+
+def precision_recall(judged: LabelPredictions) -> PrecisionRecall:
+    """Compute the precision-recall curve, without the points between two others on a line.
+
+    Raises
+    ------
+    Undefined
+        if the triples are all true or all false
+    """
+    from sklearn.metrics import precision_recall_curve
+
+    both_classes(judged)
+    precision, recall, thresholds = precision_recall_curve(judged.truths, judged.scores, drop_intermediate=True)
+    return PrecisionRecall(precision, recall, np.append(thresholds, np.inf))
+
+
+def reliability(judged: LabelPredictions, *, bins: int = BINS) -> Reliability:
+    """Group triples by their probability, in equally wide bins.
+
+    Raises
+    ------
+    Undefined
+        if there are no triples or no probabilities
+    MetricError
+        if there is to be no bin
+
+    Examples
+    --------
+    >>> truths, probabilities = np.array([True, True, False]), np.array([1, 0.9, 0.2])
+    >>> sure = Judged(truths, probabilities, np.zeros(3), truths, probabilities)
+    >>> curve = reliability(sure, bins=2)
+    >>> curve.triples, curve.mean_probability, curve.share_true
+    (array([1, 2]), array([0.2 , 0.95]), array([0., 1.]))
+    """
+    if bins < 1:
+        raise MetricError(f"a reliability curve needs at least one bin, found {bins}.")
+    probabilities = judged.predicted_probabilities()
+    if len(judged) == 0:
+        raise Undefined("there are no triples")
+    owners = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)
+    counts = np.bincount(owners, minlength=bins)
+    used = counts > 0
+    edges = np.arange(bins + 1) / bins
+
+    def means(values: Float64Array) -> Float64Array:
+        return np.bincount(owners, values, minlength=bins)[used] / counts[used]
+
+    return Reliability(
+        edges[:-1][used], edges[1:][used], counts[used], means(probabilities), means(judged.truths.astype(np.float64))
+    )

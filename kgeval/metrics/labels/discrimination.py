@@ -1,0 +1,64 @@
+"""Discrimination: how well scores alone order true above false triples, at no threshold in particular."""
+
+from __future__ import annotations
+
+from kgeval.metrics.labels.label_predictions import LabelPredictions, both_classes
+from kgeval.metrics.labels.scored_labels import without_cutoff
+from kgeval.metrics.metric import Metric
+
+
+def roc_auc(judged: LabelPredictions) -> float:
+    """The share of (true, false) pairs in which the true triple scores higher, a tie counting half.
+
+    Raises
+    ------
+    Undefined
+        if the triples are all true or all false
+    """
+    from sklearn.metrics import roc_auc_score
+
+    both_classes(judged)
+    return float(roc_auc_score(judged.truths, judged.scores))
+
+
+def average_precision_of_triples(judged: LabelPredictions) -> float:
+    """Σ (recall gained at a score) · (precision from that score on); a tied block is one step.
+
+    Raises
+    ------
+    Undefined
+        if the triples are all true or all false
+    """
+    from sklearn.metrics import average_precision_score
+
+    both_classes(judged)
+    return float(average_precision_score(judged.truths, judged.scores))
+
+
+ROC_AUC = Metric(
+    name="roc_auc",
+    title="area under the ROC curve",
+    formula="P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
+    source="Hanley and McNeil, 1982",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    needs="labels",
+    compute=without_cutoff(roc_auc),
+    synonyms=("auc", "roc_auc_score"),
+    undefined="all triples are true, or all are false",
+)
+
+AVERAGE_PRECISION = Metric(
+    name="average_precision",
+    title="average precision of triple classification",
+    formula="Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
+    source="Zhu, 2004",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    needs="labels",
+    compute=without_cutoff(average_precision_of_triples),
+    synonyms=("pr_auc", "average_precision_score"),
+    undefined="all triples are true, or all are false",
+)

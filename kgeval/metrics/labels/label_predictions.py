@@ -1,0 +1,133 @@
+"""Judgements: what was made of test triples with the help of validation triples, as the metrics of labels read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.metrics.labels.calibration import Calibration, calibrator
+from kgeval.metrics.labels.scored_labels import ScoredLabels
+from kgeval.metrics.labels.thresholds import Thresholds
+from kgeval.metrics.metric import Undefined
+
+Column = Literal["decisions", "probabilities"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPredictions:
+    """Test triples with their scores, decisions and probabilities."""
+
+    truths: BoolArray
+    """bool[triple]"""
+    scores: Float64Array
+    """float64[triple]"""
+    relations: npt.NDArray[Any]
+    """[triple]"""
+    decisions: BoolArray | Undefined
+    """bool[triple], called true or false; or why there are none"""
+    probabilities: Float64Array | Undefined
+    """float64[triple], of being true; or why there are none"""
+
+    def __len__(self) -> int:
+        return len(self.truths)
+
+    def __getitem__(self, rows: BoolArray) -> LabelPredictions:
+        def part(column: Any) -> Any:
+            return column if isinstance(column, Undefined) else column[rows]
+
+        columns = (self.truths, self.scores, self.relations, self.decisions, self.probabilities)
+        return LabelPredictions(*map(part, columns))
+
+    @property
+    def relation_names(self) -> list[Any]:
+        """The relations of the triples."""
+        return list(np.unique(self.relations).tolist())
+
+    def of_relation(self, relation: Any) -> LabelPredictions:
+        """Keep the triples of one relation."""
+        return self[self.relations == relation]
+
+    def predicted_labels(self) -> BoolArray:
+        """Return the decisions.
+
+        Raises
+        ------
+        Undefined
+            if there are none
+        """
+        if isinstance(self.decisions, Undefined):
+            raise self.decisions
+        return self.decisions
+
+    def predicted_probabilities(self) -> Float64Array:
+        """Return the probabilities.
+
+        Raises
+        ------
+        Undefined
+            if there are none
+        """
+        if isinstance(self.probabilities, Undefined):
+            raise self.probabilities
+        return self.probabilities
+
+
+def predict_labels(
+    valid: ScoredLabels, test: ScoredLabels, *, calibration: Calibration = "platt", threshold: float | None = None
+) -> LabelPredictions:
+    """Decide about test triples, and give each a probability, by what was seen in validation triples.
+
+    Parameters
+    ----------
+    valid, test
+        the triples; nothing is learned from those of test
+    calibration
+        how scores become probabilities; see ``kgeval.metrics.labels.calibration``
+    threshold
+        one threshold for all relations, instead of those that are best in validation
+
+    Examples
+    --------
+    >>> valid = ScoredLabels(np.array([0.1, 0.9]), np.array([0.0, 1.0]), np.array(["r", "r"]))
+    >>> judge(valid, valid, calibration="none").decided()
+    array([False,  True])
+    """
+
+    def decisions() -> BoolArray:
+        return Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold
+
+    return LabelPredictions(
+        test.is_true,
+        test.scores,
+        test.relations,
+        _or_why_not(decisions),
+        _or_why_not(lambda: calibrator(valid, calibration)(test.scores)),
+    )
+
+
+def _or_why_not(column: Callable[[], Any]) -> Any:
+    """Compute a column; if it is undefined, so are only the metrics that read it."""
+    try:
+        return column()
+    except Undefined as reason:
+        return reason
+
+
+def both_classes(judged: LabelPredictions) -> None:
+    """Refuse triples that are all true or all false.
+
+    Raises
+    ------
+    Undefined
+        if they are, or there are none
+    """
+    true = int(judged.truths.sum())
+    if len(judged) == 0:
+        raise Undefined("there are no triples")
+    if true in (0, len(judged)):
+        raise Undefined(f"the triples are all {'true' if true else 'false'}")

@@ -1,0 +1,124 @@
+"""Scored labels: what every metric of labelled triples is a function of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import BoolArray, Float64Array, detached
+from kgeval.errors import MetricError, reason
+from kgeval.metrics.numerics.array_inputs import floats
+from kgeval.provenance import UNKNOWN, LabelProvenance
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredLabels:
+    """Triples as a model sees them and as they are: a score, and a label or confidence; any arrays, lists or tensors.
+
+    Raises
+    ------
+    MetricError
+        if they are not one of each for every triple, or if one is no finite score or no label from 0 to 1
+
+    Examples
+    --------
+    >>> ScoredLabels([0.3, np.nan], [1, 0], ["likes", "likes"])
+    Traceback (most recent call last):
+    kgeval.errors.MetricError: score 1 is nan: labelled triples need finite scores.
+    """
+
+    scores: Float64Array
+    """float64[triple], higher is more plausible; finite"""
+    labels: Float64Array
+    """float64[triple]: 1 and 0, or confidences from 0 to 1"""
+    relations: npt.NDArray[Any]
+    """[triple], the relation of each, as ids or labels"""
+
+    def __post_init__(self) -> None:
+        """Read the arrays; refuse those that do not belong together, and what is no score or label."""
+        object.__setattr__(self, "scores", floats(self.scores, "scores"))
+        object.__setattr__(self, "labels", floats(self.labels, "labels"))
+        object.__setattr__(self, "relations", _relations(self.relations))
+        if not len(self.scores) == len(self.labels) == len(self.relations):
+            lengths = f"{len(self.scores)} scores, {len(self.labels)} labels and {len(self.relations)} relations"
+            raise MetricError(f"{lengths}: expected one of each for every triple.")
+        for name, values, wrong in (
+            ("score", self.scores, ~np.isfinite(self.scores)),
+            ("label", self.labels, ~((self.labels >= 0) & (self.labels <= 1))),
+        ):
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                wanted = "labelled triples need finite scores" if name == "score" else "labels go from 0 to 1"
+                raise MetricError(f"{name} {row} is {values[row]}: {wanted}.")
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, rows: BoolArray) -> ScoredLabels:
+        return ScoredLabels(self.scores[rows], self.labels[rows], self.relations[rows])
+
+    @property
+    def is_true(self) -> BoolArray:
+        """Whether each triple is true; bool[triple].
+
+        Raises
+        ------
+        MetricError
+            if a label is a confidence, neither 0 nor 1
+        """
+        between = (self.labels != 0) & (self.labels != 1)
+        if between.any():
+            row = int(np.argmax(between))
+            raise MetricError(f"label {row} is {self.labels[row]}: triples are classified by labels 0 and 1.")
+        return np.asarray(self.labels == 1)
+
+
+def _relations(given: Any) -> npt.NDArray[Any]:
+    try:
+        relations = np.asarray(detached(given))
+    except ValueError as error:  # unequal lists
+        raise MetricError(f"relations: expected one id or label for each triple ({reason(error)}).") from error
+    if relations.ndim != 1:
+        raise MetricError(f"relations: expected one id or label for each triple, found shape {relations.shape}.")
+    return relations
+
+
+@dataclass(frozen=True)
+class ScoredSplits:
+    """The labelled triples of validation and test by themselves, without baselines."""
+
+    given: Mapping[str, ScoredLabels]
+    baselines: ClassVar[Mapping[str, float | None]] = {}
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse other splits, and what is not labelled."""
+        labelled = all(isinstance(part, ScoredLabels) for part in self.given.values())
+        if set(self.given) != {"valid", "test"} or not labelled:
+            found = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.given.items())
+            raise MetricError(f"expected the ScoredLabels of 'valid' and of 'test', found {{{found}}}.")
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """How many there are; arrays tell nothing more."""
+        test = self.given["test"]
+        false = f"{int((test.labels == 0).sum()):,} of unknown origin"
+        return LabelProvenance(UNKNOWN, UNKNOWN, "test", len(test), negatives=false)
+
+    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
+        """Return the triples of a split."""
+        if scores != "score":
+            raise MetricError(f"{scores!r}: labelled triples by themselves have no baselines.")
+        return self.given[split]
+
+
+Computed = TypeVar("Computed", bound=object)
+
+
+def without_cutoff(function: Callable[[Computed], float]) -> Callable[[Computed, int], float]:
+    """Make what a metric declares of a function that knows no cut-off."""
+    return lambda data, _: function(data)

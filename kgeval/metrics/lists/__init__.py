@@ -1,0 +1,1 @@
+"""Metrics of ranked lists: one query, all of its answers, and their candidates."""

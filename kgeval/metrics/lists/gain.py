@@ -1,0 +1,194 @@
+"""Cumulative gain: plain (CG), discounted by position (DCG), and as a share of the best order's (nDCG).
+
+The gain of an item is its grade of relevance g, or 2^g − 1; its discount is 1 / log₂(position + 1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import Float64Array
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.lists.ranked_lists import PerList, RankedLists, list_metric, ranked, safe_divide, single_value
+from kgeval.metrics.numerics.array_inputs import optional_cutoff, relevances
+from kgeval.metrics.numerics.sums import sum_of_discounts
+
+Gain = Literal["linear", "exponential"]
+GAINS: tuple[Gain, ...] = get_args(Gain)
+
+
+def cumulative_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+    """Σ gain over the first k of each list; float64[list]."""
+    return lists.sums(_gains(lists, gain) * lists.probability_in_top_k(k))
+
+
+def discounted_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+    """Σ gain · discount over the first k of each list; float64[list]."""
+    discounts = sum_of_discounts(lists.num_above + 1, lists.num_above + lists.places(k)) / lists.tie_block_size
+    return lists.sums(_gains(lists, gain) * discounts)
+
+
+def normalised_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -> Float64Array:
+    """DCG / the DCG of the best order of each list, NaN where nothing is relevant; float64[list]."""
+    return safe_divide(discounted_gains(lists, k, gain), discounted_gains(lists.ideal(), k, gain))
+
+
+def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
+    if gain not in GAINS:
+        raise MetricError(f"unknown gain {gain!r}. {did_you_mean(str(gain), GAINS)}")
+    if gain == "linear":
+        return lists.grades
+    if lists.grades.max(initial=0) > 1000:
+        raise MetricError("the exponential gain 2^g − 1 of a grade above 1000 is no number: use the linear gain.")
+    # Small grades would vanish beside the 1; of whole ones the powers of two are exact.
+    small = np.expm1(np.minimum(lists.grades, 1) * np.log(2))
+    return np.asarray(np.where(lists.grades < 1, small, np.exp2(lists.grades) - 1), np.float64)
+
+
+_gain = partial(list_metric, highest=np.inf, cutoff="optional")
+_share = partial(list_metric, cutoff="optional")
+
+CG = _gain(
+    name="cg",
+    title="cumulative gain",
+    formula="Σ g over places ≤ k",
+    source="Järvelin and Kekäläinen, 2002",
+    compute=PerList(cumulative_gains),
+    synonyms=("cumulative_gain", "cg_at_{k}"),
+)
+
+DCG = _gain(
+    name="dcg",
+    title="discounted cumulative gain",
+    formula="Σ g / log₂(place + 1)",
+    source="Järvelin and Kekäläinen, 2002",
+    compute=PerList(discounted_gains),
+    synonyms=("discounted_cumulative_gain", "dcg_at_{k}"),
+)
+
+DCG_EXPONENTIAL = _gain(
+    name="dcg-exp",
+    title="discounted cumulative gain, exponential",
+    formula="Σ (2^g − 1) / log₂(place + 1)",
+    source="Burges et al., 2005",
+    compute=PerList(partial(discounted_gains, gain="exponential")),
+    synonyms=("dcg-burges", "dcg_exponential"),
+)
+
+NDCG = _share(
+    name="ndcg",
+    title="normalised discounted cumulative gain",
+    formula="DCG / DCG of the best order",
+    source="Järvelin and Kekäläinen, 2002",
+    compute=PerList(normalised_gains),
+    synonyms=("normalised_discounted_cumulative_gain", "ndcg_at_{k}"),
+)
+
+NDCG_EXPONENTIAL = _share(
+    name="ndcg-exp",
+    title="normalised discounted cumulative gain, exponential",
+    formula="DCG / DCG of the best order, gain 2^g − 1",
+    source="Burges et al., 2005",
+    compute=PerList(partial(normalised_gains, gain="exponential")),
+    synonyms=("ndcg-burges", "ndcg_exponential"),
+)
+
+
+def cumulative_gain(
+    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, gain: Gain = "linear"
+) -> float:
+    """Sum the gains of the first ``k`` items of a list, CG = Σ gain; see :func:`dcg`.
+
+    Examples
+    --------
+    >>> cumulative_gain([5, 3, 2, 1, 2], k=3)
+    10.0
+    """
+    return float(cumulative_gains(ranked(relevance, scores), optional_cutoff(k), gain)[0])
+
+
+def dcg(
+    relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None, gain: Gain = "linear"
+) -> float:
+    """Compute the discounted cumulative gain of a list, Σ gain / log₂(position + 1) (Järvelin and Kekäläinen, 2002).
+
+    Parameters
+    ----------
+    relevance
+        the grades of the items, whole or fractional, from 0; in served order or in the order of ``scores``. Shape
+        (item,)
+    scores
+        what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
+        2008), as scikit-learn does. Shape (item,)
+    k
+        only the first ``k`` places count
+    gain
+        ``"linear"``, the grade g, or ``"exponential"``, 2^g − 1 (Burges et al., 2005)
+
+    Raises
+    ------
+    MetricError
+        if the arrays, the cut-off or the gain are malformed
+
+    Examples
+    --------
+    >>> round(dcg([7, 2, 5, 10, 1]), 12), round(dcg([7, 2, 5, 10, 1], gain="exponential"), 11)
+    (15.455477895111, 585.36176097703)
+    >>> round(dcg([1, 0], scores=[3, 3]), 6)  # first or second, (1 + 1 / log₂ 3) / 2
+    0.815465
+    """
+    return float(discounted_gains(ranked(relevance, scores), optional_cutoff(k), gain)[0])
+
+
+def ndcg(
+    relevance: npt.ArrayLike,
+    scores: npt.ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+    ideal: npt.ArrayLike | None = None,
+) -> float:
+    """Compute the DCG of a list as a share of the DCG of its best order, from 0 to 1; see :func:`dcg`.
+
+    Parameters
+    ----------
+    relevance, scores, k, gain
+        as of :func:`dcg`
+    ideal
+        the grades of the whole list, in any order, where the served list is cut; shape (any,)
+
+    Raises
+    ------
+    MetricError
+        if the arrays, the cut-off or the gain are malformed; if ``ideal`` lacks grades that were served
+    Undefined
+        if nothing is relevant
+
+    Examples
+    --------
+    >>> ndcg([3, 2, 1]), round(ndcg([1, 2, 3]), 12)
+    (1.0, 0.789998004246)
+    >>> round(ndcg([5, 3, 2, 1, 2], gain="exponential", ideal=[5, 4, 3, 2, 2, 1, 0]), 12)
+    0.82961263164
+    """
+    served = ranked(relevance, scores)
+    whole = served if ideal is None else ranked(_whole(ideal, served))
+    # Without a cut-off, the best list to set beside the served one is as long as it.
+    limit = optional_cutoff(k) or int(served.lengths[0])
+    best = discounted_gains(whole.ideal(), limit, gain)
+    return NDCG.bounded(single_value(safe_divide(discounted_gains(served, limit, gain), best)))
+
+
+def _whole(ideal: npt.ArrayLike, served: RankedLists) -> Float64Array:
+    """Read the grades of the whole list, which must hold those that were served."""
+    grades = relevances(ideal, "ideal")
+    values, counts = np.unique(served.grades, return_counts=True)
+    there = np.sort(grades)
+    lacking = np.searchsorted(there, values, "right") - np.searchsorted(there, values, "left") < counts
+    if lacking.any():
+        raise MetricError(f"ideal: the grade {values[np.argmax(lacking)]:g} was served more often than it is there.")
+    return grades

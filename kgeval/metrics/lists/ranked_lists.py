@@ -1,0 +1,196 @@
+"""Ranked lists: where the relevant items of each list stand, which is all that the metrics of lists read.
+
+An item that ties with others may stand at any place of its tied block; every metric is averaged over the orders exactly
+(McSherry and Najork, 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.data.queries import starts_of_runs
+from kgeval.errors import MetricError
+from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.numerics.array_inputs import order_preserving_float64, relevances
+from kgeval.metrics.ranks.functions_of_means import means_of_groups
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """The relevant items of several lists, by list, and in each list from the top.
+
+    Examples
+    --------
+    >>> lists = ranked([0, 1, 1, 0], scores=[0.9, 0.5, 0.5, 0.5])
+    >>> lists.before, lists.level, lists.within(2)
+    (array([1, 1]), array([3, 3]), array([0.33333333, 0.33333333]))
+    """
+
+    offsets: IntArray
+    """int64[list + 1], into the items"""
+    num_above: IntArray
+    """int64[item], how many of its list, relevant or not, score strictly above it"""
+    tie_block_size: IntArray
+    """int64[item], how many have its score, itself included"""
+    grades: Float64Array
+    """float64[item], how relevant it is, above 0"""
+    lengths: IntArray
+    """int64[list], how many items there are"""
+    weights: Float64Array | None = None
+    """float64[list], how much each list counts; all the same by default"""
+
+    @property
+    def relevant(self) -> IntArray:
+        """How many items are relevant; int64[list]."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def list_ids(self) -> IntArray:
+        """The list that each item belongs to; int64[item]."""
+        return np.repeat(np.arange(len(self.lengths)), self.relevant)
+
+    @cached_property
+    def blocks(self) -> tuple[IntArray, IntArray]:
+        """How many relevant items of its list score strictly above each, and how many level with it; int64[item]."""
+        first = starts_of_runs(self.list_ids, self.num_above)
+        sizes = np.diff(np.r_[first, len(self.num_above)])
+        return np.repeat(first - self.offsets[self.list_ids[first]], sizes), np.repeat(sizes, sizes)
+
+    def places(self, k: int | IntArray | None) -> IntArray:
+        """How many of the places that each item may take are among the first ``k`` (of its list); int64[item]."""
+        return self.tie_block_size if k is None else np.clip(k - self.num_above, 0, self.tie_block_size)
+
+    def probability_in_top_k(self, k: int | IntArray | None) -> Float64Array:
+        """The probability that each item is among the first ``k`` (of its list); float64[item]."""
+        return np.asarray(self.places(k) / self.tie_block_size, np.float64)
+
+    def sums(self, values: Float64Array) -> Float64Array:
+        """Sum a value of the items over each list; float64[list]."""
+        return np.asarray(np.bincount(self.list_ids, values, minlength=len(self.lengths)), np.float64)
+
+    def ideal(self) -> RankedLists:
+        """The best order: the relevant items first, by grade."""
+        grades = self.grades[np.lexsort((-self.grades, self.list_ids))]
+        before = np.arange(len(grades)) - self.offsets[self.list_ids]
+        return replace(self, num_above=before, tie_block_size=np.ones_like(before), grades=grades)
+
+    def mean(self, values: Float64Array) -> float:
+        """The weighted mean of a value of the lists, without those for which it is undefined, NaN.
+
+        Raises
+        ------
+        Undefined
+            if that leaves none
+        """
+        mean = float(self.means(values, np.zeros(1, np.int64))[0]) if len(values) else np.nan
+        if np.isnan(mean):
+            raise Undefined("there are no lists for which it is defined" if len(values) else "there are no lists")
+        return mean
+
+    def means(self, values: Float64Array, starts: IntArray) -> Float64Array:
+        """The weighted mean in each of the groups of lists that begin at some; float64[group], NaN where undefined."""
+        weights = np.ones(len(values)) if self.weights is None else self.weights
+        defined = ~np.isnan(values)
+        return means_of_groups(np.where(defined, values, 0), starts, np.where(defined, weights, 0))
+
+
+@dataclass(frozen=True)
+class PerList:
+    """The mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+
+    values: Callable[[RankedLists, int | None], Float64Array]
+
+    def __call__(self, lists: RankedLists, k: int) -> float:
+        """Compute it."""
+        return lists.mean(self.values(lists, k or None))
+
+    def of_groups(self, lists: RankedLists, starts: IntArray, k: int) -> Float64Array:
+        """Compute it for many groups of lists; float64[group], NaN where it is undefined."""
+        return lists.means(self.values(lists, k or None), starts)
+
+
+list_metric = partial(Metric, lowest=0, highest=1, increasing=True, needs="lists", undefined="no ranks; no common list")
+"""what most metrics of lists have in common"""
+
+
+class Places(NamedTuple):
+    """Where items stand, sorted by list and then from the top."""
+
+    order: IntArray
+    """int64[item], the sorted items"""
+    offsets: IntArray
+    """int64[list + 1], into them"""
+    before: IntArray
+    """int64[item], how many of the list score strictly above"""
+    level: IntArray
+    """int64[item], how many have the same score, the item included"""
+
+    @classmethod
+    def of(cls, owners: IntArray, scores: Float64Array) -> Places:
+        """Sort items by the number of their list and by score."""
+        order = np.lexsort((-scores, owners))
+        owner, score = owners[order], scores[order]
+        offsets = np.r_[starts_of_runs(owner), len(order)]
+        blocks = starts_of_runs(owner, score)
+        sizes = np.diff(np.r_[blocks, len(order)])
+        before = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
+        return cls(order, offsets, before, np.repeat(sizes, sizes))
+
+
+def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:
+    """Describe one list, given as the relevance of its items and either their scores or, without them, their order.
+
+    Raises
+    ------
+    MetricError
+        if the arrays are empty, of different lengths, or hold what is neither a grade (from 0 to 1e300) nor a score
+    """
+    grades = relevances(relevance, "relevance")
+    given = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
+    if len(given) != len(grades):
+        raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
+    return ranked_lists(np.zeros(len(grades), np.int64), grades, given)
+
+
+def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
+    """Describe many lists: the list that each item belongs to, its grade (from 0) and its score, all of shape (item,).
+
+    The lists come in the order of their numbers.
+
+    >>> lists = ranked_lists(np.array([8, 5, 8]), np.array([0.5, 0.0, 2.0]), np.array([1.0, 1.0, 3.0]))
+    >>> lists.offsets, lists.grades, lists.lengths
+    (array([0, 0, 2]), array([2. , 0.5]), array([1, 2]))
+    """
+    places = Places.of(owners, scores)
+    ordered = grades[places.order]
+    some = ordered > 0
+    lengths = np.diff(places.offsets)
+    relevant = np.bincount(np.repeat(np.arange(len(lengths)), lengths), some, minlength=len(lengths))
+    offsets = np.r_[0, np.cumsum(relevant)].astype(np.int64)
+    return RankedLists(offsets, places.before[some], places.level[some], ordered[some], lengths)
+
+
+def safe_divide(part: Float64Array, whole: IntArray | Float64Array) -> Float64Array:
+    """Divide; NaN, which the metric must name, where there is nothing to divide by."""
+    nothing = np.full(len(part), np.nan)
+    return np.asarray(np.divide(part, whole, out=nothing, where=whole > 0), np.float64)
+
+
+def single_value(values: Float64Array) -> float:
+    """Take the value of the only list.
+
+    Raises
+    ------
+    Undefined
+        if it is NaN: nothing in the list is relevant
+    """
+    if np.isnan(values[0]):
+        raise Undefined("nothing in the list is relevant")
+    return float(values[0])

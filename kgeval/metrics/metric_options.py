@@ -1,0 +1,74 @@
+"""Policies: what else a metric of ranks depends on, beside the ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.ranks.ties import TIES, Ties
+
+_LARGEST = 10
+"""an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
+
+Chance = Literal["exact", "without-answer"]
+"""how many candidates random ranking has: N, the answer included, as PyKEEN's evaluator counts them too; or N − 1, the
+answer left out, on which the z-scores published by Hoyt et al. (2022) rest"""
+
+
+@dataclass(frozen=True)
+class MetricOptions:
+    """How ties, chance and popularity are read.
+
+    Raises
+    ------
+    MetricError
+        if one is unknown, or not a number that it can be
+
+    >>> Policies(popularity=[1, 0]).popularity
+    (1.0, 0.0)
+    """
+
+    ties: Ties = "realistic"
+    """of metrics that name none"""
+    seed: int = 0
+    """of random ties"""
+    chance: Chance = "exact"
+    """what adjusted metrics and z-scores compare with"""
+    popularity_exponents: tuple[float, float] = (1.0, 1.0)
+    """the exponents of the frequencies of answers and relations, for strat"""
+
+    def __post_init__(self) -> None:
+        for what, given, choices in (("tie policy", self.ties, TIES), ("chance", self.chance, get_args(Chance))):
+            if given not in choices:
+                raise MetricError(f"unknown {what} {given!r}. {did_you_mean(str(given), choices)}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
+            raise MetricError(f"the seed of random ties must be a whole number, found {self.seed!r}.")
+        object.__setattr__(self, "seed", int(self.seed))
+        object.__setattr__(self, "popularity", checked_exponents(self.popularity_exponents))
+
+
+def checked_exponents(given: Any) -> tuple[float, float]:
+    """Read the two exponents of popularity.
+
+    Raises
+    ------
+    MetricError
+        if they are not two numbers from −10 to 10, beyond which weights would overflow
+
+    >>> checked_exponents([1, 0.5])
+    (1.0, 0.5)
+    """
+    pair = list(given) if isinstance(given, tuple | list | np.ndarray) else []
+    numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
+    if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
+        raise MetricError(
+            "the exponents of popularity are two numbers, of the frequencies of answer and relation, each from "
+            f"-{_LARGEST} to {_LARGEST}, found {given!r}."
+        )
+    return numbers[0], numbers[1]
+
+
+DEFAULT_OPTIONS = MetricOptions()

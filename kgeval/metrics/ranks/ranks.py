@@ -1,0 +1,106 @@
+"""Ranks: what every rank-based metric is a function of, with the policy for ties and the weights of the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks.functions_of_means import means_of_groups
+from kgeval.metrics.ranks.keyed_random import uniform
+from kgeval.metrics.ranks.ties import TIE_POLICIES, Ties
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Intervals of ranks: an answer that ties with others may stand anywhere from ``lowest`` to ``highest``.
+
+    Examples
+    --------
+    >>> ranks = Ranks(greater=np.array([0, 2]), tied=np.array([0, 3]), candidates=np.array([5, 9]))
+    >>> ranks.lowest, ranks.highest, ranks.broken
+    (array([1, 3]), array([1, 6]), array([1. , 4.5]))
+    """
+
+    greater: IntArray
+    """int64[row], candidates strictly above the answer"""
+    tied: IntArray
+    """int64[row], candidates level with it"""
+    candidates: IntArray
+    """int64[row], candidates and the answer itself (N)"""
+    ties: Ties = "realistic"
+    """where an answer stands that ties with others; see ``kgeval.metrics.ranks.ties``"""
+    weights: Float64Array | None = None
+    """float64[row], how much each answer counts; all the same by default"""
+    draws: Float64Array | None = None
+    """float64[row] in [0, 1), which random breaks ties by; by default keyed by the number of the row"""
+
+    def __len__(self) -> int:
+        return len(self.greater)
+
+    def under(self, ties: Ties) -> Ranks:
+        """Return the same ranks under another tie policy."""
+        return replace(self, ties=ties)
+
+    @cached_property
+    def optimistic(self) -> IntArray:
+        """The optimistic rank, 1 + greater; int64[row]."""
+        return 1 + self.greater
+
+    @cached_property
+    def pessimistic(self) -> IntArray:
+        """The pessimistic rank, 1 + greater + tied; int64[row]."""
+        return 1 + self.greater + self.tied
+
+    @cached_property
+    def values(self) -> Float64Array:
+        """The ranks with their ties broken by the policy; float64[row].
+
+        Raises
+        ------
+        Undefined
+            if there are ties, and the policy is the expectation over all of their orders
+        """
+        return TIE_POLICIES[self.ties].rank(self)
+
+    @property
+    def random_draws(self) -> Float64Array:
+        """What random breaks ties by; float64[row] in [0, 1)."""
+        return uniform(0, np.arange(len(self))) if self.draws is None else self.draws
+
+    @cached_property
+    def normalized_weights(self) -> Float64Array:
+        """The weights, as shares of their sum; float64[row].
+
+        Raises
+        ------
+        Undefined
+            if there are no ranks, or none with a weight
+        """
+        if not len(self):
+            raise Undefined("there are no ranks")
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        if not weights.any():
+            raise Undefined("no rank has a weight")
+        return np.asarray(weights / weights.sum(), np.float64)
+
+    def mean(self, values: Float64Array) -> float:
+        """The weighted mean of a value of the rows.
+
+        Raises
+        ------
+        Undefined
+            if there are no ranks, or none with a weight
+        """
+        self.normalized_weights  # noqa: B018 - it tells why there is no mean
+        return float(self.means(values, np.zeros(1, np.int64))[0])
+
+    def means(self, values: Float64Array, starts: IntArray) -> Float64Array:
+        """The weighted mean of a value of the rows in each of the groups that begin at some; float64[group].
+
+        It is NaN where no rank has a weight.
+        """
+        return means_of_groups(values, starts, self.weights)

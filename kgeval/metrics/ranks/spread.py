@@ -1,0 +1,110 @@
+"""The middle and the spread of the ranks: median, variance, standard deviation, median absolute deviation."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.ranks.moments import RANK
+from kgeval.metrics.ranks.ranks import Ranks
+
+NORMAL = 1.482602218505602
+"""1 / Φ⁻¹(3/4): the standard deviation of a normal distribution whose median absolute deviation is 1"""
+
+
+def median_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """The rank with half of the weight on either side; the mean of two where the halves meet between them.
+
+    >>> median_rank(Ranks(np.array([0, 4, 2, 9]), np.zeros(4, int), np.full(4, 10)), 0)
+    4.0
+    """
+    return _median(ranks.values, ranks)
+
+
+def variance(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """Σ (r − MR)² / n; the exact expectation over ties subtracts the variance that the mean itself has."""
+    if ranks.ties != "expected":
+        return ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)
+    middles, within = (ranks.optimistic + ranks.pessimistic) / 2, RANK.variance(ranks.tied + 1, 0)
+    between = ranks.mean((middles - ranks.mean(middles)) ** 2)
+    return between + ranks.mean(within) - float(ranks.normalized_weights**2 @ within)
+
+
+def standard_deviation(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """√ of the variance."""
+    return float(np.sqrt(ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)))
+
+
+def median_absolute_deviation(ranks: Ranks, k: int) -> float:  # noqa: ARG001
+    """The median of |r − median|, scaled as PyKEEN and SciPy do for normal distributions."""
+    return NORMAL * _median(np.abs(ranks.values - _median(ranks.values, ranks)), ranks)
+
+
+def _median(values: Float64Array, ranks: Ranks) -> float:
+    shares = ranks.normalized_weights
+    if ranks.weights is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    reached = np.cumsum(shares[order])
+    # Equal weights must meet in the middle in spite of the rounding of their sum.
+    middle = int(np.searchsorted(reached, 0.5 * (1 - 1e-12)))
+    meets = abs(reached[middle] - 0.5) <= 0.5e-12 and middle + 1 < len(values)
+    return float(np.mean(values[order[middle : middle + 1 + meets]]))
+
+
+MEDIAN = Metric(
+    name="median",
+    title="median rank",
+    formula="the middle rank",
+    source="Hoyt et al., 2022",
+    lowest=1,
+    highest=np.inf,
+    increasing=False,
+    compute=median_rank,
+    synonyms=("median_rank",),
+    undefined="no ranks; expected ties",
+)
+
+INVERSE_MEDIAN = Metric(
+    name="inverse-median",
+    title="inverse median rank",
+    formula="1 / the middle rank",
+    source="Hoyt et al., 2022",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=lambda ranks, k: 1 / median_rank(ranks, k),
+    synonyms=("inverse_median_rank",),
+    undefined="no ranks; expected ties",
+)
+
+_spread = partial(Metric, source="—", lowest=0, highest=np.inf, increasing=None)
+
+VARIANCE = _spread(
+    name="variance",
+    title="variance of the ranks",
+    formula="Σ (r − MR)² / n",
+    compute=variance,
+    synonyms=("var", "rank_var"),
+)
+
+STANDARD_DEVIATION = _spread(
+    name="std",
+    title="standard deviation of the ranks",
+    formula="√(Σ (r − MR)² / n)",
+    compute=standard_deviation,
+    synonyms=("standard_deviation", "rank_std"),
+    undefined="no ranks; expected ties",
+)
+
+MAD = _spread(
+    name="mad",
+    title="median absolute deviation of the ranks",
+    formula="1.4826 · median of |r − median|",
+    compute=median_absolute_deviation,
+    synonyms=("median_absolute_deviation", "rank_mad"),
+    undefined="no ranks; expected ties",
+)

@@ -1,0 +1,97 @@
+"""The ConvE code: an answer's place in a sort of float32 sigmoids, among entities and two tokens that are none."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.metrics.tables.names import Part
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.quirks.zeroed import KnownAnswersKeepZero
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.quirks import FrameworkQuirk
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tie_rules import TieRule, sigmoid32, tied_under
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.alignment import Aligned
+
+TOKENS = ("OOV", "")
+"""the labels of its first two rows"""
+
+
+@dataclass(frozen=True)
+class Tokens(FrameworkQuirk):
+    """The rows of its two tokens compete with the answers.
+
+    The empty token does so always. The unknown token pads the lists of known answers, so it is filtered wherever a list
+    is shorter than the longest one of its side.
+    """
+
+    cause: ClassVar[str] = "tokens"
+    note: ClassVar[str] = (
+        "The ConvE code lets its tokens OOV and '' compete with the answers, though they are no entities."
+    )
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Whether the model has them."""
+        labels = getattr(scorer.source, "entities", None)
+        return labels is not None and len(labels) > 1 and (labels[0], labels[1]) == TOKENS
+
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+        """Count the tokens too."""
+        queries = contest.queries
+        asked = scorer.scorer.scores(scorer.translated(queries), np.arange(len(TOKENS)))
+        scores = as_float64(asked, "the scorer")[queries.owners]
+        lengths = contest.known.lengths
+        longest = (lengths == lengths.max(initial=0))[queries.owners]
+        competes = np.stack([longest, np.ones_like(longest)], axis=1)
+        ends = level(ranked.scores)
+        filtered, raw = (
+            _with(counts, scores, mask, *ends)
+            for counts, mask in ((ranked.filtered, competes), (ranked.raw, np.ones_like(competes)))
+        )
+        return Ranked(ranked.scores, filtered, raw)
+
+
+def _with(
+    counts: RankCounts, scores: Float64Array, competes: BoolArray, lowest: Float64Array, highest: Float64Array
+) -> RankCounts:
+    above = (competes & (scores > highest[:, None])).sum(axis=1)
+    reaching = (competes & (scores >= lowest[:, None])).sum(axis=1)
+    return counts + RankCounts(above, reaching - above, competes.sum(axis=1) + 1)
+
+
+_METRICS = {
+    **{f"Hits{{}} @{k}": f"hits@{k}" for k in range(1, 11)},
+    "Mean rank{}": "mr",
+    "Mean reciprocal rank{}": "mrr",
+}
+
+_SIDES: dict[str, Part] = {" left": "tail", " right": "head", "": "both"}
+
+CONVE = Protocol(
+    name="conve",
+    summary="the place in a sort of float32 sigmoids (ties: their mean); left is the tail, right the head",
+    tie_rule=tied_under(sigmoid32),
+    quirks=(Tokens(), KnownAnswersKeepZero()),
+    repeats="each",
+    framework_metrics=tuple(
+        FrameworkMetric(name.format(part), metric, side)
+        for name, metric in _METRICS.items()
+        for part, side in _SIDES.items()
+    ),
+    tie_note=(
+        "Their sigmoids are the same in float32 (those of known answers are set to 0.0), and the code leaves them to "
+        "its sort; here they take their mean"
+    ),
+)
+
+BATCHED = replace(
+    CONVE,
+    name="conve-128",
+    summary="as conve, with its default --test-batch-size 128: triples that fill no batch are left out",
+    batch=128,
+    repeats="once",  # where a repeated triple stands a second time is not known, so batches hold each once
+)

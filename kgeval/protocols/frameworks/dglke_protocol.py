@@ -1,0 +1,100 @@
+"""DGL-KE: all ties count; unfiltered, an answer meets itself; two models score the candidates for tails otherwise."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.generator import SharedCandidates
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.kernels.kernel import CountAccumulator
+from kgeval.ranking.kernels.reference import ReferenceKernel
+from kgeval.ranking.quirks import FrameworkQuirk
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tie_rules import TieRule, clamp, tied_under
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.families.distances.transr import TransR
+from kgeval.scorers.families.products.rescal import RESCAL
+from kgeval.scorers.families.products.simple import SimplE
+
+
+@dataclass(frozen=True)
+class TailsAsHeads(FrameworkQuirk):
+    """An answer is scored as (h, r, t), its competitors as (t′, r, h): another matrix, or another sign."""
+
+    cause: ClassVar[str] = "tail candidates"
+    note: ClassVar[str] = (
+        "DGL-KE scores the candidates for the tail of a RESCAL or TransR as heads of the turned-round triple, "
+        "but not the answer: its tail ranks compare scores of two models."
+    )
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Whether the model is one of the two."""
+        return isinstance(family(scorer), RESCAL | TransR)
+
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+        """Count tails again, by the scores that their candidates get as heads."""
+        if contest.queries.side == "head":
+            return ranked
+        counts = [np.empty((0, 4), np.int64)]
+        for query in range(len(contest.queries)):
+            tasks = slice(*contest.queries.offsets[query : query + 2])
+            part = contest[query : query + 1]
+            counts.append(
+                _counted_as_heads(part, scorer, CountAccumulator.zeros_for_interval(part, ranked.scores[tasks], level))
+            )
+        whole = CountAccumulator(
+            contest, ranked.scores, np.concatenate(counts), np.zeros(len(contest.queries), np.bool_)
+        )
+        return Ranked(ranked.scores, whole.filtered, whole.raw)
+
+
+def _counted_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
+    """Count one query by the reference kernel, which passes an answer over by its position, whatever it would score."""
+    candidates = part.candidates
+    ids = candidates.ids if isinstance(candidates, SharedCandidates) else candidates.rows.ids
+    scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
+    for tally in ends:
+        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), tally)
+    return CountAccumulator.from_interval(ends[0].thresholds, ends).counts
+
+
+@dataclass(frozen=True)
+class Clamped(FrameworkQuirk):
+    """The scores of a SimplE are cut to −20 … 20, and all that reach an end tie."""
+
+    cause: ClassVar[str] = "clamp"
+    note: ClassVar[str] = "DGL-KE cuts the scores of a SimplE to -20 … 20; all that reach an end of it tie."
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Whether the model is a SimplE."""
+        return isinstance(family(scorer), SimplE)
+
+    def level(self, level: TieRule) -> TieRule:
+        """Take scores that are cut to the same for level."""
+        return tied_under(clamp(20.0))
+
+
+def family(scorer: Aligned) -> object:
+    """Find the formula of what was aligned, where it has one."""
+    model = getattr(scorer.source, "model", scorer.source)
+    return getattr(model, "family", model)
+
+
+DGLKE = Protocol(
+    name="dglke",
+    summary="pessimistic ranks; both sides pooled; unfiltered, an answer is its own competitor",
+    ties="pessimistic",
+    repeats="each",
+    self_counting="raw",
+    quirks=(TailsAsHeads(), Clamped()),
+    framework_metrics=(
+        FrameworkMetric("MRR", "mrr"),
+        FrameworkMetric("MR", "mr"),
+        *(FrameworkMetric(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
+    ),
+    tie_note="DGL-KE counts every tie against the answer",
+)

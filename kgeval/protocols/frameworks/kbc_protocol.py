@@ -1,0 +1,28 @@
+"""facebookresearch/kbc: all ties count; only entities up to the last one of train compete; float32 means."""
+
+from kgeval.metrics.tables.names import Part
+from kgeval.protocols.framework_means import float32
+from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.protocol_candidates import up_to_the_last_of_train
+
+_METRICS = {"MRR": "mrr", **{f"hits@{k}": f"hits@{k}" for k in (1, 3, 10)}}
+
+_SIDES: dict[str, Part] = {"": "both", " rhs": "tail", " lhs": "head"}
+
+KBC = Protocol(
+    name="kbc",
+    summary="pessimistic ranks; ids up to the largest of train compete; the mean of the sides' float32 means",
+    ties="pessimistic",
+    competes=up_to_the_last_of_train,
+    repeats="each",
+    side_aggregation="apart",
+    mean=float32,
+    framework_metrics=tuple(
+        FrameworkMetric(
+            name + part, metric, side, text=None if metric == "mrr" else "{:.4f}".format
+        )  # hits are a tensor
+        for part, side in _SIDES.items()
+        for name, metric in _METRICS.items()
+    ),
+    tie_note="kbc counts every tie against the answer",
+)

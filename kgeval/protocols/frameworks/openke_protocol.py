@@ -1,0 +1,61 @@
+"""OpenKE: no tie counts; float32 sums in the order of its sorted test triples; the mean of both sides."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kgeval.metrics.tables.names import Part
+from kgeval.protocols.framework_means import running32
+from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.quirks import FrameworkQuirk
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tie_rules import TieRule
+from kgeval.scorers.alignment import Aligned
+
+
+@dataclass(frozen=True)
+class UpsideDown(FrameworkQuirk):
+    """The lowest score is the best for a RESCAL of a MarginLoss, whose facts score high, as for other losses."""
+
+    cause: ClassVar[str] = "sign"
+    note: ClassVar[str] = (
+        "OpenKE ranks a RESCAL that was trained with its MarginLoss upside down: the least plausible comes first."
+    )
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Whether the checkpoint's reader has found the sign to be the other one."""
+        return bool(getattr(scorer.source, "upside_down", False))
+
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+        """Count the candidates below each answer."""
+        return Ranked(-ranked.scores, _turned(ranked.filtered), _turned(ranked.raw))
+
+
+def _turned(counts: RankCounts) -> RankCounts:
+    return replace(counts, greater=counts.candidates - 1 - counts.greater - counts.tied)
+
+
+_METRICS = {"MRR": "mrr", "MR": "mr", "hit@10": "hits@10", "hit@3": "hits@3", "hit@1": "hits@1"}
+
+_SIDES: dict[str, Part] = {"l": "head", "r": "tail", "averaged": "both"}
+_SETTINGS: dict[str, Setting] = {"raw": "raw", "filter": "filtered"}
+
+OPENKE = Protocol(
+    name="openke",
+    summary="optimistic ranks; the mean of the sides' means, in float32 sums; raw and filtered",
+    ties="optimistic",
+    quirks=(UpsideDown(),),
+    repeats="each",
+    side_aggregation="apart",
+    mean=running32,
+    order=("relation", "head", "tail"),
+    framework_metrics=tuple(
+        FrameworkMetric(f"{part}({short}) {name}", metric, side, setting)
+        for short, setting in _SETTINGS.items()
+        for part, side in _SIDES.items()
+        for name, metric in _METRICS.items()
+    ),
+    text="{:f}".format,
+    tie_note="OpenKE counts no tie against the answer",
+)

@@ -1,0 +1,41 @@
+"""TorchKGE: all ties count; a mean for each side in float32, and the mean of both; three decimals are printed."""
+
+from kgeval.data.triples import SIDES
+from kgeval.protocols.framework_means import float32_then_64
+from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+
+_METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
+
+_SETTINGS: tuple[Setting, ...] = ("raw", "filtered")
+
+
+def _whole(value: float) -> str:
+    """Print a mean rank without its fraction."""
+    return str(int(value))
+
+
+def _rounded(value: float) -> str:
+    return str(round(value, 3))
+
+
+TORCHKGE = Protocol(
+    name="torchkge",
+    summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
+    ties="pessimistic",
+    repeats="each",
+    side_aggregation="apart",
+    mean=float32_then_64,
+    framework_metrics=tuple(
+        FrameworkMetric(f"{name}, {setting}", metric, setting=setting, text=_whole if metric == "mr" else None)
+        for name, metric in _METRICS.items()
+        for setting in _SETTINGS
+    )
+    + tuple(
+        FrameworkMetric(f"hit_at_{k}_{side}s, {setting}", f"hits@{k}", side, setting)
+        for side in SIDES
+        for k in (1, 3, 10)
+        for setting in _SETTINGS
+    ),
+    text=_rounded,
+    tie_note="TorchKGE counts every tie against the answer",
+)

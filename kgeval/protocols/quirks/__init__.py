@@ -1,0 +1,1 @@
+"""Quirks that several frameworks share."""

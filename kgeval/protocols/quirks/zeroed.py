@@ -1,0 +1,32 @@
+"""Known answers that keep a probability of 0.0 among the candidates, where others are taken out of the ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.quirks import FrameworkQuirk
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tie_rules import TieRule, sigmoid32
+from kgeval.scorers.alignment import Aligned
+
+
+@dataclass(frozen=True)
+class KnownAnswersKeepZero(FrameworkQuirk):
+    """An answer whose own float32 sigmoid is 0.0, below a score of −88.7, ties with the known answers of its query."""
+
+    cause: ClassVar[str] = "zeroed answers"
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Whether it concerns this model: only its scores can tell."""
+        return True
+
+    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+        """Count the known answers among the tied."""
+        hidden = ranked.raw.candidates - ranked.filtered.candidates
+        tied = np.where(sigmoid32(ranked.scores) == 0, hidden, 0)
+        return ranked._replace(filtered=ranked.filtered + RankCounts(np.zeros_like(tied), tied, tied + 1))

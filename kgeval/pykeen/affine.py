@@ -1,0 +1,234 @@
+"""A live interaction that is affine in one entity, as a dot product: its vectors are what it makes of unit vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.pykeen.live_family import live_parts
+from kgeval.scorers.family import rows64
+from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.relational import RelationalFamily
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.threads import single_threaded_openmp
+
+AFFINE: dict[str, tuple[Side, ...]] = {
+    "AutoSF": ("head", "tail"),
+    "ConvE": ("tail",),
+    "CrossE": ("tail",),
+    "ERMLPE": ("tail",),
+    "MultiLinearTucker": ("head", "tail"),
+    "ProjE": ("tail",),
+    "Transformer": ("tail",),
+}
+"""PyKEEN's interactions whose formula is affine, and in which entities; options may still make it another"""
+
+CELLS = 2**22
+"""numbers that a batch of pairs makes at least, each pair with every unit vector"""
+
+LARGEST = 64
+"""pairs in a batch at most"""
+
+MIXTURES = np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75], [3.0, -2.0]])
+"""weights of two entities, whose scores must be mixed as they are"""
+
+SIZES = (1e-6, 1.0, 1e6)
+"""of those entities: where scores are cut off, they are so somewhere"""
+
+TOLERANCE = 1e-9
+"""how far, in float64, the score of a mixture may be from the mixture of the scores"""
+
+
+def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
+    """Make the scorer of a live model by dot products, where its interaction is affine in heads or in tails.
+
+    Nothing is proved here: that it scores as the model does is for the caller to try out.
+
+    Parameters
+    ----------
+    model
+        a ``pykeen.models.ERModel`` in evaluation mode
+    free
+        the side in whose entities the score is affine
+    """
+    if free not in AFFINE.get(type(model.interaction).__name__.removesuffix("Interaction"), ()):
+        return None
+    try:
+        family = LiveProducts.of(model, free)
+        affine = family.is_affine()
+    except Exception:  # the interaction can be anything, and the model has its own functions
+        return None
+    whole = Reciprocal(family) if model.use_inverse_triples else family
+    return whole if affine else None
+
+
+class UnitVectorLayout(NamedTuple):
+    """How the vectors of an entity or a relation lie in one row."""
+
+    names: tuple[int, ...]
+    """the numbers of the representations"""
+    shapes: tuple[tuple[int, ...], ...]
+
+    @property
+    def width(self) -> int:
+        """How wide the row is."""
+        return sum(int(np.prod(shape)) for shape in self.shapes)
+
+    def unpacked(self, rows: Any) -> Any:
+        """Cut rows (tensor[..., width]) into the representations that an interaction takes."""
+        pieces = rows.split([int(np.prod(shape)) for shape in self.shapes], dim=-1)
+        parts = tuple(
+            piece.reshape(*piece.shape[:-1], *shape) for piece, shape in zip(pieces, self.shapes, strict=True)
+        )
+        return parts[0] if len(parts) == 1 else parts
+
+
+@dataclass(frozen=True, eq=False)
+class LiveProducts(RelationalFamily):
+    """score(h, r, t) = w(h, r) · t + c(h, r) = [c | w] · [1 | t], or the same with heads free instead of tails.
+
+    c is the interaction's score of zero in the place of the free entity, w + c its scores of the unit vectors. Entities
+    on the free side have plain vectors; on the other side, each makes its own vector with the relation.
+
+    The interaction computes in float64. The last bits of a network's numbers depend on the size of the batch, on the
+    place of a pair in it and on the number of threads: so all batches are of one size, each pair has a place of its
+    own, equal entities the same one, and one thread computes.
+    """
+
+    name: ClassVar[str] = "a live interaction"
+    formula: ClassVar[str] = "w(h, r) · t + c(h, r)"
+    similarity: ClassVar[Similarity] = "dot"
+
+    other: FloatArray
+    """float[entity, width], the entities on the side that is not free; ``entity`` are those on the free side"""
+    free: Side
+    interaction: Any
+    """the interaction, in float64 and evaluation mode"""
+    layouts: dict[str, UnitVectorLayout]
+    """of ``head``, ``relation`` and ``tail``"""
+
+    @classmethod
+    def of(cls, model: Any, free: Side) -> LiveProducts:
+        """Take a model's representations, and a copy of its interaction."""
+        import copy
+
+        parts, interaction = live_parts(model), copy.deepcopy(model.interaction).double().eval()
+        entities, relations = model.entity_representations, model.relation_representations
+        layouts = {
+            "head": _layout(entities, interaction.head_indices),
+            "relation": _layout(relations, range(len(relations))),
+            "tail": _layout(entities, interaction.tail_indices),
+        }
+        return cls(
+            entity=_rows(parts.entity, layouts[free]),
+            relation=_rows(parts.relation, layouts["relation"]),
+            other=_rows(parts.entity, layouts["head" if free == "tail" else "tail"]),
+            free=free,
+            interaction=interaction,
+            layouts=layouts,
+        )
+
+    @cached_property
+    def numbers(self) -> IntArray:
+        """int64[entity], the same for equal rows of ``other``."""
+        return _numbered(self.other)
+
+    def is_shared(self, side: Side) -> bool:
+        """The free side's vectors are the representations, for every relation."""
+        return side == self.free
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """[c | w] of anchor and relation; [1 | e] of an anchor on the free side."""
+        if queries.side != self.free:
+            return self._with_ones(queries.anchors)
+        return self._products(queries.anchors, queries.relations)
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+        """[1 | e]; [c | w] of each entity and the relation where entities are not on the free side."""
+        return self._with_ones(ids) if side == self.free else self._products(ids, np.full(len(ids), relation))
+
+    def _with_ones(self, ids: IntArray) -> Float64Array:
+        return np.concatenate([np.ones((len(ids), 1)), rows64(self.entity, ids)], axis=1)
+
+    def is_affine(self) -> bool:
+        """Whether the score of a mean of free entities is the mean of their scores, on random numbers of any size."""
+        rng = np.random.default_rng(0)
+        bound, relations, ends = (
+            rng.normal(size=(count, array.shape[1]))
+            for count, array in ((8, self.other), (8, self.relation), (2, self.entity))
+        )
+        return all(self._mixes(bound, relations, size * ends) for size in SIZES)
+
+    def _mixes(self, bound: Float64Array, relations: Float64Array, ends: Float64Array) -> bool:
+        scores = self._scored(bound, relations, MIXTURES @ ends)
+        error = np.abs(scores - scores[:, :2] @ MIXTURES.T).max()
+        return bool(error <= TOLERANCE * np.abs(scores).max())
+
+    def _products(self, ids: IntArray, relations: IntArray) -> Float64Array:
+        """Find [c | w] of pairs, each at its place in a batch; places that no pair takes are filled with another."""
+        width = self.entity.shape[1]
+        units = np.concatenate([np.zeros((1, width)), np.eye(width)])
+        size = max(1, min(LARGEST, CELLS // (width * width)))
+        found = np.empty((len(ids), width + 1))
+        with single_threaded_openmp():
+            for batch in _batches((self.numbers[ids] + relations) % size, size):
+                pairs = np.where(batch < 0, batch.max(), batch)
+                scores = self._scored(rows64(self.other, ids[pairs]), rows64(self.relation, relations[pairs]), units)
+                found[batch[batch >= 0]] = scores[batch >= 0]
+        found[:, 1:] -= found[:, :1]
+        return found
+
+    def _scored(self, bound: Float64Array, relations: Float64Array, free: Float64Array) -> Float64Array:
+        """Score every pair of a bound entity and its relation with every free one; float64[pair, free]."""
+        import torch
+
+        device = next((tensor.device for tensor in self.interaction.parameters()), torch.device("cpu"))
+        other = "head" if self.free == "tail" else "tail"
+        rows = {other: bound[:, None], "relation": relations[:, None], self.free: free[None]}
+        taken = {name: self.layouts[name].unpacked(torch.from_numpy(array).to(device)) for name, array in rows.items()}
+        with torch.inference_mode():
+            scores = self.interaction(h=taken["head"], r=taken["relation"], t=taken["tail"])
+        return np.asarray(scores.cpu().numpy().reshape(len(bound), len(free)), np.float64)
+
+
+def _batches(places: IntArray, size: int) -> IntArray:
+    """Put items into batches, each at its place (below ``size``); int64[batch, place], −1 where none is.
+
+    >>> _batches(np.array([1, 0, 1]), size=3)
+    array([[ 1,  0, -1],
+           [-1,  2, -1]])
+    """
+    order = np.argsort(places, kind="stable")
+    counts = np.bincount(places, minlength=size)
+    before = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    batches = np.full((counts.max(initial=0), size), -1)
+    batches[before, places[order]] = order
+    return batches
+
+
+def _numbered(rows: FloatArray) -> IntArray:
+    """Number rows in the order in which they come, equal ones alike.
+
+    >>> _numbered(np.array([[3.0], [1.0], [3.0], [2.0]]))
+    array([0, 1, 0, 2])
+    """
+    _, first, groups = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[groups.ravel()]
+
+
+def _layout(representations: Any, names: Any) -> UnitVectorLayout:
+    chosen = tuple(int(name) for name in names)
+    return UnitVectorLayout(chosen, tuple(tuple(int(size) for size in representations[name].shape) for name in chosen))
+
+
+def _rows(table: Any, layout: UnitVectorLayout) -> FloatArray:
+    rows = np.concatenate([table(name) for name in layout.names], axis=1)
+    if rows.shape[1] != layout.width:
+        raise ValueError("complex vectors have no place in a dot product of real ones")
+    return rows

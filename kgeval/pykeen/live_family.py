@@ -1,0 +1,95 @@
+"""A live PyKEEN model by its vectors: its interaction's formula over the representations that it computes with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, is_dataclass
+from typing import Any, NamedTuple
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.readers.pykeen.interactions import family_of
+from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.scorers.families.networks.conve import ConvE
+from kgeval.scorers.family import VectorFamily
+from kgeval.scorers.relational import RelationalFamily
+from kgeval.scorers.scorer import PartitionedScorer, VectorScorer
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.scorers.wrappers.squared import Squared
+
+
+def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
+    """Make the scorer of a live model by the vectors of its interaction's formula, where kgeval has one.
+
+    The representations are taken as the model computes with them, after normalisers, message passing and the like.
+    Nothing is proved here: that it scores as the model does is for the caller to try out.
+
+    Parameters
+    ----------
+    model
+        a ``pykeen.models.ERModel`` in evaluation mode
+    """
+    interaction = getattr(model, "interaction", None)
+    if interaction is None:
+        return None
+    name = type(interaction).__name__.removesuffix("Interaction")
+    try:
+        family = family_of(live_parts(model), name)
+    except Exception:  # an interaction of that name can be anything, and the model has its own functions
+        return None
+    if isinstance(family, ConvE) or not isinstance(family, VectorFamily | RelationalFamily):
+        return None  # a network is what torch is best at
+    whole = Reciprocal(family) if model.use_inverse_triples else family
+    squared = family.similarity == "l2" and getattr(interaction, "power_norm", False) is True
+    return Squared(whole) if squared else whole
+
+
+def live_parts(model: Any) -> LiveParts:
+    """Take a live model apart."""
+    bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
+    return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model)
+
+
+@dataclass(frozen=True)
+class LiveParts(PyKEENModel):
+    """The parts of a live model: its own representations instead of stored tables."""
+
+    live: Any
+    """the model"""
+
+    def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
+        """Return vectors as the model computes with them; complex ones as re, im, re, im and so on."""
+        import torch
+
+        representations = getattr(self.live, f"{kind}_representations", ())
+        if index >= len(representations):
+            raise NoFormula(f"it has no {kind} representation number {index}.")
+        with torch.inference_mode():
+            vectors = representations[index](indices=None)
+            vectors = torch.view_as_real(vectors) if vectors.is_complex() else vectors
+        size = self.live.num_entities if kind == "entity" else self.live.num_relations
+        return _array(vectors[:size].reshape(size, -1))
+
+
+def _module_tree(module: Any) -> Module:
+    """Take a live module as the tree that its pickle would be."""
+    children = {name: _module_tree(child) for name, child in module._modules.items() if child is not None}
+    arrays = {
+        part: {name: None if tensor is None else _array(tensor) for name, tensor in vars(module)[part].items()}
+        for part in ("_parameters", "_buffers")
+    }
+    state = {name: _Inert(vars(value)) if is_dataclass(value) else value for name, value in vars(module).items()}
+    return Module(type(module).__name__, {**state, **arrays, "_modules": children})
+
+
+class _Inert(NamedTuple):
+    """The attributes of an object, as a pickle holds them."""
+
+    state: dict[str, Any]
+
+
+def _array(tensor: Any) -> FloatArray:
+    """Take a tensor as an array of its own; numpy has no bfloat16, whose values float32 holds exactly."""
+    import torch
+
+    plain = tensor.detach().cpu()
+    array: FloatArray = (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
+    return array.copy()

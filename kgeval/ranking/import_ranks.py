@@ -1,0 +1,247 @@
+"""Ranks that were made elsewhere: a text file of them becomes a rank table, though their model is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.corruption import AllEntities
+from kgeval.corruption.generator import SharedCandidates
+from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.data.io.headers import TRIPLE
+from kgeval.data.known import known_answers
+from kgeval.data.layout import as_dataset, layouts
+from kgeval.data.layouts import label_layout
+from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Side
+from kgeval.errors import TableError, did_you_mean
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.rank_file import RankColumn, RankFile, RankSetting
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.table_rows import to_rank_columns
+from kgeval.settings.settings import listed
+
+Unmatched = Literal["error", "drop"]
+"""what becomes of rows that are no ranks of the split: they refuse the file, or are left out and counted"""
+
+
+def load_ranks(
+    path: str | Path,
+    dataset: Dataset | str | Path,
+    *,
+    split: Split = "test",
+    filter: Split | Sequence[Split] = SPLITS,
+    setting: RankSetting | None = None,
+    unmatched: Unmatched = "error",
+    columns: str | Sequence[str] | None = None,
+    separator: str | None = None,
+) -> RankTable:
+    """Read ranks that another evaluator wrote, one row per triple, or per triple and side.
+
+    The header names the columns, in any order: head, relation, tail (or ``h``, ``r``, ``t``), and ranks, filtered or
+    raw, of one side each (``frank_left``, ``rank_left``, ``filtered_head_rank``, …; left is the head), or of the side
+    that a column ``side`` names (``raw_rank``, ``filtered_rank``). Further columns, and lines before the header that
+    begin with ``#``, are left aside. How many candidates there were is counted from the dataset: all entities but the
+    known answers.
+
+    A rank r says that r − 1 candidates are above the answer, a half one (2.5) that one ties. How many tied otherwise is
+    not in the file. Where it has both kinds of ranks, the table is one of the filtered setting with the raw counts
+    beside; where it has no raw ones, the raw columns are empty.
+
+    Parameters
+    ----------
+    path
+        a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``
+    dataset
+        the graph that was ranked, or the folder or PyKEEN name of one; a folder of labels needs no train file
+    split
+        the split whose triples were ranked
+    filter
+        the splits whose triples were known answers
+    setting
+        ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ones. It also says what ranks are
+        whose names do not; those are taken as filtered otherwise, with a note
+    unmatched
+        what becomes of rows whose triple is not in the split or was there before, and of ranks that are none or beyond
+        their candidates: ``"error"`` refuses the file, ``"drop"`` leaves those rows out, and the notes count them
+    columns
+        the names of the columns in their order, for a file without a header; ``"head,relation,tail,tail_rank"`` or a
+        list
+    separator
+        what separates columns, if the file does not tell
+
+    Raises
+    ------
+    TableError
+        with the line of a triple that the split does not have or that was ranked before, or of a rank that is none or
+        beyond the number of candidates
+    DatasetError
+        if the file is missing or malformed
+    """
+    path, known = Path(path), _splits(filter)
+    if unmatched not in get_args(Unmatched):
+        raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
+    if path.suffix.lower() == ".parquet":
+        raise TableError(f"{path}: a Parquet file. If it is kgeval's own, RankTable.from_parquet reads it.")
+    dataset = _graph(dataset, split)
+    file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
+    sieve = _Sieve(file, unmatched)
+    known = known if any(column.setting == "filtered" for column in file.ranks) else ()
+    triples = _rows_of_split(sieve, dataset, split)
+    parts = [part for side in SIDES if (part := _side(sieve, dataset, split, side, triples, known)) is not None]
+    if not parts:
+        raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
+    table = RankTable.concat(parts)
+    notes = [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path), *file.notes, *sieve.notes]
+    if absent := [name for name in known if name not in dataset.splits]:
+        notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
+    if missing := len(dataset.split(split)) - table.num_triples:
+        notes.append(f"{missing} {split} triples are not in {path}.")
+    candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
+    return RankTable(table.data, split, tuple(notes), filter=known, dataset=dataset.name, candidates=candidates)
+
+
+_ABOUT = "the ranks were read from {}, which does not tell how many candidates tied: no tie policy but theirs is known."
+
+
+def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
+    names = tuple(listed(filter))
+    for name in names:
+        if name not in SPLITS:
+            raise TableError(f"filter: unknown split {name!r}. {did_you_mean(str(name), SPLITS)}")
+    return names
+
+
+def _graph(dataset: Dataset | str | Path, split: Split) -> Dataset:
+    """Take a graph, or read it; a folder of labels may have no train file, since nothing is trained or scored."""
+    if isinstance(dataset, str | Path) and label_layout.lacks_train(folder := Path(dataset), split):
+        if not any(layout.recognises(folder) for layout in layouts().values()):
+            return label_layout.read(folder, needs=(split,))
+    return as_dataset(dataset)
+
+
+@dataclass
+class _Sieve:
+    """Refuses rows of a file that are no ranks of the split, or leaves them out and counts them."""
+
+    file: RankFile
+    unmatched: Unmatched
+    notes: list[str] = field(default_factory=list)
+
+    def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], left_out: str) -> BoolArray:
+        """Tell which of some rows stay; bool[row].
+
+        Raises
+        ------
+        TableError
+            with ``what(i)`` of the first wrong one, if such rows are not left out
+        """
+        if wrong.any() and self.unmatched == "error":
+            first = int(np.argmax(wrong))
+            self.file.refuse(int(rows[first]), f"{what(first)} To leave such rows out, set unmatched: drop.")
+        if wrong.any():
+            self.notes.append(f"{int(wrong.sum())} {left_out}, and were left out (unmatched: drop).")
+        return ~wrong
+
+
+def _rows_of_split(sieve: _Sieve, dataset: Dataset, split: Split) -> IntArray:
+    """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
+    file = sieve.file
+    names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
+    ids = np.stack([vocabulary.ids(file.table[name]) for name, vocabulary in names.items()], axis=1)
+    triples = dataset.split(split).ids
+    _, first, codes = np.unique(np.concatenate([triples, ids]), axis=0, return_index=True, return_inverse=True)
+    found: IntArray = first[codes.ravel()[len(triples) :]]
+
+    def what(row: int) -> str:
+        named = ", ".join(file.table[name][row].as_py() for name in TRIPLE)
+        return f"the triple ({named}) is not in the {split} split of dataset {dataset.name}."
+
+    left_out = f"rows of {file.path} name no {split} triple of dataset {dataset.name}"
+    return np.where(sieve.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
+
+
+def _side(
+    sieve: _Sieve, dataset: Dataset, split: Split, side: Side, triples: IntArray, known: tuple[Split, ...]
+) -> RankTable | None:
+    """Make a table of the ranks of one side; nothing where the file has none."""
+    columns = [column for column in sieve.file.ranks if column.side in (side, None)]
+    rows = sieve.file.rows_of(side)
+    rows = rows[triples[rows] >= 0]
+    if not columns or not len(rows):
+        return None
+    rows = _first_of_each(sieve, dataset, split, side, triples, rows)
+    counted = _candidates(dataset, split, side, known)
+    counts = {}
+    for column in columns:
+        rows = rows[_ranked(sieve, column, side, rows, counted[column.setting][triples[rows]])]
+    for column in columns:
+        counts[column.setting] = _counts(sieve.file.numbers(column, rows), counted[column.setting][triples[rows]])
+    if not len(rows):
+        return None
+    raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
+    unknown = np.full(len(rows), np.nan)
+    table = to_rank_columns(dataset, split, triples[rows], side, Ranked(unknown, filtered, raw or filtered))
+    if raw is None:
+        for name in ("raw_greater", "raw_tied", "raw_candidates"):
+            table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
+    return RankTable(table.sort_by("triple"), split, filter=known)
+
+
+def _first_of_each(
+    sieve: _Sieve, dataset: Dataset, split: Split, side: Side, triples: IntArray, rows: IntArray
+) -> IntArray:
+    """Keep the first row of each triple; the split itself may repeat some."""
+    order = np.argsort(triples[rows], kind="stable")
+    again = np.zeros(len(rows), np.bool_)
+    again[order[1:]] = np.diff(triples[rows][order]) == 0
+    times = dataset.multiplicity.get(split, np.ones(len(dataset.split(split)), np.int64))
+    repeated = again & (times[triples[rows]] > 1)
+    if repeated.any():
+        count = int(repeated.sum())
+        sieve.notes.append(f"{count} {side} ranks of triples that {split} repeats were left out: each counts once.")
+    rows, again = rows[~repeated], again[~repeated]
+    left_out = f"{side} ranks are of triples in an earlier line"
+    return rows[sieve.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
+
+
+def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, ...]) -> dict[str, IntArray]:
+    """Count the candidates of each triple of a split, by setting; int64[triple]."""
+    queries = Queries.of(dataset.split(split), side)
+    answers = known_answers(queries, [part for name, part in dataset.splits.items() if name in known])
+    contest = RankingTask.of(queries, SharedCandidates(np.arange(len(dataset.entities))), answers)
+    counted = {"filtered": contest.filtered_candidates, "raw": contest.raw_candidates}
+    order = np.argsort(queries.triples)
+    return {setting: numbers[order] for setting, numbers in counted.items()}
+
+
+def _ranked(sieve: _Sieve, column: RankColumn, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
+    """Tell which rows have a rank that is one, and within its candidates; bool[row]."""
+    ranks, setting = sieve.file.numbers(column, rows), f"{column.setting} {side}"
+
+    def no_rank(index: int) -> str:
+        text = sieve.file.table[column.name][int(rows[index])].as_py()
+        return f"the {column.name} {text[:40]!r} is no rank: a whole number or a half, from 1."
+
+    def beyond(index: int) -> str:
+        return (
+            f"the {setting} rank {ranks[index]:g} is beyond its {candidates[index]} candidates. Was another dataset, "
+            "or another filter, used?"
+        )
+
+    is_rank = sieve.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")
+    left_out = f"{setting} ranks are beyond their candidates"
+    return is_rank & sieve.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)
+
+
+def _counts(ranks: Float64Array, candidates: IntArray) -> RankCounts:
+    return RankCounts(np.floor(ranks).astype(np.int64) - 1, (ranks % 1 > 0).astype(np.int64), candidates)

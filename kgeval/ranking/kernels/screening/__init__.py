@@ -1,0 +1,1 @@
+"""Screening: low precision with a proven error bound decides most comparisons, float64 the rest."""

@@ -1,0 +1,158 @@
+"""Counting: which candidates are above and level with each answer, when their scores are known only within limits.
+
+What numba keeps of these loops on disk holds those of ``near`` that they call: where those change, it must go.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.compiling import njit
+from kgeval.ranking.kernels.screening.refinement import exact, score_bounds
+from kgeval.ranking.kernels.screening.screens import BOUND_GROUP
+
+NEAR, EXACT = range(2)
+"""the columns of the effort: comparisons that took a score in the entities' precision, and a canonical one"""
+
+
+class Chunk(NamedTuple):
+    """Candidates first, first + 1, … in the order of their columns, and the limits of each task and group of them."""
+
+    first: int
+    order: IntArray
+    upper: np.ndarray[Any, Any]
+    lower: np.ndarray[Any, Any]
+
+
+@njit(cache=True, nogil=True)
+def count_screened(start, statistics, chunk, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
+    """Count the candidates of a chunk, whose statistics are those of the queries from ``start`` on."""
+    first, width = chunk.first, len(chunk.order)
+    uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
+    lows, highs = np.empty(width), np.empty(width)
+    for row in range(len(statistics)):
+        query = start + row
+        known = _known(query, first, first + width, tasks)
+        known_scores = exact(pairs, query, known - first)
+        for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
+            threshold = tasks.thresholds[task]
+            above, found = _split(statistics[row], chunk.upper[task], chunk.lower[task], flags, uncertain)
+            candidates = chunk.order[uncertain[:found]]
+            score_bounds(pairs, query, candidates, lows, highs)
+            greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
+            tied -= first <= tasks.answers[task] < first + width
+            _write(task, above + greater, tied, known, known_scores, tasks, counts[task])
+            effort[query, NEAR] += found
+            effort[query, EXACT] += rescored
+
+
+@njit(cache=True, nogil=True)
+def count_rows(start, stop, own, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
+    """Count the candidates of the queries from ``start`` to before ``stop``, each its own row of entities."""
+    offsets, entities = own
+    for query in range(start, stop):
+        candidates = entities[offsets[query] : offsets[query + 1]]
+        known = _known(query, 0, len(candidates), tasks)
+        known_scores = exact(pairs, query, candidates[known])
+        lows, highs = np.empty(len(candidates)), np.empty(len(candidates))
+        score_bounds(pairs, query, candidates, lows, highs)
+        for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
+            threshold = tasks.thresholds[task]
+            greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
+            tied -= tasks.answers[task] >= 0
+            _write(task, greater, tied, known, known_scores, tasks, counts[task])
+            effort[query, NEAR] += len(candidates)
+            effort[query, EXACT] += rescored
+
+
+@njit(cache=True)
+def _known(query, first, end, tasks):  # type: ignore[no-untyped-def]
+    """Take the known answers of a query at the positions from ``first`` to before ``end``."""
+    known = tasks.known[tasks.known_offsets[query] : tasks.known_offsets[query + 1]]
+    return known[np.searchsorted(known, first) : np.searchsorted(known, end)]
+
+
+@njit(cache=True)
+def _judge(pairs, query, threshold, candidates, lows, highs):  # type: ignore[no-untyped-def]
+    """Count candidates above and level with an answer; those whose limits do not tell are scored canonically."""
+    greater, straddling = 0, 0
+    for place in range(len(candidates)):
+        greater += lows[place] > threshold
+        straddling += (lows[place] <= threshold) & (highs[place] >= threshold)
+    if straddling == 0:
+        return greater, 0, 0
+    undecided = np.empty(straddling + 1, np.int64)
+    found = 0
+    for place in range(len(candidates)):
+        undecided[found] = candidates[place]
+        found += (lows[place] <= threshold) & (highs[place] >= threshold)
+    above, level = _compare_exactly(exact(pairs, query, undecided[:straddling]), threshold)
+    return greater + above, level, straddling
+
+
+@njit(cache=True)
+def _write(task, greater, tied, known, known_scores, tasks, counts):  # type: ignore[no-untyped-def]
+    """Write raw counts, and those without the known answers; the answer itself is in neither."""
+    counts[0] += greater
+    counts[1] += tied
+    place = np.searchsorted(known, tasks.answers[task])
+    itself = place < len(known) and known[place] == tasks.answers[task]
+    above, level = _compare_exactly(known_scores, tasks.thresholds[task])
+    counts[2] += greater - above
+    counts[3] += tied - level + itself
+
+
+@njit(cache=True)
+def _compare_exactly(scores, threshold):  # type: ignore[no-untyped-def]
+    above, level = 0, 0
+    for place in range(len(scores)):
+        above += scores[place] > threshold
+        level += scores[place] == threshold
+    return above, level
+
+
+@njit(cache=True)
+def _split(statistics, upper, lower, flags, uncertain):  # type: ignore[no-untyped-def]
+    """Count the columns that are certainly above, and collect those that are uncertain; return both numbers."""
+    above, found = 0, 0
+    for group in range(len(upper)):
+        columns = statistics[group * BOUND_GROUP : (group + 1) * BOUND_GROUP]
+        certain, conceivable = _compare(columns, upper[group], lower[group])
+        above += certain
+        if conceivable > certain:
+            _flag(columns, upper[group], lower[group], flags)
+            found = _collect(flags, group * BOUND_GROUP, uncertain, found)
+    return above, found
+
+
+@njit(cache=True)
+def _compare(statistics, above, possible):  # type: ignore[no-untyped-def]
+    """Count what is certainly and what is conceivably above; in 16 bits, so that a processor adds many at once."""
+    certain, conceivable = np.int16(0), np.int16(0)
+    for column in range(len(statistics)):
+        certain = np.int16(certain + np.int16(statistics[column] > above))
+        conceivable = np.int16(conceivable + np.int16(statistics[column] >= possible))
+    return certain, conceivable
+
+
+@njit(cache=True)
+def _flag(statistics, above, possible, flags):  # type: ignore[no-untyped-def]
+    """Mark the uncertain columns, a byte each."""
+    for column in range(len(statistics)):
+        flags[column] = (statistics[column] >= possible) & (statistics[column] <= above)
+    flags[len(statistics) :] = 0
+
+
+@njit(cache=True)
+def _collect(flags, first, uncertain, found):  # type: ignore[no-untyped-def]
+    """Append the marked columns: eight at a time are passed over, and no branch asks for one alone."""
+    words = flags.view(np.uint64)
+    for word in range(len(words)):
+        if words[word]:
+            for column in range(8 * word, 8 * word + 8):
+                uncertain[found] = first + column
+                found += flags[column]
+    return found

@@ -1,0 +1,96 @@
+"""Screening by sums of absolute differences or moduli in float32, never an array of query × candidate × dimension.
+
+l1, modulus      −distance > x                 with x the answer's score without the query's offset
+
+Sums of numbers of one sign lose at most γ(d) of themselves, whatever the order (Higham, 2002, chapter 4).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.compiling import njit
+from kgeval.ranking.kernels.canonical import L1, SIMILARITIES
+from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.rounding import U32, U64, round_rows
+from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Limits, Screen, round_outward
+
+TILE = 64
+"""candidates whose distances are summed side by side"""
+
+QUERY_BLOCK = 32
+"""queries that meet a tile while it is in cache"""
+
+
+class Float32Distances(Screen):
+    """Negative distances, in columns of the chunk's own order."""
+
+    def __init__(self, asked: QueryVectors, offered: EntityVectors) -> None:
+        self._asked = asked
+        self.order = np.arange(len(offered.biases))
+        rounded = round_rows(offered.vectors, self.order, precision="float32", manhattan=True)
+        self._entity_loss = rounded.rounding_errors.max(initial=0.0)
+        self._tiles = _tiles(rounded.vectors[:, : offered.vectors.shape[1]])
+
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        """Make room; float32[query, column], columns up to a whole number of tiles."""
+        return np.empty((rows, len(self._tiles) * TILE), np.float32)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Sum; float32[query, column]."""
+        queries = self._asked.float32.vectors[block]
+        out = buffer[: len(queries)]
+        _sum_distances(SIMILARITIES.index(self._asked.similarity), queries, self._tiles, out)
+        return out[:, : len(self.order)]
+
+    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
+        """Enclose each answer; the error is relative to the distance, and the same for all groups."""
+        dim, offsets = self._asked.vectors.shape[1], self._asked.offsets[owners]
+        distance = offsets - answers
+        relative = 2 * (dim + 16) * U32
+        lost = self._asked.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
+        lost = lost + (2 * dim + 64) * U64 * (np.abs(answers) + np.abs(offsets))
+        near, far = (distance - lost) / (1 + relative), (distance + lost) / (1 - relative)
+        groups = -(-len(self.order) // BOUND_GROUP)
+        return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
+
+
+def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Lay vectors out as float32[tile, dim, TILE], the last tile filled up with zeros."""
+    count, dim = vectors.shape
+    padded = np.zeros((-(-count // TILE) * TILE, dim), np.float32)
+    padded[:count] = vectors
+    return np.ascontiguousarray(padded.reshape(-1, TILE, dim).transpose(0, 2, 1))
+
+
+@njit(cache=True, nogil=True)
+def _sum_distances(similarity, queries, tiles, out):  # type: ignore[no-untyped-def]
+    for team in range(0, len(queries), QUERY_BLOCK):
+        for tile in range(len(tiles)):
+            for query in range(team, min(len(queries), team + QUERY_BLOCK)):
+                sums = out[query, tile * TILE : (tile + 1) * TILE]
+                sums[:] = np.float32(0)
+                if similarity == L1:
+                    _subtract_l1(queries[query], tiles[tile], sums)
+                else:
+                    _subtract_moduli(queries[query], tiles[tile], sums)
+
+
+@njit(cache=True)
+def _subtract_l1(query, tile, sums):  # type: ignore[no-untyped-def]
+    for k in range(len(tile)):
+        for lane in range(TILE):
+            sums[lane] -= abs(query[k] - tile[k, lane])
+
+
+@njit(cache=True)
+def _subtract_moduli(query, tile, sums):  # type: ignore[no-untyped-def]
+    half = len(tile) // 2
+    for k in range(half):
+        for lane in range(TILE):
+            real = query[k] - tile[k, lane]
+            imaginary = query[half + k] - tile[half + k, lane]
+            sums[lane] -= np.sqrt(real * real + imaginary * imaginary)

@@ -1,0 +1,150 @@
+"""Screening by matrix products, in float32 or bfloat16: for dot products and Euclidean distances.
+
+dot    q·e + bias        > x
+l2     q·e − ‖e‖²/2      > (‖q‖² + x|x|)/2        with x the answer's score without the query's offset
+
+and of a squared distance q·e − (‖e‖² − bias)/2 > (‖q‖² + x)/2.
+
+What is added to the product of an entity rides along in spare columns. For rounded vectors q̂ = q − δq, ê = e − δe
+(Higham, 2002, chapter 3):
+
+|q·e − fl(q̂·ê)| ≤ ‖q‖‖δe‖ + ‖δq‖‖ê‖ + γ(2d)‖q̂‖‖ê‖,  γ(n) = n u / (1 − n u),  u = 2⁻²⁴
+
+whatever the order of summation, with or without fused operations; all norms are known exactly. The canonical score's
+own rounding, in float64, is added. Rounding the result to bfloat16 is monotone and needs no bound: there the limits are
+rounded outwards to bfloat16 instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.compiling import njit
+from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.rounding import SPARE, U32, U64, round_rows
+from kgeval.ranking.kernels.screening.screens import SMALLEST, Limits, Screen, largest_in_groups, round_outward
+
+
+class Float32Products(Screen):
+    """Matrix products in float32; columns by ascending norm, which keeps the bounds of a group tight."""
+
+    def __init__(self, asked: QueryVectors, offered: EntityVectors) -> None:
+        self._asked = asked
+        self.order = np.argsort(offered.norms, kind="stable")
+        self._norms = offered.norms[self.order]
+        self._added = offered.biases[self.order]
+        if asked.similarity in {"l2", "squared_l2"}:
+            self._added = 0.5 * (self._added - self._norms * self._norms)
+        self._round(offered)
+
+    def _round(self, offered: EntityVectors) -> None:
+        self._queries = self._asked.float32
+        self._entities = round_rows(offered.vectors, self.order, precision="float32", manhattan=False)
+        self._left_over = np.abs(self._entities.add(self._added))
+
+    @property
+    def _width(self) -> int:
+        return int(self._asked.vectors.shape[1]) + (SPARE if self._added.any() else 0)
+
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        """Make room; float32[query, column]."""
+        return np.empty((rows, len(self.order)), np.float32)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Multiply; float32[query, column]."""
+        queries, entities = self._queries.vectors[block, : self._width], self._entities.vectors[:, : self._width]
+        return np.matmul(queries, entities.T, out=buffer[: len(queries)])
+
+    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
+        """Enclose each answer, one bound per group of columns."""
+        middle, slack = self._middle(answers, owners)
+        bound = self._error()[owners] + slack[:, None]
+        return round_outward(middle[:, None] + bound, middle[:, None] - bound)
+
+    def _middle(self, answers: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
+        """The statistic of each answer, and what rounding may have taken from it and from canonical scores."""
+        offsets = self._asked.offsets[owners]
+        scores, norms = answers - offsets, self._asked.norms[owners]
+        given = np.abs(answers) + np.abs(offsets)
+        if self._asked.similarity == "l2":
+            size = given * given + (norms + self._norms[-1]) ** 2
+            # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
+            scores = 0.5 * (norms * norms + scores * np.abs(scores))
+        elif self._asked.similarity == "squared_l2":
+            size = given + (norms + self._norms[-1]) ** 2 + np.abs(self._added).max()
+            scores = 0.5 * (norms * norms + scores)
+        else:
+            size = given + norms * self._norms[-1] + np.abs(self._added).max()
+        return scores, (2 * self._asked.vectors.shape[1] + 64) * U64 * size
+
+    def _error(self) -> Float64Array:
+        """Bound the error of the statistics; float64[query, group]."""
+        dim = self._asked.vectors.shape[1] + SPARE
+        losses = self._queries.rounding_errors
+        norms = self._asked.norms + losses
+        growth = (2 * dim + 8) * U32 / (1 - (2 * dim + 8) * U32)
+        largest = largest_in_groups(self._norms + self._entities.rounding_errors)
+        product = np.outer(losses + growth * norms, largest)
+        product += np.outer(self._asked.norms, largest_in_groups(self._entities.rounding_errors))
+        product += largest_in_groups(2 * growth * np.abs(self._added) + self._left_over) + SMALLEST * dim
+        return np.asarray(product * (1 + 2.0**-20))
+
+
+class Bfloat16Products(Float32Products):
+    """Matrix products in bfloat16, accumulated in float32: for processors that have them."""
+
+    def _round(self, offered: EntityVectors) -> None:
+        import torch
+
+        self._queries = self._asked.bfloat16
+        self._entities = round_rows(offered.vectors, self.order, precision="bfloat16", manhattan=False)
+        self._left_over = np.abs(self._entities.add(self._added))
+        self._factors = [
+            torch.from_numpy(factor.vectors.view(np.int16)).view(torch.bfloat16)[:, : self._width]
+            for factor in (self._queries, self._entities)
+        ]
+
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        """Make room; int16[query, column]."""
+        return np.empty((rows, len(self.order)), np.int16)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Multiply; int16[query, column], keys that order as the bfloat16 numbers do."""
+        import torch
+
+        queries, entities = self._factors[0][block], self._factors[1]
+        keys = buffer[: len(queries)]
+        with torch.inference_mode():
+            torch.mm(queries, entities.T, out=torch.from_numpy(keys).view(torch.bfloat16))
+        _to_keys(keys)
+        return keys
+
+    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
+        """Enclose each answer by keys of bfloat16 numbers."""
+        upper, lower = super().limits(answers, owners)
+        return Limits(_key(upper, up=True), _key(lower, up=False))
+
+
+def _key(limits: np.ndarray[Any, Any], *, up: bool) -> np.ndarray[Any, Any]:
+    """Round float32 limits up or down to bfloat16, as keys that order like the numbers; int16."""
+    bits = limits.view(np.uint32)
+    away = (limits < 0) != up
+    halves = np.where(away, (bits.astype(np.uint64) + 0xFFFF) >> 16, bits >> 16).astype(np.uint16).view(np.int16)
+    keys = halves ^ ((halves >> 15) & 0x7FFF)
+    # Minus zero (key −1) and zero (key 0) are equal: a lower limit of zero must let minus zero through.
+    return keys if up else np.where(keys == 0, np.int16(-1), keys)
+
+
+@njit(cache=True, nogil=True)
+def _to_keys(bits):  # type: ignore[no-untyped-def]
+    for query in range(len(bits)):
+        _row_to_keys(bits[query])
+
+
+@njit(cache=True)
+def _row_to_keys(row):  # type: ignore[no-untyped-def]
+    for column in range(len(row)):
+        row[column] = row[column] ^ ((row[column] >> 15) & 0x7FFF)

@@ -1,0 +1,145 @@
+"""Nearly: the score of one pair in the precision of its entity, and how far the canonical score may be from it.
+
+The sums are taken in whatever order is fastest. For n terms, each rounded and added with unit roundoff u (Higham, 2002,
+chapter 3), and for a query q̂ that was itself rounded to that precision:
+
+dot                    |q·e − fl(q̂·e)| ≤ (‖q − q̂‖ + γ(2d)‖q̂‖) ‖e‖,        γ(n) = n u / (1 − n u)
+l1, l2, modulus        |distance − fl(distance)| ≤ ‖q − q̂‖ + γ(2d) fl(distance)
+squared_l2             |d² − fl(d²)| ≤ ‖q − q̂‖ (2d̂ + ‖q − q̂‖) + γ(2d) fl(d²),   d̂ ≤ (1 + γ(2d)) √fl(d²)
+
+The canonical score's own rounding, in float64, is added.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.compiling import njit
+from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, SQUARED_L2, scores
+from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.rounding import U32, U64
+from kgeval.ranking.kernels.screening.screens import SMALLEST
+
+FREE = {"reassoc", "contract", "nsz"}
+"""what the compiler may do to a sum: take it in any order, and fuse multiplications with additions"""
+
+
+class Pairs(NamedTuple):
+    """Queries and entities for the compiled loops."""
+
+    similarity: int
+    queries: Float64Array
+    offsets: Float64Array
+    entities: np.ndarray[Any, Any]
+    biases: Float64Array
+    rounded: np.ndarray[Any, Any]
+    """[query, dim or more], in the precision of the entities"""
+    rounding_error_per_unit: Float64Array
+    """float64[query], the error per unit of an entity's size"""
+    sizes: Float64Array
+    """float64[entity], the norms where products are taken; ones where distances are, whose squares have sizes apart"""
+    growth: float
+    """the error per unit of the score that was found"""
+    floor: float
+    """the error that there is in any case"""
+
+
+def pairs_of(asked: QueryVectors, offered: EntityVectors) -> Pairs:
+    """Prepare what scoring pairs takes."""
+    dim = asked.vectors.shape[1]
+    single = offered.vectors.dtype == np.float32
+    rounded = asked.float32.vectors if single else asked.vectors
+    losses = asked.float32.rounding_errors if single else np.zeros(len(asked.vectors))
+    growth = (2 * dim + 64) * ((U32 if single else U64) + U64) * 1.01
+    if asked.similarity == "dot":
+        lost, sizes, growth = losses + growth * (asked.norms + losses), offered.norms, 0.0
+    else:
+        lost, sizes = losses, np.ones(len(offered.biases))
+    code = SIMILARITIES.index(asked.similarity)
+    arrays = (asked.vectors, asked.offsets, offered.vectors, offered.biases, rounded)
+    return Pairs(code, *arrays, lost * (1 + 2.0**-20), sizes, growth, SMALLEST * dim)
+
+
+@njit(cache=True)
+def score_bounds(pairs, query, candidates, lows, highs):  # type: ignore[no-untyped-def]
+    """For each candidate, find a number that its canonical score is not below, and one that it is not above."""
+    _similarities(pairs.similarity, pairs.rounded[query], pairs.entities, candidates, lows)
+    biases, sizes, offset, lost = pairs.biases, pairs.sizes, pairs.offsets[query], pairs.rounding_error_per_unit[query]
+    growth, floor = pairs.growth, pairs.floor
+    for place in range(len(candidates)):
+        found, bias = lows[place], biases[candidates[place]]
+        size = sizes[candidates[place]]
+        if pairs.similarity == SQUARED_L2:
+            size = 2 * (1 + growth) * np.sqrt(abs(found)) + lost
+        off = lost * size + growth * abs(found) + floor
+        off += 2.0**-48 * (abs(found) + abs(bias) + abs(offset))
+        lows[place] = found + bias + offset - off
+        highs[place] = found + bias + offset + off
+
+
+@njit(cache=True)
+def _similarities(similarity, vector, entities, candidates, out):  # type: ignore[no-untyped-def]
+    # One loop for each similarity: a call that passes arrays costs as much as the sum.
+    if similarity == DOT:
+        for place in range(len(candidates)):
+            out[place] = _dot(vector, entities[candidates[place]])
+    elif similarity == L1:
+        for place in range(len(candidates)):
+            out[place] = -_l1(vector, entities[candidates[place]])
+    elif similarity == L2:
+        for place in range(len(candidates)):
+            out[place] = -np.sqrt(np.float64(_squares(vector, entities[candidates[place]])))
+    elif similarity == SQUARED_L2:
+        for place in range(len(candidates)):
+            out[place] = -np.float64(_squares(vector, entities[candidates[place]]))
+    else:
+        for place in range(len(candidates)):
+            out[place] = -_moduli(vector, entities[candidates[place]])
+
+
+@njit(cache=True)
+def exact(pairs, query, candidates):  # type: ignore[no-untyped-def]
+    """Return the canonical score of each candidate."""
+    found = np.empty(len(candidates))
+    scores(pairs.similarity, pairs.queries[query], pairs.entities, candidates, found)
+    for place in range(len(candidates)):
+        found[place] = found[place] + pairs.biases[candidates[place]] + pairs.offsets[query]
+    return found
+
+
+@njit(cache=True, fastmath=FREE)
+def _dot(query, entity):  # type: ignore[no-untyped-def]
+    total = entity.dtype.type(0)
+    for k in range(len(entity)):
+        total += query[k] * entity[k]
+    return total
+
+
+@njit(cache=True, fastmath=FREE)
+def _l1(query, entity):  # type: ignore[no-untyped-def]
+    total = entity.dtype.type(0)
+    for k in range(len(entity)):
+        total += abs(query[k] - entity[k])
+    return total
+
+
+@njit(cache=True, fastmath=FREE)
+def _squares(query, entity):  # type: ignore[no-untyped-def]
+    total = entity.dtype.type(0)
+    for k in range(len(entity)):
+        difference = query[k] - entity[k]
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, fastmath=FREE)
+def _moduli(query, entity):  # type: ignore[no-untyped-def]
+    total = entity.dtype.type(0)
+    half = len(entity) // 2
+    for k in range(half):
+        real, imaginary = query[k] - entity[k], query[half + k] - entity[half + k]
+        total += np.sqrt(real * real + imaginary * imaginary)
+    return total

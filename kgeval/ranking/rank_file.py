@@ -1,0 +1,204 @@
+"""Rank files: the columns of a text file in which another evaluator wrote its ranks, and its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.data.io.headers import columns as named_columns
+from kgeval.data.io.headers import is_header
+from kgeval.data.io.text import line_of, open_text, read_columns, rows
+from kgeval.data.triples import SIDES, Side
+from kgeval.errors import TableError, did_you_mean
+
+RankSetting = Literal["filtered", "raw"]
+
+SETTINGS: dict[str, RankSetting] = {"raw": "raw", "f": "filtered", "filt": "filtered", "filtered": "filtered"}
+"""what the name of a column says about the filter"""
+
+PLACES: dict[str, Side] = {
+    "left": "head",
+    "head": "head",
+    "lhs": "head",
+    "right": "tail",
+    "tail": "tail",
+    "rhs": "tail",
+}
+"""what a name says about the side that was predicted"""
+
+_SIDE = "|".join(PLACES)
+
+NAME = re.compile(rf"(?:(raw|filtered|filt|f)_?)?(?:({_SIDE})_)?ranks?(?:_({_SIDE}))?")
+"""the name of a column of ranks: what it says about the filter, and about the side, before or after"""
+
+
+class RankColumn(NamedTuple):
+    """A column of ranks."""
+
+    name: str
+    setting: RankSetting
+    side: Side | None
+    """nothing where a column of the file tells it"""
+
+
+@dataclass(frozen=True)
+class RankFile:
+    """The rows of a file of ranks."""
+
+    path: Path
+    skip: int
+    """how many lines precede the first row"""
+    separator: str | None
+    """what separates columns; nothing where the usual rules tell it"""
+    table: pa.Table
+    ranks: tuple[RankColumn, ...]
+    notes: tuple[str, ...]
+    """what the file left open"""
+
+    @classmethod
+    def read(
+        cls,
+        path: Path,
+        *,
+        columns: str | Sequence[str] | None = None,
+        separator: str | None = None,
+        setting: RankSetting | None = None,
+    ) -> RankFile:
+        """Read a file of ranks, whose columns are named by its header or by ``columns``.
+
+        Raises
+        ------
+        TableError
+            if columns are missing, or the setting is none of the file's
+        DatasetError
+            if the file is missing or malformed
+        """
+        if setting is not None and setting not in get_args(RankSetting):
+            raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
+        with open_text(path) as text:
+            skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text))
+        separator = _spelled(separator) if separator else _semicolon(path, skip)
+        first = next(rows(path, skip, delimiter=separator), None)
+        if first is None:
+            raise TableError(f"{path}: no header in it. Expected columns such as head, relation, tail, side, rank.")
+        if columns is None:
+            names, skip = _header(path, first.cells), first.end
+        else:
+            names = columns.split(",") if isinstance(columns, str) else list(columns)
+            names = named_columns(path, [name.strip() for name in names])
+        ranks, notes = _rank_columns(path, names, setting)
+        table = read_columns(path, names, skip=skip, delimiter=separator)
+        if table.num_rows == 0:
+            raise TableError(f"{path}: no ranks in it.")
+        return cls(path, skip, separator, table, ranks, notes)
+
+    def rows_of(self, side: Side) -> IntArray:
+        """Find the rows that speak of a side; int64[row]."""
+        if "side" not in self.table.column_names:
+            return np.arange(self.table.num_rows)
+        sides = np.array([PLACES.get(text.strip().lower(), text) for text in self.table["side"].to_pylist()])
+        wrong = ~np.isin(sides, SIDES)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            self.refuse(row, f"side {str(sides[row])!r}. {did_you_mean(str(sides[row]), PLACES)}")
+        return np.flatnonzero(sides == side)
+
+    def numbers(self, column: RankColumn, places: IntArray) -> Float64Array:
+        """Take ranks, which are whole numbers or halves from 1; 0 for what is none; float64[place]."""
+        text = pc.utf8_trim_whitespace(self.table[column.name].take(pa.array(places)).combine_chunks())
+        spelled = pc.match_substring_regex(text, r"^[0-9]{1,15}(\.[05]?0*)?$")
+        values = np.asarray(pc.if_else(spelled, text, "0").cast(pa.float64()))
+        return np.where(values < 1, 0.0, values)
+
+    def refuse(self, row: int, what: str) -> NoReturn:
+        """Refuse a row, by its line."""
+        line = line_of(self.path, row, self.skip, delimiter=self.separator)
+        raise TableError(f"{self.path}, line {line}: {what}")
+
+
+def _spelled(separator: str) -> str:
+    r"""Read a separator as it is said on a command line.
+
+    Raises
+    ------
+    TableError
+        if it is not one character, or the name of one
+
+    >>> _spelled(r"\t") == _spelled("tab") == chr(9)
+    True
+    """
+    named = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+    if len(character := named.get(separator, separator)) != 1:
+        raise TableError(f"separator {separator!r}: expected one character, or {', '.join(list(named)[1:])}.")
+    return character
+
+
+def _semicolon(path: Path, skip: int) -> str | None:
+    """Tell whether semicolons separate columns: where the first row has some, and nothing else that could."""
+    with open_text(path) as text:
+        line = next((line for number, line in enumerate(text) if number >= skip and line.strip()), "")
+    return ";" if ";" in line and not set("\t, ") & set(line) else None
+
+
+def _header(path: Path, cells: list[str]) -> list[str]:
+    """Name the columns by the first row.
+
+    Raises
+    ------
+    TableError
+        if it is no header but ends in a number, as ranks do
+    """
+    if not is_header(cells) and any(re.fullmatch(r"\s*[0-9]+(\.[05])?\s*", cell) for cell in cells):
+        shown = ", ".join(map(repr, cells))
+        raise TableError(
+            f"{path}: its first row is no header but holds a number: {shown}. Name the columns in their order: "
+            "columns='head,relation,tail,head_rank,tail_rank' (--columns)."
+        )
+    return named_columns(path, cells)
+
+
+def _rank_columns(
+    path: Path, names: Sequence[str], wanted: RankSetting | None
+) -> tuple[tuple[RankColumn, ...], tuple[str, ...]]:
+    """Find the columns of ranks, and say what their names leave open."""
+    found = [(name, match) for name in names if (match := NAME.fullmatch(name))]
+    shown = f"found the columns {', '.join(map(repr, names))}"
+    if not found:
+        raise TableError(f"{path}: no column of ranks; {shown}. Expected rank, filtered_rank, frank_left, tail_rank, …")
+    said = {SETTINGS[match[1]] for _, match in found if match[1]}
+    silent, notes = _silent(said, wanted)
+    ranks = tuple(
+        RankColumn(name, SETTINGS.get(match[1], silent), PLACES.get(match[2] or match[3])) for name, match in found
+    )
+    if len({column[1:] for column in ranks}) < len(ranks):
+        raise TableError(f"{path}: two columns are the same ranks; {shown}. Keep one of them.")
+    if any((column.side is None) != ("side" in names) for column in ranks):
+        raise TableError(
+            f"{path}: the side of each rank must be said once, by a column 'side' (head, tail) or by the names of the "
+            f"ranks (head_rank, tail_rank); {shown}."
+        )
+    if wanted not in {None, *(column.setting for column in ranks)}:
+        raise TableError(f"{path}: no {wanted} ranks in it; {shown}.")
+    # The raw setting has no filtered ranks; the filtered one keeps the raw ones beside them.
+    return tuple(column for column in ranks if wanted != "raw" or column.setting == "raw"), notes
+
+
+def _silent(said: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:
+    """Tell the setting of ranks whose names tell none: the other one, where others' names do."""
+    if said:
+        return "raw" if "filtered" in said else "filtered", ()
+    if wanted is not None:
+        return wanted, ()
+    return "filtered", (
+        "the file does not say whether its ranks are filtered, and they were taken as filtered. Say "
+        "setting='raw' (--setting raw) if they are not.",
+    )

@@ -1,0 +1,186 @@
+"""The rank table: what an evaluation keeps, one row per (triple, side). Every number is a function of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import BoolArray
+from kgeval.data.triples import SIDES
+from kgeval.errors import TableError, did_you_mean
+from kgeval.provenance import UNKNOWN, Provenance
+from kgeval.storage.parquet_tables import LABELS, Columns
+
+SCHEMA = pa.schema(
+    [
+        ("triple", pa.int64()),
+        ("head", pa.int64()),
+        ("relation", pa.int64()),
+        ("tail", pa.int64()),
+        ("side", LABELS),
+        ("score", pa.float64()),
+        ("greater", pa.int64()),
+        ("tied", pa.int64()),
+        ("candidates", pa.int64()),
+        ("raw_greater", pa.int64()),
+        ("raw_tied", pa.int64()),
+        ("raw_candidates", pa.int64()),
+        ("head_label", LABELS),
+        ("relation_label", LABELS),
+        ("tail_label", LABELS),
+    ]
+)
+"""Ids are those of the dataset; ``triple`` is the row in the split, each once; ``side`` is what was predicted."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankTable(Columns):
+    """The ranks of a split.
+
+    The optimistic rank of a row is ``1 + greater``, the pessimistic one ``1 + greater + tied``, the realistic one their
+    mean; the ``raw_`` columns hold the same before known answers were taken out, or nothing where that is not known.
+    """
+
+    SCHEMA = SCHEMA
+    FILE = "ranks.parquet"
+    KIND = "rank table"
+    KEY = "kgeval"
+
+    split: str = "test"
+    notes: tuple[str, ...] = ()
+    """what a reader of the ranks should know: dropped triples, short candidate lists, …"""
+    work: Mapping[str, Any] = field(default_factory=dict)
+    """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
+    filter: tuple[str, ...] | None = None
+    """the splits whose triples were known answers; nothing where that is not known"""
+    protocol: str = UNKNOWN
+    """whose rules they were ranked by"""
+    model: str = UNKNOWN
+    """what was ranked"""
+    dataset: str = UNKNOWN
+    """the graph whose split it is"""
+    candidates: str = UNKNOWN
+    """which entities competed"""
+
+    def __repr__(self) -> str:
+        return f"RankTable({len(self)} ranks of {self.num_triples} {self.split} triples)"
+
+    @property
+    def num_triples(self) -> int:
+        """How many different triples were ranked."""
+        return int(pc.count_distinct(self.data.column("triple"), mode="all").as_py())
+
+    @property
+    def provenance(self) -> Provenance:
+        """What the ranks are of."""
+        return Provenance(
+            model=self.model,
+            dataset=self.dataset,
+            split=self.split,
+            triples=self.num_triples,
+            protocol=self.protocol,
+            filter=self.filter,
+            candidates=self.candidates,
+        )
+
+    def where(self, keep: BoolArray) -> RankTable:
+        """Keep some rows (bool[row])."""
+        return replace(super().where(keep), work={})
+
+    def _about(self) -> dict[str, Any]:
+        return {**self.provenance.to_dict(), "notes": self.notes}
+
+    @classmethod
+    def _of(cls, data: pa.Table, about: Any) -> RankTable:
+        notes, splits = about.get("notes", []), about.get("filter")
+        names = {name: about.get(name, UNKNOWN) for name in ("split", "protocol", "model", "dataset", "candidates")}
+        lists = isinstance(notes, list) and isinstance(splits, list | None)
+        if not lists or not all(isinstance(text, str) for text in names.values()):
+            raise ValueError("its metadata are not kgeval's")
+        filtered = None if splits is None else tuple(map(str, splits))
+        table = cls(data, notes=tuple(map(str, notes)), filter=filtered, **names)
+        table.refuse_nonsense()
+        return table
+
+    def refuse_nonsense(self) -> None:
+        """Refuse empty cells, counts that cannot be, sides that there are not, and rows that are there twice.
+
+        Raises
+        ------
+        TableError
+            with the column or row
+        """
+        for name in SCHEMA.names:
+            if name != "score" and not name.endswith("_label") and self._holes(name):
+                raise TableError(f"the column {name} has empty cells.")
+        for prefix in ("", "raw_"):
+            if prefix and self.knows_no_raw:
+                continue
+            greater, tied, candidates = (self.column(prefix + name) for name in ("greater", "tied", "candidates"))
+            wrong = (greater < 0) | (tied < 0) | (candidates < 1) | (greater >= candidates - tied)
+            if wrong.any():
+                raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts cannot be.")
+        for side in np.unique(self.column("side").astype(str)):
+            if side not in SIDES:
+                raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, SIDES)}")
+        self._refuse_repetitions()
+
+    def _refuse_repetitions(self) -> None:
+        """Refuse a triple that is ranked twice on a side: it would count twice."""
+        keys = self.data.select(["side", "triple", "head", "relation", "tail"])
+        if keys.group_by(keys.column_names).aggregate([]).num_rows == len(self):
+            return
+        row = int(np.argmax(keys.to_pandas().duplicated()))
+        triple = ", ".join(str(self.column(f"{name}_label")[row]) for name in ("head", "relation", "tail"))
+        side = self.column("side")[row]
+        raise TableError(f"row {row}: the {side} of ({triple}) was ranked in an earlier row. Keep one of them.")
+
+    def _holes(self, name: str) -> bool:
+        """Whether cells are empty; the raw counts may all be unknown, where ranks were made elsewhere."""
+        if name.startswith("raw_") and self.knows_no_raw:
+            return False
+        return bool(self.data.column(name).null_count)
+
+    @property
+    def knows_no_raw(self) -> bool:
+        """Whether the raw counts are unknown."""
+        raw = (self.data.column(f"raw_{name}") for name in ("greater", "tied", "candidates"))
+        return len(self) > 0 and all(column.null_count == len(self) for column in raw)
+
+    @classmethod
+    def concat(cls, tables: Sequence[RankTable]) -> RankTable:
+        """Put the shards of one evaluation together.
+
+        Raises
+        ------
+        TableError
+            if there are none, if they are of different models, datasets or splits, if they filter by different
+            splits, if their further columns differ, or if a triple and side is ranked twice
+        """
+        splits = {table.split for table in tables}
+        if len(splits) != 1:
+            raise TableError(
+                f"cannot concatenate the ranks of {' and '.join(sorted(splits)) or 'no table'}: one split only."
+            )
+        if len({table.filter for table in tables}) > 1:
+            raise TableError("cannot concatenate ranks that were filtered by different splits.")
+        for name in ("protocol", "model", "dataset"):
+            if len({getattr(table, name) for table in tables}) > 1:
+                raise TableError(f"cannot concatenate ranks of different {name}s.")
+        if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
+            raise TableError("cannot concatenate ranks with different further columns. Add them to all tables or none.")
+        data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
+        again = data.num_rows - data.group_by(["side", "head", "relation", "tail"]).aggregate([]).num_rows
+        if again:
+            raise TableError(
+                f"cannot concatenate these ranks: {again} of {data.num_rows} are of a triple and side that is already "
+                "there, and would count twice. Give each shard once."
+            )
+        notes = dict.fromkeys(note for table in tables for note in table.notes)
+        candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
+        return replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates)

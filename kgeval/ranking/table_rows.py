@@ -1,0 +1,42 @@
+"""Tabulate: what a contest ended with, as rows of a rank table, with the ids and labels of their triples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.triples import Side
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.rank_table import SCHEMA
+
+MULTIPLICITY = "multiplicity"
+"""the column that says how often a triple stands in its split, where one is repeated"""
+
+WITH_TEST = "with_test_"
+"""what the names of counts begin with for which the triples of test were known answers too"""
+
+
+def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
+    """Lay out the counts of some rows of a split, predicted on one side, in the columns of a rank table."""
+    heads, relations, tails = dataset.split(split).ids[rows].T
+    filtered, raw = outcome.filtered, outcome.raw
+    columns = [
+        *(rows, heads, relations, tails),
+        pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int32)), [side]),
+        outcome.scores,
+        *(filtered.greater, filtered.tied, filtered.candidates),
+        *(raw.greater, raw.tied, raw.candidates),
+        dataset.entities.column(heads),
+        dataset.relations.column(relations),
+        dataset.entities.column(tails),
+    ]
+    return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
+
+
+def with_counts_of(table: pa.Table, prefix: str, other: pa.Table) -> pa.Table:
+    """Add the filtered counts of another table of the same rows, under names that begin with ``prefix``."""
+    for name in ("greater", "tied", "candidates"):
+        table = table.append_column(prefix + name, other[name])
+    return table

@@ -1,0 +1,189 @@
+"""The run directory: what its files are called, how they are read, and what is told about the machine."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from kgeval.errors import InputError, reason
+from kgeval.files.opening import refuse_special
+from kgeval.paths import exists_safely, suggest_paths
+from kgeval.ranking.import_ranks import load_ranks
+from kgeval.ranking.rank_table import RankTable
+from kgeval.tasks.label_table import LabelTable
+
+CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", RankTable.FILE
+LABELS, CURVES = LabelTable.FILE, "curves.json"
+
+
+def ranks_of(baseline: str) -> str:
+    """The file of the ranks of a baseline.
+
+    >>> ranks_of("same or reversed")
+    'ranks-same-or-reversed.parquet'
+    """
+    return f"ranks-{baseline.replace(' ', '-')}.parquet"
+
+
+TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+"""the endings of ranks that were made elsewhere"""
+
+MODEL = "model"
+"""the folder of what was trained"""
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
+
+
+def is_several(folder: Path) -> bool:
+    """Whether a folder holds the runs of several models, and their common table.
+
+    Raises
+    ------
+    InputError
+        if what may be that table is damaged
+    """
+    there = exists_safely(folder / METRICS) and not exists_safely(folder / MANIFEST)
+    return there and isinstance(read_json(folder / METRICS).get("models"), dict)
+
+
+def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTable:
+    """Read the ranks of a run directory or of a ``.parquet`` file, or those of a text file that was made elsewhere.
+
+    The latter takes the dataset that was ranked, and the options of :func:`kgeval.load_ranks`.
+
+    Raises
+    ------
+    InputError
+        if there are none
+    """
+    refuse_special(path)
+    if not exists_safely(path):
+        raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
+    if path.is_dir() and not (path / RANKS).is_file():
+        raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
+    if dataset is not None and (path.is_dir() or path.suffix.lower() == ".parquet"):
+        raise InputError(f"{str(path)!r} holds ranks that tell their dataset: leave --dataset out.")
+    if dataset is not None:
+        return load_ranks(path, dataset, **options)
+    if path.is_file() and path.name.lower().endswith(TEXT):
+        raise InputError(f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked: --dataset.")
+    if path.is_file() and LabelTable.is_in(path):
+        what = f"{str(path)!r} is a label table: scores of labelled triples, not ranks"
+        raise InputError(f"{what}. Give the folder of the run that it is part of.")
+    return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
+
+
+def read_labels(path: Path) -> LabelTable:
+    """Read the labelled triples of a run directory.
+
+    Raises
+    ------
+    InputError
+        if there are none
+    """
+    return LabelTable.from_parquet(path / LABELS)
+
+
+def holds_labels_alone(path: Path) -> bool:
+    """Whether a run directory is that of a classification, which ranks nothing."""
+    return exists_safely(path / LABELS) and not exists_safely(path / RANKS)
+
+
+def holds_confidences(path: Path) -> bool:
+    """Whether a run directory is that of a prediction of confidences, which keeps facts and ranks."""
+    return exists_safely(path / LABELS) and exists_safely(path / RANKS)
+
+
+def describe_machine() -> dict[str, Any]:
+    """Tell on what, and with which libraries, a run was made."""
+    versions = {}
+    for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "versions": versions,
+        "machine": {
+            "system": platform.system(),
+            "processor": platform.machine(),
+            "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        },
+    }
+
+
+def sha256_of_files(paths: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of every file that a run has read."""
+    return {str(path): _sha256(path) for path in paths}
+
+
+def as_json(content: Any) -> str:
+    """Write JSON for people: indented, with a final newline; NaN and infinity are refused, being no JSON."""
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The SHA-256 of files in a folder, by their names."""
+    return {name: _sha256(folder / name) for name in names}
+
+
+def altered(folder: Path) -> list[str]:
+    """Name the files of a run that are not as it wrote them; of a run that kept no digests, its manifest.
+
+    Raises
+    ------
+    InputError
+        if its manifest is damaged
+    """
+    written = read_json(folder / MANIFEST).get("written")
+    if not isinstance(written, dict):
+        return [MANIFEST]
+    return [
+        name for name, sha256 in written.items() if not (folder / name).is_file() or _sha256(folder / name) != sha256
+    ]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file of a run that holds a block of keys.
+
+    Raises
+    ------
+    InputError
+        if it cannot be read
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"), parse_constant=_refuse_constant)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{str(path)!r} cannot be read (it holds no block of keys).")
+    return content
+
+
+def _refuse_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def tables_in(folder: Path) -> list[str]:
+    """The files that runs of one kind or another hold beside what every run holds."""
+    return [RANKS, LABELS, CURVES, *sorted(path.name for path in folder.glob(ranks_of("*")))]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,71 @@
+"""Load a configuration: YAML and overrides in, a checked ``RunConfig`` or all of its problems out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from kgeval.corruption import Corruption, CorruptionGenerator
+from kgeval.runs.config.models import TrainingConfig
+from kgeval.runs.config.run_config import RunConfig, expand_shorthand
+from kgeval.runs.config.training_arguments import wrong_arguments
+from kgeval.runs.config.yaml_document import Document, Place, read_document
+from kgeval.settings.messages import Problem, complaints
+
+
+def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a configuration file, with ``KEY=VALUE`` overrides (dotted keys, YAML values).
+
+    Raises
+    ------
+    ConfigError
+        with all problems at once, each with its path, the line of the file, and the nearest valid name
+    """
+    document = read_document(path)
+    for override in overrides:
+        document.override(override, expand_shorthand)
+    return check(document)
+
+
+def check(document: Document) -> RunConfig:
+    """Make a configuration of plain data.
+
+    Raises
+    ------
+    ConfigError
+        with all problems at once
+    """
+    try:
+        config = RunConfig.model_validate(document.content)
+    except ValidationError as error:
+        raise document.refusal(complaints(error, document.content, RunConfig)) from error
+    found = [
+        Problem((*(("models", name) if name else ("model",)), *wrong.location), wrong.message, wrong.hint)
+        for name, job in config.jobs.items()
+        if isinstance(job, TrainingConfig)
+        for wrong in wrong_arguments(job)
+    ]
+    if document.problems or found:
+        raise document.refusal(found)
+    config._document = document
+    return config
+
+
+def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:
+    """Make a corruption generator of plain data, which options of the command line said.
+
+    Raises
+    ------
+    ConfigError
+        with all problems at once
+    """
+    try:
+        generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(content)
+    except ValidationError as error:
+        raise Document("corruption", content, options=options).refusal(
+            complaints(error, content, Corruption)
+        ) from error
+    return generator

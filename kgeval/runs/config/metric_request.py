@@ -1,0 +1,73 @@
+"""What is asked of a model's scores: a task or ranks, metrics, and the policies that those rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from kgeval.metrics.metric_options import Chance
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.runs.config.types import Exponents, Metrics
+from kgeval.settings.settings import Settings
+from kgeval.tasks.classification import Classification
+from kgeval.tasks.confidences import Confidences
+
+POLICIES = ("ties", "seed", "chance", "popularity")
+INAPPLICABLE_OPTIONS = {
+    "ranks": {
+        "calibration": "ranks need none; only scores of labelled triples become probabilities",
+        "mapping": "only metrics of confidences have it, and none is asked for",
+        "high": "only metrics of confidences have it, and none is asked for",
+    },
+    "confidences": {
+        "chance": "no metric of confidences compares with chance; those of ranks do, such as amri",
+        "popularity": "no metric of confidences weighs against it; those of ranks do, such as strat.mrr",
+        "calibration": "confidences need none; a mapping makes them of scores",
+    },
+    "classification": {
+        "ties": "a classification has no ranks that could tie",
+        "seed": "a classification has no ranks whose ties it could break",
+        "chance": "a classification has no ranks, which alone compare with chance",
+        "popularity": "a classification has no ranks, which alone are weighed against it",
+        "mapping": "only metrics of confidences have it, and a classification has none",
+        "high": "only metrics of confidences have it, and a classification has none",
+    },
+}
+"""what means nothing to what is computed, and why"""
+
+
+class MetricRequest(Settings):
+    """What is asked of a model's scores; a run keeps it, so that ``kgeval metrics`` can answer again."""
+
+    task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
+    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
+    metrics: Metrics = ()
+    """``[side.][ties.][average.]name[@k]``, of a task ``[macro.]name[@k]``; by default those of the task or protocol"""
+    ties: Ties | None = None
+    """the rank of an answer that ties with others; by default as the protocol says"""
+    seed: int = 0
+    """of random ties"""
+    chance: Chance = "exact"
+    """what adjusted metrics compare with: random ranking among N candidates, or the N − 1 without the answer"""
+    popularity: Exponents = (1.0, 1.0)
+    """the exponents of the frequencies of answer and relation, which ``strat`` metrics weigh against"""
+
+    @field_validator(*POLICIES)
+    @classmethod
+    def _fits_the_task(cls, value: Any, block: ValidationInfo) -> Any:
+        task = block.data.get("task")
+        if value is not None and task is not None and block.field_name in INAPPLICABLE_OPTIONS[task.kind]:
+            raise ValueError(f"{INAPPLICABLE_OPTIONS[task.kind][block.field_name]}. Leave it out")
+        return value
+
+    @property
+    def policies(self) -> dict[str, Any]:
+        """The policies, as ``summarize`` takes them."""
+        ties = {} if self.ties is None else {"ties": self.ties}
+        return {**ties, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
+
+    def with_overrides(self, said: Mapping[str, Any]) -> MetricRequest:
+        """The same, but for the policies that are said in place of its own."""
+        return self.model_copy(update={name: said[name] for name in POLICIES if name in said})

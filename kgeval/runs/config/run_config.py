@@ -1,0 +1,249 @@
+"""The configuration of a run: dataset, model, evaluation, metrics, output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny, field_validator, model_validator
+
+from kgeval.corruption import (
+    AllEntities,
+    Corruption,
+    DegreeWeighted,
+    FileNegatives,
+    OGBNegatives,
+    PopularityWeighted,
+    TypeConstrained,
+    Uniform,
+)
+from kgeval.data.dataset import Dataset
+from kgeval.data.layout import PYKEEN, layouts
+from kgeval.errors import did_you_mean
+from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
+from kgeval.metrics.labels.label_summary import CLASSIFICATION
+from kgeval.paths import exists_safely, no_file, suggest_paths
+from kgeval.protocols.protocol import protocol
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.runs.config.metric_request import MetricRequest
+from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
+from kgeval.runs.config.types import PathText, ReadableFile, as_validation_error, or_text, readable, writable
+from kgeval.runs.config.yaml_document import Document
+from kgeval.runs.trackers import TrackerConfig
+from kgeval.settings.messages import short_repr
+from kgeval.settings.settings import Settings, listed
+from kgeval.tasks.classification import Classification
+from kgeval.tasks.confidences import Confidences
+
+
+def _is_folder(path: str) -> bool:
+    return exists_safely(Path(path)) and Path(path).is_dir()
+
+
+def dataset_block(value: Any) -> Any:
+    """Say the block that a bare string stands for: a folder's path, or a PyKEEN name."""
+    if not isinstance(value, str):
+        return value
+    return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}
+
+
+class DatasetConfig(Settings):
+    """The graph: a folder, or a PyKEEN name. A bare string is either."""
+
+    model_config = ConfigDict(json_schema_extra=or_text)
+
+    path: PathText | None = None
+    """a folder in any known layout"""
+    name: str | None = None
+    """a PyKEEN dataset"""
+    layout: str = "auto"
+    """the layout of the folder, by default recognised from its files; ``kgeval list datasets`` shows all"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """what the PyKEEN dataset is constructed with"""
+    names: Annotated[
+        tuple[ReadableFile, ...],
+        BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
+        Field(strict=False),
+    ] = ()
+    """files of rows ``label<TAB>name``: what people call entities and relations, which messages and tables show; by
+    default ``entity2text.txt`` and ``relation2text.txt`` in the folder"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return dataset_block(value)
+
+    @field_validator("path")
+    @classmethod
+    def _there(cls, value: str | None) -> str | None:
+        if value is not None and not _is_folder(value):
+            raise ValueError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
+        return value
+
+    @field_validator("layout")
+    @classmethod
+    def _known_layout(cls, value: str) -> str:
+        if value not in (known := ["auto", PYKEEN, *layouts()]):
+            raise ValueError(f"unknown dataset layout {short_repr(value)}. {did_you_mean(value, known)}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DatasetConfig:
+        if (self.path is None) == (self.name is None):
+            raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
+        if self.path is not None and self.options:
+            raise ValueError("options are those of a PyKEEN dataset, by its name; a folder has none")
+        if self.path is not None and self.layout == PYKEEN:
+            raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give its name, or another")
+        if self.name is not None and self.layout not in ("auto", PYKEEN):
+            raise ValueError(
+                f"layout {short_repr(self.layout)} is one of folders, and there is no folder {short_repr(self.name)}. "
+                "Leave the layout out for the PyKEEN dataset of that name"
+            )
+        return self
+
+
+class _Given(Settings):
+    """A component with a file that has to be there before any work is done."""
+
+    @field_validator("path", check_fields=False)
+    @classmethod
+    def _there(cls, value: str | None) -> str | None:
+        if value is not None and not (exists_safely(Path(writable(value))) and Path(value).is_file()):
+            raise ValueError(no_file(Path(value)))
+        return value
+
+
+class GivenFile(_Given, FileNegatives):
+    """Corrupt a triple with the negatives of a file."""
+
+
+class GivenTypes(_Given, TypeConstrained):
+    """Corrupt a triple with the entities that its relation is known to take on that side."""
+
+
+class GivenOGBNegatives(_Given, OGBNegatives):
+    """Corrupt a triple with its own negatives in a file of the Open Graph Benchmark."""
+
+
+class RunEvaluation(Evaluation):
+    """How the models are evaluated."""
+
+    corruption: SerializeAsAny[
+        Annotated[
+            AllEntities | Uniform | PopularityWeighted | DegreeWeighted | GivenTypes | GivenFile | GivenOGBNegatives,
+            Field(discriminator="kind"),
+        ]
+    ] = AllEntities()
+    """which candidates compete"""
+
+
+class Evaluated(Settings):
+    """What is evaluated, and by which rules."""
+
+    dataset: DatasetConfig
+    """the graph"""
+    model: ModelConfig | None = None
+    """the model"""
+    models: Annotated[dict[str, ModelConfig], Field(min_length=1)] | None = None
+    """several models by name: several runs, and one table"""
+    protocol: str = "standard"
+    """the framework whose rules are followed: what is level with an answer, who competes, and, where nothing else is
+    said, corruption, ties, filter and metrics; ``kgeval list protocols`` shows all"""
+    evaluation: RunEvaluation = RunEvaluation()
+    """how the models are evaluated"""
+
+
+class RunConfig(MetricRequest, Evaluated):
+    """One experiment: one dataset, one evaluation, one or several models."""
+
+    tracker: TrackerConfig | None = None
+    """a result tracker of PyKEEN, which is told of every run"""
+    output: PathText | None = None
+    """the run directory; by default ``runs/`` and the name of the configuration file"""
+
+    _document: Document = PrivateAttr(default_factory=lambda: Document("configuration", {}))
+
+    @field_validator("task")
+    @classmethod
+    def _negatives_there(cls, value: Classification | Confidences | None) -> Classification | Confidences | None:
+        source = value.negatives if value is not None else None
+        for path in source.files if source is not None else ():
+            readable(writable(str(path)))
+        return value
+
+    @field_validator("models")
+    @classmethod
+    def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        for name in value or ():
+            if name in {"", ".", ".."} or set(name) & set("/\\") or not name.isprintable():
+                raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r}")
+            writable(name)
+        return value
+
+    @field_validator("protocol")
+    @classmethod
+    def _known_protocol(cls, value: str) -> str:
+        with as_validation_error():
+            return protocol(value).name
+
+    @model_validator(mode="after")
+    def _some_model(self) -> RunConfig:
+        if (self.model is None) == (self.models is None):
+            raise ValueError("give either model (one) or models (several, by name)")
+        if self.task is not None and "evaluation" in self.model_fields_set:
+            raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
+        return self
+
+    @property
+    def document(self) -> Document:
+        """Where it was said, for messages."""
+        return self._document
+
+    @property
+    def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig]:
+        """The models by name; a single one has none."""
+        return {"": self.model} if self.model is not None else dict(self.models or {})
+
+    def corruption(self, dataset: Dataset) -> Corruption:
+        """Tell which candidates compete: as is said, or else as the protocol says.
+
+        Raises
+        ------
+        DatasetError
+            if the dataset does not have the protocol's negatives
+        """
+        evaluation = self.evaluation
+        said = evaluation.corruption if "corruption" in evaluation.model_fields_set else None
+        return protocol(self.protocol).corruption(said, dataset, evaluation.split)
+
+    def resolved(self, dataset: Dataset) -> RunConfig:
+        """Say what the protocol left to be said; of its filter, the splits that there are."""
+        rules = protocol(self.protocol)
+        if self.task is not None:
+            usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
+            return self.model_copy(update={"metrics": self.metrics or usual, "ties": self.ties or rules.ties})
+        said = self.evaluation
+        filtered = said.filter if "filter" in said.model_fields_set else rules.filter[said.split]
+        present = tuple(split for split in filtered if split in dataset.splits)
+        chosen = {"filter": present, "corruption": self.corruption(dataset)}
+        return self.model_copy(
+            update={
+                "evaluation": self.evaluation.model_copy(update=chosen),
+                "metrics": self.metrics or rules.metrics,
+                "ties": self.ties or rules.ties,
+            }
+        )
+
+
+def expand_shorthand(place: list[str], value: Any) -> Any:
+    """Say the block that a bare string stands for, where it may stand for one.
+
+    >>> spelled_out(["model"], "checkpoints/complex"), spelled_out(["dataset"], "umls"), spelled_out(["ties"], "x")
+    ({'path': 'checkpoints/complex'}, {'name': 'umls'}, 'x')
+    """
+    if place == ["dataset"]:
+        return dataset_block(value)
+    if place == ["model"] or (len(place) == 2 and place[0] == "models"):
+        return checkpoint_block(value)
+    return value

@@ -1,0 +1,93 @@
+"""The values of a configuration that are more than numbers and text: paths, options, metric names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+
+from kgeval.data.io.text import first_line
+from kgeval.errors import InputError
+from kgeval.metrics.labels.label_names import parse_label_metrics
+from kgeval.metrics.metric_options import checked_exponents
+from kgeval.metrics.tables.names import parse
+from kgeval.settings.messages import short_repr
+from kgeval.settings.settings import listed
+
+
+@contextmanager
+def as_validation_error() -> Iterator[None]:
+    """Let what kgeval refuses be a problem of the value at hand, to be told with all others."""
+    try:
+        yield
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+def writable(path: str) -> str:
+    """Refuse what cannot be written down in a configuration or a manifest."""
+    if not path:
+        raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
+    if "\0" in path:
+        raise ValueError("a path has no null byte")
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
+    return path
+
+
+def readable(path: str) -> str:
+    """Refuse a file that is not there, or damaged, before any work is done."""
+    with as_validation_error():
+        first_line(Path(path))
+    return path
+
+
+def _scalar(value: Any) -> Any:
+    if not isinstance(value, (bool, int, float, str)):
+        raise ValueError(f"expected a number, text, true or false, found {short_repr(value)}")  # noqa: TRY004
+    return value
+
+
+def _metric(name: str, block: ValidationInfo) -> str:
+    """Refuse what is no metric of the block's task, or of ranks without one."""
+    if "task" not in block.data:  # it is malformed, which is said already: whose metrics these are is not known
+        return name
+    task = block.data["task"]
+    with as_validation_error():
+        parse(name) if task is None else parse_label_metrics([name], confidences=task.kind == "confidences")
+    return name
+
+
+PathText = Annotated[str, AfterValidator(writable)]
+
+ReadableFile = Annotated[PathText, AfterValidator(readable)]
+
+Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
+
+Metrics = Annotated[
+    tuple[Annotated[str, AfterValidator(_metric)], ...],
+    BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
+    Field(strict=False),
+]
+"""one metric name, or several"""
+
+
+def _exponents(value: Any) -> tuple[float, float]:
+    with as_validation_error():
+        return checked_exponents(value)
+
+
+Exponents = Annotated[tuple[float, float], BeforeValidator(_exponents, json_schema_input_type=tuple[float, float])]
+"""βe and βr, of popularity"""
+
+
+def or_text(schema: dict[str, Any]) -> None:
+    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
+    block = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, block]

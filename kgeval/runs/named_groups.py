@@ -1,0 +1,33 @@
+"""Groups by name: a summary whose entities and relations are spelled as people call them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kgeval.data.human_names import called
+from kgeval.data.io.headers import TRIPLE
+from kgeval.metrics.labels.label_summary import LabelSummary
+from kgeval.metrics.tables.summary import Summary
+
+COLUMNS = (*TRIPLE, *(f"{column}_label" for column in TRIPLE))
+"""the columns whose values are labels"""
+
+
+def named(summary: Summary | LabelSummary, names: Mapping[str, str]) -> Summary | LabelSummary:
+    """Spell the labels that groups have in common with their names before them, for people to read.
+
+    >>> from kgeval import evaluate, load_dataset, summarize
+    >>> table = evaluate(lambda h, r, t: (h + r + t) % 10, load_dataset("nations"))
+    >>> summary = summarize(table, ["mrr"], by="relation")
+    >>> named(summary, {"accusation": "accuses"}).groups[0].key
+    {'relation': 'accuses (accusation)'}
+    """
+
+    def spelled(key: dict[str, Any]) -> dict[str, Any]:
+        return {column: called(value, names) if column in COLUMNS else value for column, value in key.items()}
+
+    if isinstance(summary, LabelSummary):
+        return replace(summary, lines=tuple(replace(line, group=spelled(line.group)) for line in summary.lines))
+    return replace(summary, groups=tuple(replace(group, key=spelled(group.key)) for group in summary.groups))

@@ -1,0 +1,201 @@
+"""Adapters for finished scores: any Python callable, and score tables that were computed elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import FloatArray, IntArray
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Triples
+from kgeval.data.vocabulary import Labels, Vocabulary
+from kgeval.errors import InputError, ScoreError
+from kgeval.scorers.adapters.functions import Called, ScoreFunction, refuse_other_arguments
+from kgeval.scorers.adapters.score_arrays import as_array, as_float64
+from kgeval.scorers.scorer import refuse_other_queries
+
+CALL = 2**17
+"""triples that a scoring function is asked for at a time: what it makes of each is its own affair, and may be large"""
+
+
+class CallableScorer:
+    """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
+
+    A PyTorch module is such a function too: :class:`kgeval.scorers.adapters.functions.Called` says how it is called.
+
+    Parameters
+    ----------
+    function
+        the function
+    num_entities, num_relations
+        how many ids it knows; labels tell that too
+    entities, relations
+        the label of each of its ids, where those are not the ids of the dataset: a list, an array or a ``Vocabulary``,
+        or a dictionary of the id of each label
+
+    Raises
+    ------
+    InputError
+        if it takes other arguments, or if neither a number nor labels are given
+
+    Examples
+    --------
+    >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
+    >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
+    array([[-2., -1.,  0., -1., -2.]])
+    >>> CallableScorer(lambda h, r, t: h - t, entities=["Italy", "Rome"], relations=["capital"]).num_entities
+    2
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        num_entities: int | None = None,
+        num_relations: int | None = None,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+    ) -> None:
+        self.function = function
+        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
+        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
+        self.num_entities = _size(num_entities, self.entities, "entities")
+        self.num_relations = _size(num_relations, self.relations, "relations")
+        refuse_other_arguments(function)
+        self._called = Called(function)
+
+    @property
+    def title(self) -> str:
+        """What results call it: the function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Call the function with one row per query and candidate.
+
+        Raises
+        ------
+        ScoreError
+            if it returns another number of scores, or what is no number
+        """
+        refuse_other_queries(queries, candidates)
+        shape = (len(queries), candidates.shape[-1])
+        anchors = np.broadcast_to(queries.anchors[:, None], shape).ravel()
+        relations = np.broadcast_to(queries.relations[:, None], shape).ravel()
+        others = np.broadcast_to(candidates, shape).ravel()
+        heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
+        parts = []
+        for start in range(0, len(others), CALL):
+            part = slice(start, start + CALL)
+            values = as_float64(self._called(heads[part], relations[part], tails[part]), "the scoring function")
+            if values.size != len(others[part]):
+                raise ScoreError(
+                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
+                    f"{values.shape}); expected one for each."
+                )
+            parts.append(values.ravel())
+        return np.concatenate([np.empty(0), *parts]).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of all entities in the place of one side of some triples, computed elsewhere.
+
+    Parameters
+    ----------
+    triples
+        the triples that the rows belong to
+    head, tail
+        float[triple, entity], arrays or tensors; row ``i`` holds the score of every entity in the place of triple
+        ``i``'s head or tail; one of them may be missing if that side is not evaluated
+    entities, relations
+        the label of each column, and of each relation id, where those are not the ids of the dataset, as
+        :class:`CallableScorer` takes them. The triples are then in the table's own ids too
+
+    Examples
+    --------
+    >>> table = ScoreTable(Triples.of([(0, 0, 2)]), tail=np.array([[0.1, 0.9, 0.5]]))
+    >>> table.scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.array([2, 1]))
+    array([[0.5, 0.9]])
+    """
+
+    triples: Triples
+    head: npt.NDArray[Any] | None = None
+    tail: npt.NDArray[Any] | None = None
+    entities: Labels | None = None
+    relations: Labels | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "triples", Triples.of(self.triples))
+        if self.head is None and self.tail is None:
+            raise InputError("a score table needs the scores of heads or tails.")
+        for side in SIDES:
+            if (given := getattr(self, side)) is None:
+                continue
+            table = as_array(given, f"the score table's {side}")
+            if table.ndim != 2 or len(table) != len(self.triples):
+                expected = f"one row for each of the {len(self.triples)} triples"
+                raise InputError(f"score table: {side} has shape {table.shape}; expected {expected}.")
+            object.__setattr__(self, side, table)
+        if self.head is not None and self.tail is not None and self.head.shape != self.tail.shape:
+            widths = f"{self.head.shape[1]} and {self.tail.shape[1]}"
+            raise InputError(f"score table: head and tail have {widths} columns; expected one for each entity in both.")
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities have a column."""
+        table = self.tail if self.tail is not None else self.head
+        return int(table.shape[1])  # type: ignore[union-attr]
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations have a label; without labels, how many the triples speak of: the largest id and one."""
+        if self.relations is not None:
+            return len(Vocabulary.of(self.relations, "relation"))
+        return int(self.triples.relations.max(initial=-1)) + 1
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Look the scores up.
+
+        Raises
+        ------
+        InputError
+            if the table has no row for a query
+        """
+        refuse_other_queries(queries, candidates)
+        table = self.head if queries.side == "head" else self.tail
+        if table is None:
+            raise InputError(
+                f"the score table has no scores of {queries.side}s. Evaluate sides=('{_other(queries)}',)."
+            )
+        rows = self._rows(queries)
+        return as_float64(table[rows[:, None], candidates], "the score table")
+
+    def _rows(self, queries: Queries) -> IntArray:
+        """Find a row that asks each query; rows that ask the same query hold the same scores."""
+        anchors, relations, _ = self.triples.queries_of_side(queries.side)
+        numbered = Triples(np.stack([anchors, relations, np.arange(len(anchors))], 1))
+        as_tail_queries = Queries(
+            "tail", queries.anchors, queries.relations, queries.offsets, queries.answers, queries.triples
+        )
+        rows = known_answers(as_tail_queries, [numbered])
+        if (rows.lengths == 0).any():
+            query = int(np.argmax(rows.lengths == 0))
+            raise InputError(
+                f"the score table has no row for the {queries.side} query with anchor {queries.anchors[query]} "
+                f"and relation {queries.relations[query]}."
+            )
+        return rows.ids[rows.offsets[:-1]]
+
+
+def _size(given: int | None, labels: Vocabulary | None, what: str) -> int:
+    if given is None and labels is None:
+        raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
+    return len(labels) if given is None and labels is not None else int(given or 0)
+
+
+def _other(queries: Queries) -> str:
+    return "tail" if queries.side == "head" else "head"

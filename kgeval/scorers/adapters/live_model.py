@@ -1,0 +1,120 @@
+"""A live PyKEEN model as a scorer, through its own score functions, whatever its interaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.errors import InputError
+from kgeval.scorers.adapters.functions import evaluating
+from kgeval.scorers.adapters.score_arrays import as_float64
+
+CELLS = 2**12
+"""scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
+and a network tens of thousands of numbers for each"""
+
+
+@dataclass(frozen=True, eq=False)
+class PyKEENScorer:
+    """Scores with ``model.predict_t`` and ``model.predict_h``: inverse triples and sigmoids are the model's own.
+
+    The model is put into evaluation mode for each call and back into its mode afterwards.
+    """
+
+    model: Any
+    """a ``pykeen.models.Model``"""
+    mode: str | None = None
+    """for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``"""
+    as_written: bool = False
+    """whether its score functions are PyKEEN's own, which score some of the entities, or slice by slice, if asked to"""
+
+    @property
+    def title(self) -> str:
+        """What results call it: the class of the model."""
+        return type(self.model).__name__
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities the model knows, of one of its graphs if it is inductive.
+
+        Raises
+        ------
+        InputError
+            if it has no such graph
+        """
+        try:
+            return int(self.model._get_entity_len(mode=self.mode))
+        except (NotImplementedError, ValueError) as error:
+            raise InputError(
+                f"{type(self.model).__name__} has no entities for mode={self.mode!r}. Inductive models have the modes "
+                "training, validation and testing, other models none."
+            ) from error
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the model knows, inverses not counted."""
+        return int(self.model.num_relations) // (2 if self.model.use_inverse_triples else 1)
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score all entities and take the candidates, or only those where all queries share them."""
+        import torch
+
+        columns = (queries.anchors, queries.relations)
+        batch = torch.from_numpy(np.stack(columns if queries.side == "tail" else columns[::-1], axis=1))
+        if self.as_written and candidates.ndim == 1:
+            return self._scored(batch, queries.side, candidates)
+        rows = self._scored(batch, queries.side, None)
+        return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
+
+    def _scored(self, batch: Any, side: Side, ids: IntArray | None) -> Float64Array:
+        """Score all entities, or some."""
+        import torch
+
+        few = ids is not None and len(ids) < self.num_entities
+        given = {f"{side}s": torch.from_numpy(ids).to(self.model.device)} if few else {}
+        width = len(ids) if ids is not None else self.num_entities
+        if self.as_written and width > CELLS:
+            given["slice_size"] = CELLS
+        with torch.inference_mode(), evaluating(self.model):
+            rows = as_float64(self._in_batches(partial(self._predict(side), **given), batch, width), "the model")
+        return rows if few or ids is None else rows[:, ids]
+
+    def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int) -> Any:
+        """Score in batches, each half as large as the one before where a device has too little memory."""
+        import torch
+
+        parts, start = [], 0
+        step = max(1, CELLS // max(width, 1))
+        while start < len(batch):
+            try:
+                parts.append(predict(batch[start : start + step]).cpu())
+                start += step
+            except torch.cuda.OutOfMemoryError:
+                if step == 1:
+                    raise
+                step //= 2
+        return torch.cat(parts) if parts else torch.empty(0, width)
+
+    def _predict(self, side: Side) -> Callable[..., Any]:
+        # A model without tensors, such as the baselines, is on no device, which predict_t and predict_h insist on.
+        tensors = next(chain(self.model.parameters(), self.model.buffers()), None)
+        names = (
+            {"tail": "predict_t", "head": "predict_h"}
+            if tensors is not None
+            else {"tail": "score_t", "head": "score_h"}
+        )
+        function: Callable[..., Any] = getattr(self.model, names[side])
+        return function if self.mode is None else partial(function, mode=self.mode)
+
+
+def is_pykeen_model(candidate: object) -> bool:
+    """Whether an object is a PyKEEN model, found out without importing PyKEEN."""
+    return any(f"{base.__module__}.{base.__name__}" == "pykeen.models.base.Model" for base in type(candidate).__mro__)

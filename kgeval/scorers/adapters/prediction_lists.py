@@ -1,0 +1,165 @@
+"""Listed scores: for each triple the few candidates that a model lists for its query, and nothing for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import Side
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import InputError
+from kgeval.threads import slices
+
+Query = tuple[int, int]
+"""anchor and relation"""
+
+Key = tuple[int, int, int]
+"""anchor, relation and the answer that the list was made for; the answer is -1 for all lists of a query together"""
+
+TOGETHER = -1
+
+CELLS = 2**22
+"""scores that are laid out over all entities at a time"""
+
+
+class OneList(NamedTuple):
+    """The candidates that were listed once, in their order."""
+
+    ids: IntArray
+    """int64[listed entity]"""
+    scores: Float64Array
+    """float64[listed entity]"""
+
+    @classmethod
+    def of(cls, scores: Mapping[int, float]) -> OneList:
+        """Take the entities and their scores."""
+        return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class SideLists:
+    """The lists of one side."""
+
+    places: Mapping[Key, int]
+    """the row of each triple's own list"""
+    rows: Rows
+    """the listed entities, in the order of the list"""
+    scores: Float64Array
+    """float64[listed entity]"""
+
+    @classmethod
+    def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
+        """Lay lists end to end."""
+        lengths = np.array([len(one.ids) for one in lists.values()], np.int64)
+        ids = np.concatenate([np.empty(0, np.int64), *(one.ids for one in lists.values())])
+        scores = np.concatenate([np.empty(0), *(one.scores for one in lists.values())])
+        return cls({key: row for row, key in enumerate(lists)}, Rows.sized(lengths, ids), scores)
+
+    @cached_property
+    def with_queries(self) -> SideLists:
+        """The same lists, followed by one of each query, of all its lists together.
+
+        An entity has the score there that it has in its own list, where it is an answer, or else in the first list.
+        """
+        together: dict[Key, dict[int, float]] = {}
+        for (anchor, relation, answer), row in self.places.items():
+            part = slice(*self.rows.offsets[row : row + 2])
+            own = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
+            query = together.setdefault((anchor, relation, TOGETHER), {})
+            for entity, score in own.items():
+                query.setdefault(entity, score)
+            if answer in own:
+                query[answer] = own[answer]
+        further = SideLists.of({key: OneList.of(scores) for key, scores in together.items()})
+        offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + further.rows.offsets[1:]])
+        rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
+        places = {key: len(self.places) + row for key, row in further.places.items()}
+        return SideLists({**self.places, **places}, rows, np.concatenate([self.scores, further.scores]))
+
+    def by_place(self) -> SideLists:
+        """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
+        within = np.arange(len(self.scores)) - self.rows.offsets[self.rows.owners]
+        return replace(self, scores=(-1 - within).astype(np.float64))
+
+    def rows_of(self, queries: Queries) -> IntArray:
+        """Find the list of each query, -1 where there is none; int64[query]."""
+        alone = np.diff(queries.offsets) == 1
+        answers = np.full(len(queries), TOGETHER)
+        answers[alone] = queries.answers[queries.offsets[:-1][alone]]
+        pairs = list(zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True))
+        keys = zip(pairs, answers.tolist(), strict=True)
+        return np.array([self.places.get((*p, a), self.places.get((*p, TOGETHER), -1)) for p, a in keys], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionLists:
+    """A scorer of the candidates that were listed; those that were not share the lowest place.
+
+    A model lists candidates for every triple anew: two lists for the same query need not agree. The query of one triple
+    is scored by the list of that triple; a query of several by all of their lists.
+
+    Examples
+    --------
+    >>> from kgeval.data.triples import Triples
+    >>> lists = SideLists.of({(0, 0, 2): OneList.of({2: 0.9, 1: 0.5})})
+    >>> labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
+    >>> scorer, queries = ListedScores({"tail": lists}, *labels), Queries.of(Triples.of([(0, 0, 2)]), "tail")
+    >>> scorer.scores(queries, np.arange(4)), scorer.by_place().scores(queries, np.arange(4))
+    (array([[-inf,  0.5,  0.9, -inf]]), array([[-inf,  -2.,  -1., -inf]]))
+    """
+
+    sides: Mapping[Side, SideLists]
+    entities: Vocabulary
+    relations: Vocabulary
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities there are, listed or not."""
+        return len(self.entities)
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations there are."""
+        return len(self.relations)
+
+    def by_place(self) -> PredictionLists:
+        """Follow the order of the lists, whatever the scores in them."""
+        return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Look the scores up, −∞ for what was not listed.
+
+        Raises
+        ------
+        InputError
+            if a query has no list, not even an empty one
+        """
+        lists = self.sides.get(queries.side, SideLists.of({}))
+        found = lists.rows_of(queries)
+        if (found < 0).any():
+            lists = lists.with_queries
+            found = lists.rows_of(queries)
+        if (found < 0).any():
+            query = self._spelled(queries, int(np.argmax(found < 0)))
+            raise InputError(f"there are no predictions for {query}. Are they those of this split?")
+        offsets, places = lists.rows.offsets, np.arange(len(lists.scores))
+        scores = np.empty((len(queries), candidates.shape[-1]))
+        for part in slices(len(queries), max(1, CELLS // self.num_entities)):
+            listed = Rows.spans(offsets[found[part]], offsets[found[part] + 1], places)
+            whole = np.full((len(listed), self.num_entities), -np.inf)
+            whole[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
+            wanted = np.broadcast_to(candidates, scores.shape)[part]
+            scores[part] = np.take_along_axis(whole, wanted, axis=1)
+        return scores
+
+    def _spelled(self, queries: Queries, index: int) -> str:
+        """Spell a query: ``(?, eats, cat)``."""
+        known, relation = self.entities[int(queries.anchors[index])], self.relations[int(queries.relations[index])]
+        return f"({known}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {known})"

@@ -1,0 +1,56 @@
+"""BoxE: entities bump each other, and are near the boxes of a relation or not (Abboud et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.data.queries import Queries
+from kgeval.scorers.block import ScoredFamily
+from kgeval.scorers.family import rows64
+from kgeval.scorers.numerics.ordered import products
+
+
+@dataclass(frozen=True, eq=False)
+class BoxE(ScoredFamily):
+    """score(h, r, t) = −‖D(h + t', head box)‖_p − ‖D(t + h', tail box)‖_p, halves [position | bump e'] of entities.
+
+    A relation's row is [low | high] of its head box, then of its tail box. D is, in each dimension of width w around
+    the centre c, |x − c| / (w + 1) inside the box and |x − c| (w + 1) − w/2 ((w + 1) − 1/(w + 1)) outside.
+    Abboud et al.: BoxE: A Box Embedding Model for Knowledge Base Completion, NeurIPS 2020.
+    """
+
+    name: ClassVar[str] = "BoxE"
+    formula: ClassVar[str] = "−‖D(h + t', head box)‖_p − ‖D(t + h', tail box)‖_p"
+
+    norm: Literal[1, 2]
+    """the p of the norm"""
+    tanh: bool
+    """whether bumped positions are mapped by tanh before they are compared; the boxes are stored mapped"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
+        self.require(self.entity.shape[1] % 2 == 0, "entities are stored as halves of an even width")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """The anchor, its own box, and the box of its candidates."""
+        head, tail = np.split(rows64(self.relation, queries.relations), 2, axis=1)
+        boxes = (head, tail) if queries.side == "tail" else (tail, head)
+        return np.concatenate([rows64(self.entity, queries.anchors), *boxes], axis=1)
+
+    def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
+        """Bump anchor and candidates, and measure each against its box."""
+        position, bump, low, high, other_low, other_high = np.split(query, 6)
+        positions, bumps = np.split(candidates, 2, axis=1)
+        return -self._distance(position + bumps, low, high) - self._distance(positions + bump, other_low, other_high)
+
+    def _distance(self, points: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
+        points = np.tanh(points) if self.tanh else points
+        width, away = high - low, np.abs(points - 0.5 * (low + high))
+        outside = away * (width + 1) - 0.5 * width * (width + 1 - 1 / (width + 1))
+        terms = np.where((points >= low) & (points <= high), away / (width + 1), outside)
+        return products(terms, np.ones_like(terms)) if self.norm == 1 else np.sqrt(products(terms, terms))

@@ -1,0 +1,47 @@
+"""TransE turned around: larger distances are more plausible, as Marius trains and ranks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class MariusTransE(VectorFamily):
+    """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
+
+    name: ClassVar[str] = "FarTransE"
+    formula: ClassVar[str] = "+‖h + r − t‖²"
+    similarity: ClassVar[Similarity] = "dot"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """[−2q | 1] of q = h + r for a tail query, q = t − r for a head query."""
+        places = self._places(queries)
+        return np.concatenate([-2 * places, np.ones_like(places)], axis=1)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """‖q‖²."""
+        places = self._places(queries)
+        return products(places, places)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return [e | e²]."""
+        entities = rows64(self.entity, ids)
+        return np.concatenate([entities, entities * entities], axis=1)
+
+    def _places(self, queries: Queries) -> Float64Array:
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        return anchors + relations if queries.side == "tail" else anchors - relations

@@ -1,0 +1,39 @@
+"""TransE: a relation is a translation (Bordes et al., 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from kgeval.arrays import Float64Array
+from kgeval.data.queries import Queries
+from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.numerics.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class TransE(VectorFamily):
+    """score(h, r, t) = −‖h + r − t‖_p.
+
+    Bordes et al.: Translating Embeddings for Modeling Multi-relational Data, NeurIPS 2013.
+    """
+
+    name: ClassVar[str] = "TransE"
+    formula: ClassVar[str] = "−‖h + r − t‖_p"
+
+    norm: Literal[1, 2]
+    """the p of the norm"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+
+    @property
+    def similarity(self) -> Similarity:
+        """The distance that the norm measures."""
+        return "l1" if self.norm == 1 else "l2"
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """H + r for a tail query, t − r for a head query."""
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        return anchors + relations if queries.side == "tail" else anchors - relations

@@ -1,0 +1,38 @@
+"""TransF: how well the tail agrees with the moved head, and the head with the tail moved back (Feng et al., 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgeval.arrays import Float64Array
+from kgeval.data.queries import Queries
+from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class TransF(VectorFamily):
+    """score(h, r, t) = (h + r)·t + h·(t − r).
+
+    Feng, Huang, Wang, Zhou, Hao and Zhu: Knowledge Graph Embedding by Flexible Translation, KR 2016.
+    """
+
+    name: ClassVar[str] = "TransF"
+    formula: ClassVar[str] = "(h + r)·t + h·(t − r)"
+    similarity: ClassVar[Similarity] = "dot"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """2h + r or 2t − r."""
+        doubled, relations = 2 * rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        return doubled + relations if queries.side == "tail" else doubled - relations
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """−h·r or t·r."""
+        both = products(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+        return -both if queries.side == "tail" else both

@@ -1,0 +1,36 @@
+"""TransH: a relation translates on its own hyperplane (Wang et al., 2014)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.scorers.family import rows64
+from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.translation import ProjectedTranslation
+
+
+@dataclass(frozen=True, eq=False)
+class TransH(ProjectedTranslation):
+    """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, P_r(e) = e − (w_r · e) w_r.
+
+    Wang et al.: Knowledge Graph Embedding by Translating on Hyperplanes, AAAI 2014.
+    """
+
+    name: ClassVar[str] = "TransH"
+    formula: ClassVar[str] = "−‖(h − (w·h)w) + r − (t − (w·t)w)‖_p"
+
+    normal: FloatArray
+    """float[relation, width], the normal vector of each hyperplane, of length 1"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.entity.shape[1]
+        self.require(self.relation.shape[1] == width, "entity and relation must have the same width")
+        self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
+
+    def project(self, ids: IntArray, relation: int) -> Float64Array:
+        """E − (w · e) w."""
+        entities, normal = rows64(self.entity, ids), rows64(self.normal, relation)
+        return entities - products(entities, normal[None, :])[:, None] * normal

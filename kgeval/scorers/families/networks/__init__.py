@@ -1,0 +1,1 @@
+"""Families whose score is computed by a neural network."""

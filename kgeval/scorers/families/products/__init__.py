@@ -1,0 +1,1 @@
+"""Families whose score is a product of head, relation and tail."""

@@ -1,0 +1,102 @@
+"""PyTorch-BigGraph's models: an operator on one entity, and a comparator (Lerer et al., 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import rows64
+from kgeval.scorers.numerics.complex_halves import multiply
+from kgeval.scorers.numerics.ordered import matmul_ordered, unit
+from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.relational import RelationalFamily
+
+Operator = Literal["none", "diagonal", "translation", "complex_diagonal", "linear", "affine"]
+
+
+@dataclass(frozen=True, eq=False)
+class BigGraph(RelationalFamily):
+    """score(h, r, t) = c(g_r(h), t), or c(h, g_r(t)): one entity passes the relation's operator g, then both compare.
+
+    A relation's row holds its operator: the diagonal, the translation, [re | im] of a complex diagonal, a matrix row by
+    row, or (affine) a matrix and then a translation. With a bias, column 0 of both entities, after the operator, is
+    taken out and added to the score.
+    Lerer et al.: PyTorch-BigGraph: A Large-scale Graph Embedding System, SysML 2019.
+    """
+
+    name: ClassVar[str] = "BigGraph"
+    formula: ClassVar[str] = "c(g_r(h), t) or c(h, g_r(t))"
+
+    operator: Operator
+    """g"""
+    comparator: Literal["dot", "cos", "l2", "squared_l2"]
+    """c; distances are negative"""
+    operand: Literal["head", "tail"]
+    """the side that passes the operator"""
+    bias: bool
+    """whether column 0 is a bias"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.entity.shape[1]
+        wanted = {"linear": width * width, "affine": width * width + width, "none": self.relation.shape[1]}
+        fits = self.relation.shape[1] == wanted.get(self.operator, width)
+        self.require(fits, f"relation must hold one {self.operator} operator a row")
+        self.require(self.operator != "complex_diagonal" or width % 2 == 0, "complex vectors need an even width")
+
+    @property
+    def similarity(self) -> Similarity:
+        """What the comparator comes to: cosines are dot products."""
+        return "dot" if self.comparator == "cos" else self.comparator
+
+    def is_shared(self, side: Side) -> bool:
+        """Only the operand passes a relation's operator."""
+        return side != self.operand or self.operator == "none"
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """The anchor, after the operator if it is the operand."""
+        return self._compared(self._anchors(queries))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """The anchor's bias."""
+        return self._anchors(queries)[:, 0] if self.bias else np.zeros(len(queries))
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+        """The candidates, after the operator if they are the operand."""
+        return self._compared(self._rows(side, ids, relation))
+
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """The candidates' biases."""
+        return self._rows(side, ids, relation)[:, 0] if self.bias else np.zeros(len(ids))
+
+    def _anchors(self, queries: Queries) -> Float64Array:
+        side: Side = "head" if queries.side == "tail" else "tail"
+        anchors = np.empty((len(queries), self.entity.shape[1]))
+        for relation in np.unique(queries.relations):
+            mine = queries.relations == relation
+            anchors[mine] = self._rows(side, queries.anchors[mine], int(relation))
+        return anchors
+
+    def _compared(self, rows: Float64Array) -> Float64Array:
+        vectors = rows[:, 1:] if self.bias else rows
+        return unit(vectors) if self.comparator == "cos" else vectors
+
+    def _rows(self, side: Side, ids: IntArray, relation: int) -> Float64Array:
+        """Entities on one side, after the operator where that side passes it."""
+        entities = rows64(self.entity, ids)
+        if side != self.operand or self.operator == "none":
+            return entities
+        parameters, width = rows64(self.relation, relation), entities.shape[1]
+        if self.operator == "diagonal":
+            return entities * parameters
+        if self.operator == "translation":
+            return entities + parameters
+        if self.operator == "complex_diagonal":
+            return multiply(entities, np.broadcast_to(parameters, entities.shape))
+        mixed = matmul_ordered(entities, parameters[: width * width].reshape(width, width).T)
+        return mixed + parameters[width * width :] if self.operator == "affine" else mixed

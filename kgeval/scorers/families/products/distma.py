@@ -1,0 +1,37 @@
+"""DistMA: what head, relation and tail have in common, two by two (Shi and Xiao, 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgeval.arrays import Float64Array
+from kgeval.data.queries import Queries
+from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class DistMA(VectorFamily):
+    """score(h, r, t) = h·r + r·t + h·t.
+
+    The symmetric part E₁ of Shi and Xiao: Modeling Multi-mapping Relations for Precise Cross-lingual Entity Alignment,
+    EMNLP 2019.
+    """
+
+    name: ClassVar[str] = "DistMA"
+    formula: ClassVar[str] = "h·r + r·t + h·t"
+    similarity: ClassVar[Similarity] = "dot"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """H + r or t + r."""
+        return rows64(self.entity, queries.anchors) + rows64(self.relation, queries.relations)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """h·r or t·r."""
+        return products(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))

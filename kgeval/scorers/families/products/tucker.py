@@ -1,0 +1,82 @@
+"""TuckER: a relation mixes the slices of one core tensor (Balažević et al., 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray
+from kgeval.data.queries import Queries
+from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
+from kgeval.scorers.numerics.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class TuckER(VectorFamily):
+    """score(h, r, t) = B₁(B₀(h) ×₁ W ×₂ r) · t, B(x) = scale∘x + shift: the trained batch normalisation.
+
+    Balažević, Allen and Hospedales: TuckER: Tensor Factorization for Knowledge Graph Completion, EMNLP 2019.
+    """
+
+    name: ClassVar[str] = "TuckER"
+    formula: ClassVar[str] = "B₁(B₀(h) ×₁ W ×₂ r) · t"
+    similarity: ClassVar[Similarity] = "dot"
+
+    core: FloatArray
+    """float[entity width, relation width, entity width], axes head, relation, tail"""
+    head_scale: FloatArray | None = None
+    """float[entity width], the scale of B₀; none is 1"""
+    head_shift: FloatArray | None = None
+    """float[entity width], the shift of B₀; none is 0"""
+    product_scale: FloatArray | None = None
+    """float[entity width], the scale of B₁; none is 1"""
+    product_shift: FloatArray | None = None
+    """float[entity width], the shift of B₁; none is 0"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.entity.shape[1]
+        expected = (width, self.relation.shape[1], width)
+        self.require(self.core.shape == expected, "core must be entity width × relation width × entity width")
+        for array in (self.head_scale, self.head_shift, self.product_scale, self.product_shift):
+            self.require(array is None or array.shape == (width,), "scales and shifts must be as wide as entity")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """B₁(B₀(h) M_r) for a tail query; the adjoint scale₀∘(M_r (scale₁∘t)) for a head query."""
+        anchors = rows64(self.entity, queries.anchors)
+        if queries.side == "head":
+            return self._scale("head_scale") * self._adjoint(queries, anchors)
+        mixed = self._mixed(queries, self._scale("head_scale") * anchors + self._shift("head_shift"), transpose=False)
+        return self._scale("product_scale") * mixed + self._shift("product_shift")
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """What the shifts add to every candidate of a head query: shift₀ · M_r (scale₁∘t) + shift₁ · t."""
+        if queries.side == "tail":
+            return np.zeros(len(queries))
+        anchors = rows64(self.entity, queries.anchors)
+        products = self._shift("head_shift") * self._adjoint(queries, anchors) + self._shift("product_shift") * anchors
+        return np.asarray(np.add.accumulate(products, axis=1)[:, -1])
+
+    def _adjoint(self, queries: Queries, tails: Float64Array) -> Float64Array:
+        return self._mixed(queries, self._scale("product_scale") * tails, transpose=True)
+
+    def _mixed(self, queries: Queries, vectors: Float64Array, *, transpose: bool) -> Float64Array:
+        """Multiply each vector with its relation's matrix M_r = Σ_j r_j W[:, j, :]."""
+        mixed = np.empty_like(vectors)
+        for relation in np.unique(queries.relations):
+            mine = queries.relations == relation
+            weights = np.asarray(self.relation[relation], np.float64)
+            matrix = weighted_sum(weights, np.moveaxis(np.asarray(self.core, np.float64), 1, 0))
+            mixed[mine] = matmul_ordered(vectors[mine], matrix.T if transpose else matrix)
+        return mixed
+
+    def _scale(self, name: str) -> Float64Array:
+        value = getattr(self, name)
+        return np.ones(self.entity.shape[1]) if value is None else np.asarray(value, np.float64)
+
+    def _shift(self, name: str) -> Float64Array:
+        value = getattr(self, name)
+        return np.zeros(self.entity.shape[1]) if value is None else np.asarray(value, np.float64)

@@ -1,0 +1,87 @@
+"""Labels of a model's own ids: given with it, kept by it, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.data.dataset import Dataset
+from kgeval.data.vocabulary import Labels, Vocabulary
+from kgeval.errors import CheckpointError
+from kgeval.scorers.adapters.array_scorers import ScoreTable
+from kgeval.scorers.scorer import LabelledModel, Numbering, Scorer, VectorScorer
+
+PYKEEN = "PyKEEN"
+"""who makes up the ids of its datasets, and so of its live models"""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledScorer:
+    """A scorer with the labels of its ids, where it has any."""
+
+    model: Scorer | VectorScorer
+    entities: Vocabulary | None
+    relations: Vocabulary | None
+    numbering: Numbering = "dataset"
+    layouts: tuple[str, ...] = ()
+
+
+def labelled(
+    scorer: Scorer | VectorScorer | LabelledModel, entities: Labels | None = None, relations: Labels | None = None
+) -> LabelledModel:
+    """Put labels to the ids of a scorer: those that are given, or its own attributes ``entities`` and ``relations``.
+
+    Raises
+    ------
+    CheckpointError
+        if it has another number of ids, or if it has other labels of its own
+    """
+    if isinstance(scorer, ScoreTable) and relations is not None:
+        scorer = replace(scorer, relations=relations)  # without labels, it has the relations that its triples name
+    model = scorer.model if isinstance(scorer, LabelledModel) else scorer
+    found = (
+        _labels(scorer, "entity", entities, model.num_entities),
+        _labels(scorer, "relation", relations, model.num_relations),
+    )
+    if not isinstance(scorer, LabelledModel):
+        return LabelledScorer(model, *found)
+    if (scorer.entities, scorer.relations) == found:
+        return scorer
+    return cast("LabelledModel", replace(cast("Any", scorer), entities=found[0], relations=found[1]))
+
+
+def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
+    """Take a dataset's labels for those of a live PyKEEN model, where PyKEEN gave the dataset's ids too."""
+    labels = {"entities": dataset.entities, "relations": dataset.relations}
+    sizes = (model.num_entities, model.num_relations)
+    fit = sizes == tuple(map(len, labels.values()))
+    return labels if fit and dataset.id_source == PYKEEN else {}
+
+
+def _labels(scorer: Any, kind: str, given: Labels | None, size: int) -> Vocabulary | None:
+    attribute = "entities" if kind == "entity" else "relations"
+    kept = getattr(scorer, attribute, None)
+    # Of that name, a scorer of one's own may have its vectors.
+    own = Vocabulary.of(kept, kind) if kept is not None and _are_labels(kept) else None
+    labels = own if given is None else Vocabulary.of(given, kind)
+    if labels is None:
+        return None
+    if len(labels) != size:
+        raise CheckpointError(
+            f"the model has {size} {kind} ids, and there are {len(labels)} {kind} labels: one for each id is needed."
+        )
+    if own is not None and own != labels:
+        raise CheckpointError(
+            f"the model has {kind} labels of its own, and {attribute}= says others. Leave {attribute} out."
+        )
+    return labels
+
+
+def _are_labels(kept: Any) -> bool:
+    if isinstance(kept, np.ndarray):
+        return kept.dtype.kind in "OTU"
+    return isinstance(kept, Vocabulary | list | tuple | Mapping | pa.Array)

@@ -1,0 +1,1 @@
+"""The arithmetic of scores: similarities, sums and products in one fixed order."""

@@ -1,0 +1,87 @@
+"""Sums and products in one fixed order, elementwise, so that no batch can change a bit of a vector.
+
+A matrix product (BLAS) gives other last bits to the same row in a batch of 1 and of 256.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.scorers.numerics.similarity import ordered_sum
+from kgeval.threads import parallel_for
+
+ROWS = 512
+"""rows that a thread multiplies at a time"""
+
+TINY = 1e-12
+"""what a length is at least when a vector is divided by it"""
+
+
+def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
+    """Σ_k weights[k] terms[k], from the first to the last; all other axes broadcast.
+
+    >>> weighted_sum(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [10.0, 1.0]]))
+    array([21.,  2.])
+    """
+    total: Float64Array = weights[0] * terms[0]
+    for weight, term in zip(weights[1:], terms[1:], strict=True):
+        total = total + weight * term
+    return total
+
+
+def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
+    """Multiply rows with a matrix, from its first row to its last; float64[row, column].
+
+    >>> times(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]))
+    array([[21.,  2.]])
+    """
+    from kgeval.scorers.numerics.matmul_kernel import (
+        multiply_rows,  # numba is loaded when something is multiplied, not before
+    )
+
+    rows, factor = np.ascontiguousarray(vectors), np.ascontiguousarray(matrix)
+    out = np.empty((len(rows), factor.shape[1]))
+    parallel_for(lambda part: multiply_rows(rows[part], factor, out[part]), len(rows), ROWS)
+    return out
+
+
+def products(left: Float64Array, right: Float64Array) -> Float64Array:
+    """Σ_k left_k right_k along the last axis; float64[...].
+
+    >>> products(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([11.])
+    """
+    return ordered_sum(lambda k: left[..., k] * right[..., k], left.shape[-1])
+
+
+def lengths(vectors: Float64Array) -> Float64Array:
+    """Euclidean lengths along the last axis, as a column.
+
+    >>> lengths(np.array([[3.0, 4.0]]))
+    array([[5.]])
+    """
+    return np.asarray(np.sqrt(products(vectors, vectors))[..., None])
+
+
+def unit(vectors: Float64Array) -> Float64Array:
+    """Scale vectors to length 1; the zero vector stays zero.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    return vectors / np.maximum(lengths(vectors), TINY)
+
+
+def within_ball(vectors: Float64Array, norm: int) -> Float64Array:
+    """Scale vectors whose norm (1 or 2) is larger than 1 to norm 1.
+
+    >>> within_ball(np.array([[3.0, 4.0], [0.3, 0.4]]), 2)
+    array([[0.6, 0.8],
+           [0.3, 0.4]])
+    >>> within_ball(np.array([[3.0, -1.0]]), 1)
+    array([[ 0.75, -0.25]])
+    """
+    norms = lengths(vectors) if norm == 2 else products(np.abs(vectors), np.ones_like(vectors))[..., None]
+    return np.asarray(vectors / np.maximum(norms, 1.0))

@@ -1,0 +1,201 @@
+"""The kinds of scorer: finished scores, a similarity of vectors, and another one for each side or relation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import InputError
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.numerics.similarity import Similarity, canonical
+
+Numbering = Literal["dataset", "sorted", "files"]
+"""what ids without labels are: the dataset's, the places of its sorted labels, or those of a framework's own files"""
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Anything that scores the candidates of queries; higher is more plausible.
+
+    Its ids are those of the dataset, unless it has labels: attributes ``entities`` and ``relations`` that hold the
+    label of each id, or the arguments of these names of ``kgeval.evaluate``.
+    """
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows: ids 0 … num_entities − 1."""
+        ...
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+        ...
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score candidates in the place of each query's answer.
+
+        Parameters
+        ----------
+        queries
+            queries of one side
+        candidates
+            int64[candidate], the same for every query, or int64[query, candidate]
+
+        Returns
+        -------
+        float[query, candidate]
+        """
+        ...
+
+
+@runtime_checkable
+class LabelledModel(Protocol):
+    """A scorer that knows the labels of its own ids, or how its framework gives ids to labels."""
+
+    @property
+    def entities(self) -> Vocabulary | None:
+        """The label of each entity id, if it has any."""
+        ...
+
+    @property
+    def relations(self) -> Vocabulary | None:
+        """The label of each relation id, if it has any."""
+        ...
+
+    @property
+    def numbering(self) -> Numbering:
+        """What its ids are where it has no labels."""
+        ...
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layouts of datasets whose files give the ids that it has."""
+        ...
+
+    @property
+    def model(self) -> Scorer | VectorScorer:
+        """The scorer itself, in those ids."""
+        ...
+
+
+class VectorScorer(ABC):
+    """A scorer whose score is a similarity between a query's vector and a candidate's vector.
+
+    score(q, e) = similarity(query vector, entity vector) + entity bias + query offset
+
+    The similarity is ``"dot"``, ``"l1"``, ``"l2"``, ``"modulus"`` or ``"cosine"``. It may have labels of its ids as any
+    :class:`Scorer`.
+
+    The *canonical* score of a pair is this formula in float64, from the stored parameters, summed over the dimensions
+    in one fixed order. It is a function of the pair alone: no batch, thread or device changes it.
+    """
+
+    @property
+    @abstractmethod
+    def similarity(self) -> Similarity:
+        """Which similarity compares the vectors."""
+
+    @property
+    @abstractmethod
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+
+    @property
+    @abstractmethod
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+
+    @abstractmethod
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vector of each query, each a function of that query alone; float64[query, dim]."""
+
+    @abstractmethod
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as answers on one side, in their stored precision; float[id, dim]."""
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return what is added to the scores of entities; float64[id]."""
+        return np.zeros(len(ids))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return what is added to all scores of a query; float64[query]."""
+        return np.zeros(len(queries))
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
+        refuse_other_queries(queries, candidates)
+        flat = candidates.ravel()
+        vectors = as_float64(self.entity_vectors(queries.side, flat), "the scorer's entity vectors")
+        asked = as_float64(self.query_vectors(queries), "the scorer's query vectors")
+        biases = self.entity_biases(queries.side, flat).reshape(candidates.shape)
+        similarities = canonical(self.similarity, asked[:, None, :], vectors.reshape(*candidates.shape, -1))
+        return similarities + biases + self.query_offsets(queries)[:, None]
+
+
+class QueryPartition(NamedTuple):
+    """Some queries, and what scores them."""
+
+    queries: slice
+    scorer: Scorer | VectorScorer
+
+
+class PartitionedScorer(ABC):
+    """A scorer that is another one for each side or relation: for each, the entities have vectors of its own.
+
+    TransH, for instance, projects the entities onto a hyperplane of each relation; under one relation, they are vectors
+    like any others.
+    """
+
+    @property
+    @abstractmethod
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+
+    @property
+    @abstractmethod
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+
+    @abstractmethod
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        """Cut queries of one side into runs that see the entities alike, from the first to the last."""
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
+        refuse_other_queries(queries, candidates)
+        parts = [
+            view.scores(queries[part], candidates if candidates.ndim == 1 else candidates[part])
+            for part, view in self.views(queries)
+        ]
+        return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+
+
+def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
+    """Refuse what a scorer cannot be called with, such as a triple of labels.
+
+    Raises
+    ------
+    InputError
+        with what to call it with
+    """
+    if isinstance(queries, Queries) and isinstance(candidates, np.ndarray) and candidates.dtype.kind in "iu":
+        return
+    raise InputError(
+        f"scores are asked of Queries and an array of candidate ids, not of {queries!r:.60} and {candidates!r:.60}. "
+        "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
+        "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
+    )
+
+
+def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
+    """Cut queries into the views of a scorer; most scorers have one."""
+    if isinstance(scorer, PartitionedScorer):
+        return scorer.views(queries)
+    return iter([QueryPartition(slice(0, len(queries)), scorer)])

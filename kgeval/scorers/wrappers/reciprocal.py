@@ -1,0 +1,56 @@
+"""Models trained with inverse relations: a head query is the tail query of the inverse relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kgeval.arrays import FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import Family
+from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer, views_of
+from kgeval.scorers.wrappers.remapped import RemappedVectors
+
+
+@dataclass(frozen=True, eq=False)
+class Reciprocal(PartitionedScorer):
+    """A family whose relation rows are R relations, then their R inverses: (?, r, t) is scored as (t, r + R, ?).
+
+    Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
+    """
+
+    family: Family
+
+    def __post_init__(self) -> None:
+        rows = self.family.num_relations
+        self.family.require(rows % 2 == 0, "a reciprocal model has two rows per relation, so an even number")
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+        return self.family.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows, inverses not counted."""
+        return self.family.num_relations // 2
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the family's scores of the tail queries."""
+        return self.family.scores(self.translated(queries), candidates)
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        """Return the family's views of the tail queries."""
+        for part, view in views_of(self.family, self.translated(queries)):
+            yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
+
+    def translated(self, queries: Queries) -> Queries:
+        """Ask head queries as tail queries of the inverse relation."""
+        if queries.side == "tail":
+            return queries
+        return replace(queries, side="tail", relations=queries.relations + self.num_relations)
+
+    def answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Take entities for tails, whatever side they answer."""
+        return "tail", ids

@@ -1,0 +1,153 @@
+"""Tables of certain columns and any further ones, and what is said about them, as one Parquet file each."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kgeval.arrays import BoolArray
+from kgeval.errors import FileError, TableError, did_you_mean, reason
+from kgeval.files.opening import checked
+from kgeval.files.parquet_files import read_parquet
+from kgeval.storage.atomic import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from typing_extensions import Self
+
+LABELS = pa.dictionary(pa.int32(), pa.string())
+"""the type of labels, of which there are few and many of each"""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns(ABC):
+    """A table that has at least the columns of its schema; further columns are kept as they are."""
+
+    data: pa.Table
+    """the columns"""
+
+    SCHEMA: ClassVar[pa.Schema]
+    FILE: ClassVar[str]
+    """its name in a run directory"""
+    KIND: ClassVar[str]
+    """what it is called in messages"""
+    KEY: ClassVar[str]
+    """where in a file is said what there is to say about it"""
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(name for name in self.columns if self.columns.count(name) > 1)
+            raise TableError(f"a {self.KIND} has one column of each name; found two {twice!r}.")
+        for column in self.SCHEMA:
+            if column.name not in self.data.column_names:
+                found = ", ".join(self.data.column_names)
+                raise TableError(f"a {self.KIND} needs the column {column.name!r}; found {found}.")
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.data.column_names)
+
+    @property
+    def further(self) -> list[pa.Field]:
+        """The columns that are not of the schema."""
+        return [field for field in self.data.schema if field.name not in self.SCHEMA.names]
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """Return one column as an array (labels as strings).
+
+        Raises
+        ------
+        TableError
+            if there is no such column, with the nearest one
+        """
+        if name not in self.data.column_names:
+            raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, self.columns)}")
+        return np.asarray(self.data.column(name).to_numpy())
+
+    def where(self, keep: BoolArray) -> Self:
+        """Keep some rows (bool[row]).
+
+        Raises
+        ------
+        TableError
+            if ``keep`` is something else than a truth value for each row
+        """
+        rows = np.asarray(keep)
+        if rows.dtype != np.bool_ or rows.shape != (len(self),):
+            found = f"{rows.dtype} of shape {rows.shape}"
+            raise TableError(f"where: expected a truth value for each of the {len(self)} rows, found {found}.")
+        return replace(self, data=self.data.filter(pa.array(rows)))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with the columns of the table; labels are categorical."""
+        frame: pd.DataFrame = self.data.to_pandas()
+        return frame
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table; a failed write leaves nothing under that name.
+
+        Raises
+        ------
+        RunError
+            if the file cannot be written
+        """
+        about = json.dumps({"schema": 1, **self._about()})
+        with replacing(Path(path)) as partial:
+            pq.write_table(self.data.replace_schema_metadata({self.KEY: about}), partial)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path) -> Self:
+        """Read a table that :meth:`to_parquet` wrote: a file, or the folder of a run that has it.
+
+        Raises
+        ------
+        TableError
+            if the file is missing, damaged, or holds no such table
+        """
+        if Path(path).is_dir():
+            path = Path(path) / cls.FILE
+            if not path.is_file():
+                raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
+        try:
+            data = read_parquet(Path(path))
+            about = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
+            own = cls.SCHEMA.names
+            fields = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
+            return cls._of(data.cast(pa.schema(fields)), about)
+        except FileNotFoundError as error:
+            raise TableError(f"no such file {str(path)!r}.") from error
+        except FileError:
+            raise
+        except TableError as error:
+            raise TableError(f"{path}: {error}") from error
+        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise TableError(f"{path}: not a readable {cls.KIND} ({reason(error)}).") from error
+
+    @classmethod
+    def is_in(cls, path: str | Path) -> bool:
+        """Whether :meth:`to_parquet` wrote a file, whatever became of it."""
+        try:
+            checked(Path(path))
+            return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
+        except (pa.ArrowException, OSError, ValueError, FileError):
+            return False
+
+    @abstractmethod
+    def _about(self) -> dict[str, Any]:
+        """What is said about the table, in plain data."""
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, data: pa.Table, about: Any) -> Self:
+        """Make a table of what was read; whatever cannot be read raises."""

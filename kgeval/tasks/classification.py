@@ -1,0 +1,171 @@
+"""Classify: dataset → labelled triples → scores of the model and of the baselines → label table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.data.dataset import Dataset
+from kgeval.data.layout import as_dataset
+from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.triples import Side, Triples
+from kgeval.data.vocabulary import Labels
+from kgeval.errors import InputError
+from kgeval.metrics.labels.calibration import Calibration
+from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.checks.degenerate import notes_on_equal_rows
+from kgeval.scorers.checks.repeatability import notes_on_repeatability
+from kgeval.settings.settings import Settings
+from kgeval.tasks.baselines import CLASSIFICATION_BASELINES, Baseline
+from kgeval.tasks.label_table import LabelTable
+from kgeval.tasks.labelled_split import LabelledSplit, labelled, notes_on_negatives
+from kgeval.tasks.negatives import GeneratedNegatives, Negatives, NegativesFromFiles
+from kgeval.tasks.score_triples import score_triples
+
+SPLITS = ("valid", "test")
+"""what is learned from, and what is judged"""
+
+Unseen = Literal["error", "drop"]
+"""what to do with triples that name something the model does not know"""
+
+
+class Classification(Settings):
+    """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
+
+    kind: Literal["classification"] = "classification"
+    """triples are called true or false"""
+    negatives: Negatives = GeneratedNegatives()
+    """which triples are false"""
+    side: Side = "tail"
+    """which answer a triple is scored as; it matters to models with inverse relations only"""
+    unseen: Unseen = "error"
+    """triples with an entity or relation that the model does not know: refuse, or leave out"""
+    calibration: Calibration = "platt"
+    """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
+
+    def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
+        """Put the triples of validation and of test together with their negatives.
+
+        Raises
+        ------
+        InputError
+            if a split has no triples or no negatives, or if the dataset is weighted
+        """
+        if dataset.confidences:
+            raise InputError(
+                f"dataset {dataset.name} has confidences, which are no truth values. Set kind: confidences to predict "
+                "them."
+            )
+        parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
+        for split, part in parts.items():
+            if part.is_positive.all():
+                raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
+        return parts
+
+    def __call__(
+        self,
+        model: Any,
+        dataset: Dataset | str | Path,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        title: str | None = None,
+    ) -> LabelTable:
+        """Score the true and false triples of validation and test; see :func:`classify`.
+
+        ``title`` is what the result calls the model; by default what the model calls itself.
+        """
+        dataset = as_dataset(dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
+        table = scored_table(scorer, dataset, parts, CLASSIFICATION_BASELINES, side=self.side, unseen=self.unseen)
+        return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))
+
+
+def classify(
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    negatives: NegativesFromFiles | GeneratedNegatives | None = None,
+    side: Side = "tail",
+    unseen: Unseen = "error",
+) -> LabelTable:
+    """Score the true and false triples of the validation and the test split.
+
+    Parameters
+    ----------
+    model
+        whatever ``kgeval.evaluate`` takes
+    dataset
+        the graph, with a validation split, or its folder or PyKEEN name
+    entities, relations
+        the labels of the model's ids, as ``kgeval.evaluate`` takes them
+    negatives
+        which triples are false: ``NegativeFiles``, or ``MadeNegatives`` (the default: one in place of every tail)
+    side
+        which answer a triple is scored as, which matters to models with inverse relations only
+    unseen
+        what to do with triples that name something the model does not know: ``"error"`` or ``"drop"``
+
+    Raises
+    ------
+    InputError
+        if model, dataset and negatives do not fit together
+    ScoreError
+        if a score is not finite, with the triple
+
+    Examples
+    --------
+    >>> from kgeval.metrics.labels.label_summary import summarize_labels
+    >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
+    >>> table
+    LabelTable(800 labelled triples)
+    >>> summarize_labels(table, ["accuracy"])["accuracy"] > 0.4
+    True
+    """
+    classification = Classification(negatives=negatives or GeneratedNegatives(), side=side, unseen=unseen)
+    return classification(model, dataset, entities=entities, relations=relations)
+
+
+def scored_table(
+    scorer: Aligned,
+    dataset: Dataset,
+    parts: dict[str, LabelledSplit],
+    baselines: tuple[Baseline, ...],
+    *,
+    side: Side,
+    unseen: Unseen,
+) -> LabelTable:
+    """Score labelled triples with a model and with baselines."""
+    notes = [*scorer.notes, *dataset.notes]
+    for split, part in parts.items():
+        notes += notes_on_leaks(dataset, split)
+        notes += notes_on_negatives(dataset, split, part)
+        keep = scorer.knows(part.rows.triples)
+        notes += _unseen(dataset, split, part.rows.triples, keep, unseen)
+        parts = {**parts, split: LabelledSplit(part.rows[keep], part.is_positive[keep], part.known[keep])}
+    triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
+    notes += notes_on_equal_rows(scorer.scorer, [side]) + notes_on_repeatability(scorer, triples, [side])
+    scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
+    scores |= {baseline.name: baseline.learn(dataset, parts)(triples) for baseline in baselines}
+    thresholds = {baseline.name: baseline.threshold for baseline in baselines if baseline.threshold is not None}
+    return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds, model=scorer.title)
+
+
+def _unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
+    rows = np.flatnonzero(~known)
+    if not len(rows):
+        return []
+    named = ", ".join(dataset.triple(*triples.ids[row]) for row in rows[:3])
+    what = f"{len(rows)} labelled {split} triples have an entity or relation that the model does not know: {named}"
+    what += ", …" if len(rows) > 3 else ""
+    if policy == "error":
+        raise InputError(f"{what}. Set unseen: drop to leave them out.")
+    if len(rows) == len(triples):
+        raise InputError(f"{what}. Nothing is left to judge.")
+    return [f"{what}. They were left out (unseen: drop)."]

@@ -1,0 +1,172 @@
+"""Predict confidences: weighted dataset → scores and ranks of its facts, of the model and of the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.headers import TRIPLE
+from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
+from kgeval.data.layout import as_dataset
+from kgeval.data.lookup import TripleIndex
+from kgeval.data.triples import Side, Triples
+from kgeval.data.vocabulary import Labels
+from kgeval.metrics.confidences.facts import RankedFacts
+from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.labels.scored_labels import ScoredLabels
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.tables.selection import TableView
+from kgeval.progress import Progress
+from kgeval.provenance import UNKNOWN, LabelProvenance
+from kgeval.ranking.evaluation import Evaluation, Sides
+from kgeval.ranking.rank_table import RankTable
+from kgeval.scorers.alignment import align
+from kgeval.settings.settings import Settings
+from kgeval.tasks.baseline_scorer import knowing_alike
+from kgeval.tasks.baselines import CONFIDENCE_BASELINES, confidences_of_train
+from kgeval.tasks.classification import SPLITS, Unseen, scored_table
+from kgeval.tasks.label_table import LabelTable
+from kgeval.tasks.labelled_split import LabelledSplit, labelled
+from kgeval.tasks.negatives import NegativesFromFiles
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceTables:
+    """What a prediction of confidences keeps: the facts with their scores, and the ranks of the test facts."""
+
+    labels: LabelTable
+    ranks: Mapping[str, RankTable]
+    """by predictor: the model's under ``score``, each baseline's under its name"""
+
+    @property
+    def predictors(self) -> list[str]:
+        """The columns of scores: the model's ``score`` and the baselines."""
+        return ["score", *self.labels.baselines]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
+        return tuple(dict.fromkeys([*self.labels.notes, *self.ranks["score"].notes]))
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """What the facts, and their ranks, are of."""
+        ranks = self.ranks["score"].provenance
+        return replace(self.labels.provenance, filter=ranks.filter, candidates=ranks.candidates)
+
+    def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
+        """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
+        labels = self.labels if negatives else self.labels.where(self.labels.column("given"))
+        return labels.scored(split, scores)
+
+    def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
+        """Return what the metrics read of the ranks of the model or of a baseline, under a tie policy, if it ranked."""
+        if scores not in self.ranks:
+            return None
+        table = self.ranks[scores]
+        greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
+        weights = self._largest.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
+        draws = TableView(table, MetricOptions(ties, seed)).draws if ties == "random" else None
+        ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
+        tails = table.column("side") == "tail"
+        pairs = np.stack([table.column("head"), table.column("relation")], 1)
+        queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        relations = table.column("relation_label").astype(str)
+        return RankedFacts(ranks, weights, table.column("score"), np.where(tails, queries, -1), relations)
+
+    @cached_property
+    def _largest(self) -> LargestLabels:
+        """The confidence of each test fact: the largest that was stated."""
+        test = self.labels.where(self.labels.column("given") & (self.labels.column("split") == "test"))
+        ids = np.stack([test.column(name) for name in TRIPLE], axis=1)
+        return LabelledTriples(Triples(ids), test.column("label")).largest()
+
+
+class Confidences(Settings):
+    """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
+
+    kind: Literal["confidences"] = "confidences"
+    """the confidences of facts are predicted"""
+    mapping: ConfidenceMapping = ConfidenceMapping()
+    """how scores become confidences"""
+    high: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """from which confidence on a fact belongs to the high-confidence subset, whose metrics are given too"""
+    negatives: NegativesFromFiles | None = None
+    """false triples, of confidence 0: the errors are given with them too"""
+    sides: Sides = ("head", "tail")
+    """the sides that are ranked; nDCG reads the tails alone"""
+    side: Side = "tail"
+    """which answer a fact is scored as; it matters to models with inverse relations only"""
+    unseen: Unseen = "error"
+    """facts with an entity or relation that the model does not know: refuse, or leave out"""
+    rank_baselines: bool = True
+    """whether the baseline ranks too, which scores every entity for every query"""
+
+    def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
+        """Put the facts of validation and of test together with their negatives.
+
+        Raises
+        ------
+        InputError
+            if the dataset is not weighted, or a split has no facts
+        """
+        confidences_of_train(dataset)
+        return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
+
+    def __call__(
+        self,
+        model: Any,
+        dataset: Dataset | str | Path,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        progress: Progress | None = None,
+        title: str | None = None,
+    ) -> ConfidenceTables:
+        """Score the facts of validation and test, and rank those of test among all entities.
+
+        ``title`` is what the result calls the model; by default what the model calls itself.
+
+        Raises
+        ------
+        InputError
+            if the dataset has no confidences, or model and dataset do not fit together
+        ScoreError
+            if a score is not finite, with the triple
+        """
+        dataset = as_dataset(dataset)
+        parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
+        labels = scored_table(scorer, dataset, parts, CONFIDENCE_BASELINES, side=self.side, unseen=self.unseen)
+        labels = replace(
+            labels,
+            notes=(*labels.notes, *note_on_leakage(dataset)),
+            model=title or labels.model,
+            negatives=UNKNOWN if self.negatives is None else self.negatives.describe(dataset),
+        )
+        ranking = Evaluation(sides=self.sides, unseen=self.unseen)
+        ranks = {"score": ranking(scorer, dataset, progress=progress, title=title)}
+        if self.rank_baselines:
+            for baseline in CONFIDENCE_BASELINES:
+                rule = baseline.learn(dataset, parts)
+                ranks[baseline.name] = ranking(knowing_alike(rule, scorer, dataset), dataset, title=baseline.name)
+        return ConfidenceTables(labels, ranks)
+
+
+def note_on_leakage(dataset: Dataset) -> list[str]:
+    """Say how many test facts are in train with their head and tail swapped."""
+    test = dataset.confidences["test"]
+    swapped = int(TripleIndex.of(dataset.train).contains(reverse(test.triples)).sum())
+    if not swapped:
+        return []
+    share = f"{swapped} of {len(test)} test triples ({swapped / len(test):.1%}) have their reverse in train"
+    return [f"{share}: compare with the baseline 'same or reversed', which learns nothing."]

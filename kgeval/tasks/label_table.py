@@ -1,0 +1,115 @@
+"""The label table: what a classification or a prediction of confidences keeps, one row per labelled triple."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import Float64Array
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.headers import TRIPLE
+from kgeval.metrics.labels.scored_labels import ScoredLabels
+from kgeval.provenance import UNKNOWN, LabelProvenance
+from kgeval.storage.parquet_tables import LABELS, Columns
+from kgeval.tasks.labelled_split import LabelledSplit
+
+SCHEMA = pa.schema(
+    [
+        ("split", LABELS),
+        ("head", pa.int64()),
+        ("relation", pa.int64()),
+        ("tail", pa.int64()),
+        ("label", pa.float64()),
+        ("given", pa.bool_()),
+        ("known", pa.bool_()),
+        ("score", pa.float64()),
+        ("head_label", LABELS),
+        ("relation_label", LABELS),
+        ("tail_label", LABELS),
+    ]
+)
+"""``label``: 1, 0 or a confidence; ``given``: whether the triple is of the split, not a negative of it; ``known``:
+whether any split holds it; ``score``: the model's. Each baseline adds a column of its scores, under its name."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTable(Columns):
+    """Labelled triples with the scores of a model, and of the baselines beside it, each in a further column."""
+
+    SCHEMA = SCHEMA
+    FILE = "labels.parquet"
+    KIND = "label table"
+    KEY = "kgeval_labels"
+
+    notes: tuple[str, ...] = ()
+    """what a reader of the results should know"""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """of baselines that do not learn theirs from validation"""
+    model: str = UNKNOWN
+    """what scored them"""
+    dataset: str = UNKNOWN
+    """the graph whose splits they are"""
+    negatives: str = UNKNOWN
+    """where the false triples of test come from, as in ``of file test_negatives.txt``"""
+
+    def __repr__(self) -> str:
+        return f"LabelTable({len(self)} labelled triples)"
+
+    @property
+    def baselines(self) -> Mapping[str, float | None]:
+        """The baselines whose scores it holds, each with the threshold from which on it calls a triple true, if any."""
+        scores = [field.name for field in self.further if field.type == pa.float64()]
+        return {name: self.thresholds.get(name) for name in scores}
+
+    @property
+    def provenance(self) -> LabelProvenance:
+        """What the labelled test triples are of."""
+        test = self.column("split") == "test"
+        false = int((test & ~self.column("given")).sum())
+        where = "of unknown origin" if self.negatives == UNKNOWN else self.negatives
+        return LabelProvenance(
+            model=self.model,
+            dataset=self.dataset,
+            split="test",
+            triples=int(test.sum()),
+            negatives=f"{false:,} {where}" if false else "none",
+        )
+
+    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
+        """Return what the metrics read of one split, with the scores of the model or of a baseline."""
+        everything = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
+        return everything[self.column("split") == split]
+
+    def _about(self) -> dict[str, Any]:
+        names = {"model": self.model, "dataset": self.dataset, "negatives": self.negatives}
+        return {**names, "notes": self.notes, "thresholds": dict(self.thresholds)}
+
+    @classmethod
+    def _of(cls, data: pa.Table, about: Any) -> LabelTable:
+        thresholds = {str(name): float(value) for name, value in about.get("thresholds", {}).items()}
+        names = {name: str(about.get(name, UNKNOWN)) for name in ("model", "dataset", "negatives")}
+        return cls(data, tuple(map(str, about.get("notes", []))), thresholds, **names)
+
+    @classmethod
+    def build(
+        cls, dataset: Dataset, parts: Mapping[str, LabelledSplit], scores: Mapping[str, Float64Array], **about: Any
+    ) -> LabelTable:
+        """Put the labelled triples of each split together with columns of scores, one value per triple, end to end."""
+        ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
+        codes = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.rows) for part in parts.values()])
+        columns = {
+            "split": pa.DictionaryArray.from_arrays(codes, list(parts)),
+            **{name: pa.array(np.ascontiguousarray(ids[:, place])) for place, name in enumerate(TRIPLE)},
+            "label": np.concatenate([part.rows.labels for part in parts.values()]),
+            "given": np.concatenate([part.is_positive for part in parts.values()]),
+            "known": np.concatenate([part.known for part in parts.values()]),
+            **scores,
+            "head_label": dataset.entities.column(ids[:, 0]),
+            "relation_label": dataset.relations.column(ids[:, 1]),
+            "tail_label": dataset.entities.column(ids[:, 2]),
+        }
+        return cls(pa.table(columns), dataset=dataset.name, **about)

@@ -1,0 +1,54 @@
+"""The score of given triples: the very number that each would be ranked by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.corruption.generator import QueryCandidates
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import Side, Triples
+from kgeval.errors import ScoreError
+from kgeval.ranking.engine import Engine, UndefinedScore
+from kgeval.ranking.kernels import kernel
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.scorers.alignment import Aligned
+
+
+def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: Side = "tail") -> Float64Array:
+    """Score triples that the scorer knows; float64[triple].
+
+    A triple's score is that of the answer of its query, in a contest without candidates. It goes the way of the ranks
+    and so is their number, bit for bit: canonical of vectors, the model's own of finished scores. A model with inverse
+    relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` says which is meant.
+
+    Raises
+    ------
+    ScoreError
+        if a score is NaN or infinite, with the triple
+
+    Examples
+    --------
+    >>> from kgeval import load_dataset
+    >>> from kgeval.scorers.alignment import align
+    >>> data = load_dataset("nations")
+    >>> score_triples(align(lambda h, r, t: h - t, data), Triples.of([(3, 0, 1), (0, 1, 5)]), data)
+    array([ 2., -5.])
+    """
+    queries = Queries.of(triples, side)
+    nobody = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
+    contest = RankingTask.of(queries, QueryCandidates(nobody), nobody)
+    scores = np.empty(len(triples))
+    try:
+        scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, contest).scores
+    except UndefinedScore as error:
+        ids = (error.anchor, error.relation, error.candidate)
+        named = dataset.triple(*(ids if side == "tail" else ids[::-1]))
+        raise ScoreError(f"the model's score of {named} is NaN: it cannot be judged. Fix the model.") from error
+    if not np.isfinite(scores).all():
+        row = int(np.argmax(~np.isfinite(scores)))
+        named = dataset.triple(*triples.ids[row])
+        raise ScoreError(f"the model's score of {named} is {scores[row]}: labelled triples need finite scores.")
+    return scores
