@@ -12,7 +12,7 @@ from kgeval.errors import CheckpointError, FileError
 from kgeval.files.hdf5_files import open_hdf5
 from tests.checkpoints.layouts import pbg_static
 from tests.checkpoints.memory import at_most
-from tests.graph import stored_layouts
+from tests.data import stored_layouts
 
 h5py = pytest.importorskip("h5py")
 

@@ -96,7 +96,7 @@ def test_a_configuration_of_many_mistakes_tells_some(tmp_path):
 @pytest.mark.parametrize("size", [10**15, True, 0, "many", 10**400])
 @pytest.mark.parametrize("layout", ["libkge", "marius"])
 def test_a_number_of_entities_is_one_that_there_can_be(tmp_path, layout, size):
-    from tests.graph import stored_layouts
+    from tests.data import stored_layouts
 
     getattr(stored_layouts, layout)(tmp_path)
     for labels in ("entity_ids.del", "nodes/node_mapping.txt"):

@@ -12,7 +12,7 @@ import yaml
 from kgeval import load_checkpoint, load_dataset, save_checkpoint
 from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints import layouts, pickles
-from tests.graph import stored_layouts
+from tests.data import stored_layouts
 
 
 def test_an_option_that_is_given(tmp_path):

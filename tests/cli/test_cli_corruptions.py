@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import load_dataset
-from tests.graph import stored_layouts
+from tests.data import stored_layouts
 
 
 def write_types(folder):

@@ -21,7 +21,7 @@ from kgeval import (
 from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.errors import DatasetError
 from kgeval.scorers.families.products.distmult import DistMult
-from tests.graph import stored_layouts
+from tests.data import stored_layouts
 
 torch = pytest.importorskip("torch")
 

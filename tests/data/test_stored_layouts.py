@@ -10,8 +10,8 @@ import pytest
 from kgeval import load_dataset
 from kgeval.data.layout import layouts
 from kgeval.errors import DatasetError
-from tests.graph import stored_layouts
-from tests.graph.stored_layouts import ENTITIES, LAYOUTS, RELATIONS, SPLITS
+from tests.data import stored_layouts
+from tests.data.stored_layouts import ENTITIES, LAYOUTS, RELATIONS, SPLITS
 
 pytest.importorskip("h5py")
 
