@@ -11,7 +11,7 @@ import yaml
 
 from kgeval.complaints import Complaint, shown, spelled
 from kgeval.directory import CONFIG, is_run
-from kgeval.errors import ConfigError
+from kgeval.errors import ConfigError, FileError
 from kgeval.files import read_settings, refuse_special
 from kgeval.paths import is_there, nearby
 from kgeval.runs.variables import ExpandingLoader
@@ -111,6 +111,8 @@ def read_document(path: Path) -> Document:
         text = read_settings(path)
         content = read_yaml(text, ExpandingLoader)
         lines, problems = _survey(yaml.compose(text, ExpandingLoader))
+    except FileError:
+        raise
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     except (OSError, ValueError) as error:
