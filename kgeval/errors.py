@@ -85,11 +85,14 @@ def nearest(given: str, choices: Iterable[str]) -> list[str]:
 
     >>> nearest("hits", ["mrr", "hits@k"])
     ['hits@k']
+    >>> nearest("linear", ["raw", "bounded-linear"])
+    ['bounded-linear']
     """
     if not given:
         return []
-    folded = {name.lower(): name for name in choices if name}
-    return [folded[name] for name in difflib.get_close_matches(given.lower(), folded, n=2, cutoff=0.61)]
+    folded, word = {name.lower(): name for name in choices if name}, given.lower()
+    near = difflib.get_close_matches(word, folded, n=2, cutoff=0.61)
+    return [folded[name] for name in near or [name for name in folded if len(word) > 3 and word in name][:2]]
 
 
 def did_you_mean(given: str, choices: Iterable[str]) -> str:

@@ -14,11 +14,11 @@ warn_of_untested()  # before anything is taken from a PyKEEN that may not have i
 
 from pykeen.evaluation import evaluator_resolver  # noqa: E402
 
-from kgeval.pykeen.evaluate_model import rank_live_model  # noqa: E402
+from kgeval.pykeen.evaluate_model import evaluate  # noqa: E402
 from kgeval.pykeen.evaluator import KGEvalEvaluator  # noqa: E402
 from kgeval.pykeen.results import KGEvalMetricResults  # noqa: E402
 from kgeval.pykeen.scoring import scorer_of  # noqa: E402
 
-__all__ = ["KGEvalEvaluator", "KGEvalMetricResults", "rank_live_model", "scorer_of"]
+__all__ = ["KGEvalEvaluator", "KGEvalMetricResults", "evaluate", "scorer_of"]
 
 evaluator_resolver.register(KGEvalEvaluator, raise_on_conflict=False)

@@ -14,7 +14,7 @@ from kgeval.scorers.adapters.live_model import is_pykeen_model
 from kgeval.scorers.model_labels import labels_of_pykeen
 
 
-def rank_live_model(
+def evaluate(
     model: Any,
     dataset: Any,
     *,

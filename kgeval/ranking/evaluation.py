@@ -151,7 +151,7 @@ class Evaluation(Settings):
             notes += [SAMPLED_FROM_ALL] if isinstance(self.corruption, Sampled) else []
         with bound_threads(self.threads):
             notes += notes_on_equal_rows(scorer.scorer, sides)
-            notes += notes_on_repeatability(scorer, Triples(triples.ids[known]), sides)
+            notes += notes_on_repeatability(scorer, Triples(triples.ids[: len(known)][known]), sides)
             parts = self._rank_sides(engine, scorer, dataset, sides, known, allowed, rules)
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()

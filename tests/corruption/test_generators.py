@@ -86,11 +86,14 @@ def test_a_short_list_is_reported_and_not_padded():
     assert table.column("candidates").tolist() == full.column("candidates").tolist()
 
 
-@pytest.mark.parametrize("side", [["head"], 1, None, "Tail"], ids=repr)
-def test_sides_in_parquet_are_head_or_tail(tmp_path, side):
+@pytest.mark.parametrize(
+    ("side", "message"),
+    [(["head"], "the column side holds list"), (1, "row 1: side"), (None, "row 1: side"), ("Tail", "row 1: side")],
+)
+def test_sides_in_parquet_are_head_or_tail(tmp_path, side, message):
     columns = {"head": ["e0000"], "relation": ["r00"], "tail": ["e0001"], "side": [side]}
     pq.write_table(pa.table(columns), tmp_path / "negatives.parquet")
-    with pytest.raises(DatasetError, match="row 1: side"):
+    with pytest.raises(DatasetError, match=message):
         evaluate(
             CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(tmp_path / "negatives.parquet"))
         )

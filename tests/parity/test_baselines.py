@@ -39,9 +39,10 @@ def baseline_scores(kind, name):
 @pytest.mark.parametrize(("kind", "name"), PUBLISHED, ids=" of ".join)
 def test_the_published_numbers_of_every_tie_policy(kind, name):
     data, scores = baseline_scores(kind, name)
-    summary = summarize(evaluate(scores, data), [f"{policy}.mrr" for policy in POLICIES])
+    table = evaluate(scores, data)
+    summary = summarize(table, [f"{policy}.mrr" for policy in POLICIES])
     found = [summary[f"{policy}.mrr"] for policy in POLICIES]
     assert np.abs(np.array(found) - PUBLISHED[kind, name]).max() <= 0.6e-6
     ties = summary.groups[0].ties
     assert ties.gap == pytest.approx(found[0] - found[2], rel=1e-12)
-    assert len(summary.notes) == ties.serious == (found[0] - found[2] > 0.01)
+    assert len(summary.notes) - len(table.notes) == ties.serious == (found[0] - found[2] > 0.01)

@@ -115,12 +115,12 @@ def test_what_learns_from_train_is_refused_where_there_is_none(make, graph, corr
         relations=kgeval.Vocabulary.numbered(55, "relation"),
     )
     with pytest.raises(InputError, match="learns from train triples which entities compete, and there are none"):
-        kgeval.pykeen.rank_live_model(model, bare, corruption=corruption)
+        kgeval.pykeen.evaluate(model, bare, corruption=corruption)
 
 
 def test_raw_ranks_among_typed_candidates_are_one_call(make, graph, known):
     model, triples = make("DistMult", embedding_dim=8), graph.testing.mapped_triples
-    table = kgeval.pykeen.rank_live_model(model, graph, filter=[], corruption=TYPED)
+    table = kgeval.pykeen.evaluate(model, graph, filter=[], corruption=TYPED)
     raw = KGEvalEvaluator(corruption=TYPED)
     raw.evaluate(model, triples, additional_filter_triples=known, use_tqdm=False)
     np.testing.assert_array_equal(table.column("greater"), raw.table.column("raw_greater"))

@@ -10,7 +10,7 @@ import torch
 
 from kgeval import RankTable
 from kgeval.errors import InputError, MetricError, ScoreError
-from kgeval.pykeen import KGEvalEvaluator, rank_live_model
+from kgeval.pykeen import KGEvalEvaluator, evaluate
 from tests.plugin.conftest import assert_same_ranks, assert_same_values
 
 
@@ -177,7 +177,7 @@ def test_results_say_what_they_are_of(graph, model, test, known, tmp_path):
     assert (raw.table.provenance.filter, raw.table.provenance.candidates) == ((), "all 14 entities")
     among = {"restrict_entities_to": [0, 1, 2], "pre_filtered_triples": False}
     assert run(model, test, **among)[1].table.provenance.candidates.endswith("those among 3 entities compete")
-    whole = rank_live_model(model, graph).provenance
+    whole = evaluate(model, graph).provenance
     assert str(whole).startswith(f"DistMult on nations, {len(test)} test triples, protocol standard, filtered by train")
 
 

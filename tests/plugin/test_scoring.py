@@ -51,7 +51,7 @@ def test_vectors_are_those_that_the_model_computes_with(graph, theirs, known, en
     assert isinstance(scorer_of(model), VectorScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
     dataset = kgeval.Dataset.from_factories(graph.training, graph.testing, graph.validation)
-    assert_same_ranks(kgeval.pykeen.rank_live_model(model, dataset), ranks)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, dataset), ranks)
 
 
 class Skewed(DistMultInteraction):
@@ -74,7 +74,7 @@ def test_an_interaction_that_is_not_pykeens_is_asked_itself(graph, theirs, known
     model = build(graph, interaction())
     assert isinstance(scorer_of(model), PyKEENScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    assert_same_ranks(kgeval.pykeen.rank_live_model(model, graph), ranks)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
 
 
 class Typed(pykeen.models.DistMult):
@@ -104,7 +104,7 @@ def test_functions_that_were_overridden_are_asked_themselves(make, graph, theirs
         change(model)
     assert isinstance(scorer_of(model), PyKEENScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    assert_same_ranks(kgeval.pykeen.rank_live_model(model, graph), ranks)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
 
 
 @pytest.mark.parametrize("side", ["head", "tail"])
@@ -147,7 +147,7 @@ def test_saturating_sigmoids_are_the_models_own(make, graph, theirs, known):
     assert isinstance(scorer_of(model), PyKEENScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
     assert any((ranks[side][0] != ranks[side][1]).any() for side in ranks)
-    assert_same_ranks(kgeval.pykeen.rank_live_model(model, graph), ranks)
+    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
 
 
 def test_scores_that_hardly_differ_prove_nothing(make):
@@ -165,7 +165,7 @@ def test_squares_of_distances_are_quick_and_other_powers_are_the_models_own(make
     kind = PyKEENScorer if p == 3 else Squared if p == 2 and power else VectorScorer | PartitionedScorer
     assert isinstance(scorer_of(model), kind)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    table = kgeval.pykeen.rank_live_model(model, graph)
+    table = kgeval.pykeen.evaluate(model, graph)
     assert_same_ranks(table, ranks)
     triple = [int(table.column(column)[0]) for column in ("head", "relation", "tail")]
     assert table.column("score")[0] == pytest.approx(model.predict_hrt(torch.tensor([triple])).item(), rel=1e-12)
@@ -176,9 +176,9 @@ def test_squares_of_distances_are_quick_and_other_powers_are_the_models_own(make
 def test_networks_give_a_pair_the_same_score_however_the_work_is_cut(graphs, make, name, inverse):
     graph = graphs[inverse]
     model = test_interactions.build(name, graph.training, make)
-    whole = kgeval.pykeen.rank_live_model(model, graph).data
+    whole = kgeval.pykeen.evaluate(model, graph).data
     for settings in ({"memory_limit": "100kB"}, {"threads": 1}):
-        assert kgeval.pykeen.rank_live_model(model, graph, **settings).data.equals(whole)
+        assert kgeval.pykeen.evaluate(model, graph, **settings).data.equals(whole)
 
 
 @pytest.mark.parametrize("name", ["MarginalDistributionBaseline", "SoftInverseTripleBaseline"])
@@ -192,7 +192,7 @@ def test_models_without_parameters(graph, name):
     dataset = kgeval.Dataset.from_factories(graph.training, graph.testing, graph.validation)
     expected = kgeval.evaluate(scores, dataset).data
     assert kgeval.evaluate(model, dataset).data.equals(expected)
-    assert kgeval.pykeen.rank_live_model(model, graph).data.equals(expected)
+    assert kgeval.pykeen.evaluate(model, graph).data.equals(expected)
     evaluator = kgeval.pykeen.KGEvalEvaluator()
     known = [graph.training.mapped_triples, graph.validation.mapped_triples]
     evaluator.evaluate(model, triples, additional_filter_triples=known, use_tqdm=False)
@@ -221,7 +221,7 @@ def test_a_device_that_runs_out_of_memory_gets_smaller_batches(make, graph):
 def test_a_dataset_in_every_form(make, graph, given):
     model = make("ComplEx", embedding_dim=4)
     dataset = {"object": graph, "name": "nations", "kgeval": kgeval.load_dataset("nations")}[given]
-    table = kgeval.pykeen.rank_live_model(model, dataset, sides="head", split="valid")
+    table = kgeval.pykeen.evaluate(model, dataset, sides="head", split="valid")
     assert (len(table), table.split) == (199, "valid")
     assert table.column("head_label")[0] in graph.training.entity_to_id
 
@@ -257,7 +257,7 @@ def test_the_entities_of_an_inference_graph_compete():
     theirs.evaluate(model, graph.inductive_testing.mapped_triples, batch_size=16, **request)
     kinds = ("optimistic", "pessimistic")
     ranks = {side: [np.concatenate(theirs.ranks[side, kind]) for kind in kinds] for side in ("head", "tail")}
-    table = kgeval.pykeen.rank_live_model(model, graph)
+    table = kgeval.pykeen.evaluate(model, graph)
     assert table.column("raw_candidates").max() == 30
     assert_same_ranks(table, ranks)
     ours = kgeval.pykeen.KGEvalEvaluator(mode="testing")

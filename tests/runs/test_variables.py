@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval.errors import ConfigError
-from kgeval.runs.config.environment_variables import escaped
+from kgeval.files.yaml_text import read_yaml
+from kgeval.runs.config.environment_variables import ExpandingLoader, escaped
 from kgeval.runs.config.load import load_config
-from kgeval.runs.config.yaml_document import read_document, read_yaml
+from kgeval.runs.config.yaml_document import read_document
 from kgeval.runs.runner import run
 
 
@@ -43,14 +44,14 @@ READ = {
 
 @pytest.mark.parametrize(("text", "content"), READ.items())
 def test_variables_are_read_as_their_values(text, content):
-    assert read_yaml(text) == content
+    assert read_yaml(text, ExpandingLoader) == content
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="\0"), min_size=1))
 def test_no_value_is_structure(value):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VALUE", value)
-        assert read_yaml("{a: ['${VALUE}', 1], b: 2}") == {"a": [value, 1], "b": 2}
+        assert read_yaml("{a: ['${VALUE}', 1], b: 2}", ExpandingLoader) == {"a": [value, 1], "b": 2}
 
 
 @given(
@@ -59,7 +60,7 @@ def test_no_value_is_structure(value):
     )
 )
 def test_what_looks_like_a_variable_survives_being_written(content):
-    assert read_yaml(yaml.safe_dump(escaped(content))) == content
+    assert read_yaml(yaml.safe_dump(escaped(content)), ExpandingLoader) == content
 
 
 def test_a_variable_that_is_not_set_is_told_with_its_line(place):

@@ -110,7 +110,7 @@ def test_a_live_model_that_is_random_is_refused():
         relation_representations_kwargs={"shape": 8},
         random_seed=0,
     )
-    for rank in (evaluate, kgeval.pykeen.rank_live_model):
+    for rank in (evaluate, kgeval.pykeen.evaluate):
         with pytest.raises(ScoreError, match=REFUSED):
             rank(model, graph)
     with pytest.raises(ScoreError, match=REFUSED):

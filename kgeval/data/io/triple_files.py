@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kgeval.data.io.headers import TRIPLE, columns, is_header
 from kgeval.data.io.text import read_columns, rows
@@ -72,8 +73,12 @@ def _read_parquet(path: Path) -> pa.Table:
         raise DatasetError(no_file(path))
     try:
         table = read_parquet(path)
+        nested = [field for field in pq.read_schema(path) if field.name not in table.column_names]
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DatasetError(f"{path}: not a readable Parquet file ({reason(error)}).") from error
+    for field in nested:
+        if field.name in (*TRIPLE, "side", "confidence"):
+            raise DatasetError(f"{path}: the column {field.name} holds {field.type}, not text or numbers.")
     table = table.rename_columns(columns(path, table.column_names))
     for name in TRIPLE:
         table = table.set_column(table.column_names.index(name), name, _as_text(path, name, table.column(name)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from kgeval.errors import ConfigError
+from kgeval.errors import ConfigError, FileError
 from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
@@ -111,6 +111,8 @@ def read_document(path: Path) -> Document:
         text = read_settings(path)
         content = read_yaml(text, ExpandingLoader)
         lines, problems = _survey(yaml.compose(text, ExpandingLoader))
+    except FileError:
+        raise
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     except (OSError, ValueError) as error:
