@@ -123,10 +123,11 @@ def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
 
 def _graph(dataset: Dataset | str | Path, split: Split) -> Dataset:
     """Take a graph, or read it; a folder of labels may have no train file, since nothing is trained or scored."""
-    if isinstance(dataset, str | Path) and label_layout.lacks_train(folder := Path(dataset), split):
-        if not any(layout.recognises(folder) for layout in layouts().values()):
-            return label_layout.read(folder, needs=(split,))
-    return as_dataset(dataset)
+    if not isinstance(dataset, str | Path) or not label_layout.lacks_train(Path(dataset), split):
+        return as_dataset(dataset)
+    if any(layout.recognises(Path(dataset)) for layout in layouts().values()):
+        return as_dataset(dataset)
+    return label_layout.read(Path(dataset), needs=(split,))
 
 
 @dataclass

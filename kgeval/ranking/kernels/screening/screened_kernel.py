@@ -1,8 +1,8 @@
 """The screened kernel: approximate scores decide almost every comparison, canonical ones the few that are uncertain.
 
 An approximate score with a rigorous bound on its error says for certain whether a candidate is above the answer, unless
-it lies within the bound. What a screen leaves uncertain (``screens.py``: a few in a thousand) is scored in the precision
-of the entities (``refinement.py``); what is uncertain even then, canonically. So the counts are those of the compiled
+it lies within the bound. What a screen leaves uncertain (a few in a thousand) is scored in the precision of the
+entities (``refinement.py``); what is uncertain even then, canonically. So the counts are those of the compiled
 kernel, bit for bit, at the speed of a matrix product in low precision.
 """
 
