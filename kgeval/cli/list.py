@@ -19,7 +19,7 @@ def command(what: str, as_json: bool) -> None:
     from kgeval.cli.display import show_table
     from kgeval.directory import as_json as json_text
 
-    columns, rows = _LISTINGS[what]()
+    columns, rows = LISTINGS[what]()
     if as_json:
         click.echo(json_text([dict(zip(columns, row, strict=True)) for row in rows]), nl=False)
     else:
@@ -101,7 +101,7 @@ def _datasets() -> Listing:
     return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
 
 
-_LISTINGS: dict[str, Callable[[], Listing]] = {
+LISTINGS: dict[str, Callable[[], Listing]] = {
     "metrics": _metrics,
     "models": _models,
     "formats": _formats,
