@@ -19,7 +19,7 @@ def command(what: str, as_json: bool) -> None:
     from kgeval.cli.display import show_prose
     from kgeval.cli.streams import say_json
 
-    columns, rows = _LISTINGS[what]()
+    columns, rows = LISTINGS[what]()
     if as_json:
         say_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
@@ -101,7 +101,7 @@ def _datasets() -> Listing:
     return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
 
 
-_LISTINGS: dict[str, Callable[[], Listing]] = {
+LISTINGS: dict[str, Callable[[], Listing]] = {
     "metrics": _metrics,
     "models": _models,
     "formats": _formats,
