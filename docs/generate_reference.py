@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import mkdocs_gen_files
 
 import kgeval
-from kgeval.cli.list import LISTINGS
-from kgeval.runs.config import RunConfig
+from kgeval.cli.commands.list_command import LISTINGS
+from kgeval.runs.config.run_config import RunConfig
 
 INTRODUCTIONS = {
     "metrics": "A name is `[side.][ties.][average.]name[@k]`, for example `head.mrr` or `pessimistic.hits@10`.",

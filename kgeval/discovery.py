@@ -1,14 +1,30 @@
-"""Find the members of a room: every object of one type that the modules of a package declare.
+"""Discovery: the members of a registry, declared in the files of a room or brought by another installed package.
 
-This is what makes a new metric, model family or reader one new file: the file is found because it is there.
+This is what makes a new metric, model family or reader one new file: the file is found because it is there. Another
+package brings members through entry points, whose groups are those of ``GROUPS``.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
+from importlib.metadata import entry_points
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from kgeval.errors import InputError, reason
+
+GROUPS = (
+    "kgeval.checkpoints",
+    "kgeval.corruptions",
+    "kgeval.families",
+    "kgeval.layouts",
+    "kgeval.metrics",
+    "kgeval.protocols",
+    "kgeval.tie_policies",
+)
+"""the groups of entry points: ``[project.entry-points."kgeval.metrics"]`` and so on in the package's pyproject.toml"""
 
 T = TypeVar("T")
 
@@ -38,3 +54,46 @@ def subclasses(package: str, base: type[T]) -> list[type[T]]:
         for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__ and issubclass(value, base)
     ]
+
+
+def brought(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
+    """Load what installed packages declare in a group of entry points: objects of a type, or classes below it.
+
+    Raises
+    ------
+    InputError
+        if an entry point cannot be loaded, or is something else
+    """
+    return [
+        _loaded(point, kind, classes=classes) for point in sorted(entry_points(group=group), key=lambda it: it.name)
+    ]
+
+
+def _loaded(point: Any, kind: type[Any], *, classes: bool) -> Any:
+    where = f"entry point {point.name!r} ({point.value}) of group {point.group}"
+    try:
+        value = point.load()
+    except Exception as error:
+        raise InputError(f"{where} cannot be loaded: {reason(error)}. Mend or remove the package.") from error
+    fits = isinstance(value, type) and issubclass(value, kind) if classes else isinstance(value, kind)
+    if not fits:
+        expected = f"a class below {kind.__name__}" if classes else f"a {kind.__name__}"
+        raise InputError(f"{where}: expected {expected}, found {value!r:.100}.")
+    return value
+
+
+def by_name(what: str, members: Iterable[T]) -> dict[str, T]:
+    """Index members by name.
+
+    Raises
+    ------
+    InputError
+        if two have one name
+    """
+    found: dict[str, T] = {}
+    for member in members:
+        name = str(member.name)  # type: ignore[attr-defined]
+        if name in found:
+            raise InputError(f"two {what} are called {name!r}. Rename the one that an installed package brings.")
+        found[name] = member
+    return found

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.discovery import instances
+from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import CheckpointError
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
@@ -30,8 +30,10 @@ class Reader:
 
 @cache
 def formats() -> dict[str, Reader]:
-    """All readers, by name."""
-    return {reader.name: reader for reader in instances("kgeval.checkpoints.readers", Reader)}
+    """All readers, by name; those of other packages too."""
+    return by_name(
+        "formats", [*instances("kgeval.checkpoints.readers", Reader), *brought("kgeval.checkpoints", Reader)]
+    )
 
 
 def recognise(path: Path) -> Reader:

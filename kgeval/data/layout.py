@@ -12,7 +12,7 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import Named, with_found_names, with_names
 from kgeval.data.unknown_folder import describe_unknown
-from kgeval.discovery import instances
+from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import DatasetError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
@@ -38,8 +38,8 @@ class Layout:
 
 @cache
 def layouts() -> dict[str, Layout]:
-    """All folder layouts, by name."""
-    return {layout.name: layout for layout in instances("kgeval.data.layouts", Layout)}
+    """All folder layouts, by name; those of other packages too."""
+    return by_name("layouts", [*instances("kgeval.data.layouts", Layout), *brought("kgeval.layouts", Layout)])
 
 
 def load_dataset(source: str | Path, *, layout: str = "auto", names: Named = ()) -> Dataset:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from kgeval.discovery import instances
+from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import MetricError
 
 Needs = Literal["ranks", "lists", "labels", "confidences"]
@@ -115,4 +115,5 @@ def metrics(*needs: Needs) -> dict[str, Metric]:
     triple classification.
     """
     wanted = needs or ("ranks", "lists")
-    return {metric.name: metric for metric in instances("kgeval.metrics", Metric) if metric.needs in wanted}
+    every = [*instances("kgeval.metrics", Metric), *brought("kgeval.metrics", Metric)]
+    return by_name("metrics", [metric for metric in every if metric.needs in wanted])

@@ -13,7 +13,7 @@ import pyarrow as pa
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption import Corruption
 from kgeval.data.dataset import Dataset, Split
-from kgeval.discovery import instances
+from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
@@ -183,8 +183,9 @@ def _values(metric: str) -> Values:
 
 @cache
 def protocols() -> dict[str, Protocol]:
-    """All protocols, by name."""
-    return {protocol.name: protocol for protocol in instances("kgeval.protocols.frameworks", Protocol)}
+    """All protocols, by name; those of other packages too."""
+    own = instances("kgeval.protocols.frameworks", Protocol)
+    return by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
 
 
 def protocol_of(table: RankTable) -> Protocol:

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.discovery import subclasses
+from kgeval.discovery import brought, by_name, subclasses
 from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.scorers.scorer import VectorScorer
 
@@ -159,8 +159,9 @@ class VectorFamily(Family, VectorScorer):
 
 @cache
 def families() -> dict[str, type[Family]]:
-    """All model families, by name."""
-    return {family.name: family for family in subclasses("kgeval.scorers.families", Family)}  # type: ignore[type-abstract]
+    """All model families, by name; those of other packages too."""
+    own = subclasses("kgeval.scorers.families", Family)  # type: ignore[type-abstract]
+    return by_name("model families", [*own, *brought("kgeval.families", Family, classes=True)])
 
 
 def family(name: str) -> type[Family]:
