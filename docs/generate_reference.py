@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import mkdocs_gen_files
 
@@ -42,3 +43,12 @@ with mkdocs_gen_files.open("reference/configuration.md", "w") as page:
 
 with mkdocs_gen_files.open("reference/command-line.md", "w") as page:
     page.write("# Command line\n\n::: mkdocs-click\n    :module: kgeval.cli\n    :command: main\n    :prog_name: kgeval\n    :depth: 1\n")
+
+readme = Path("README.md").read_text(encoding="utf-8")
+with mkdocs_gen_files.open("index.md", "w") as page:
+    page.write(readme.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)").replace("](CONTRIBUTING.md)", "](contributing.md)"))
+for name in ("CHANGELOG", "CONTRIBUTING"):
+    with mkdocs_gen_files.open(f"{name.lower()}.md", "w") as page:
+        page.write(Path(f"{name}.md").read_text(encoding="utf-8").replace("](docs/", "]("))
+with mkdocs_gen_files.open("CITATION.cff", "w") as page:
+    page.write(Path("CITATION.cff").read_text(encoding="utf-8"))
