@@ -15,7 +15,7 @@ from kgeval.arrays import BoolArray
 from kgeval.corruption.generator import Candidates, CorruptionGenerator, SharedCandidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side

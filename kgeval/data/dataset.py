@@ -6,21 +6,17 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.data.human_names import called
 from kgeval.data.labelled_triples import LabelledTriples
 from kgeval.data.triples import Triples
-from kgeval.data.vocabulary import Vocabulary
+from kgeval.data.vocabulary import Vocabulary, display_label
 from kgeval.errors import DatasetError, did_you_mean
-
-if TYPE_CHECKING:
-    from kgeval.data.leaks import Leaks
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -107,26 +103,6 @@ class Dataset:
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
-    @classmethod
-    def from_factories(cls, training: Any, testing: Any, validation: Any = None, *, name: str = "factories") -> Dataset:
-        """Take PyKEEN's triples factories, with their ids and labels.
-
-        Parameters
-        ----------
-        training, testing, validation
-            ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; one without labels is labelled by its ids
-        name
-            what to call the dataset
-
-        Raises
-        ------
-        DatasetError
-            if the factories number their entities or relations differently
-        """
-        from kgeval.data.layouts.pykeen_layout import from_factories
-
-        return from_factories(name, training, testing, validation)
-
     @property
     def repeated(self) -> dict[str, int]:
         """How many triples of a split repeat an earlier one, and were left out; only splits where that happened."""
@@ -152,13 +128,6 @@ class Dataset:
         why = f"it has no {name} triples" if name in SPLITS else f"unknown split {name!r}"
         raise DatasetError(f"dataset {self.name}: {why}. {did_you_mean(name, self.splits)}")
 
-    @cached_property
-    def leaks(self) -> Mapping[str, Leaks]:
-        """What train gives away of valid and of test, as far as they have triples; found when first wanted."""
-        from kgeval.data.leaks import find_leaks
-
-        return find_leaks(self)
-
     def sha256(self) -> str:
         """Digest the labels and the triples in their order, wherever they were read from.
 
@@ -183,11 +152,11 @@ class Dataset:
         '(a, r, ?)'
         """
         cells = ((self.entities, head), (self.relations, relation), (self.entities, tail))
-        return f"({', '.join(self.called(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
+        return f"({', '.join(self.display_label(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
 
-    def called(self, label: str) -> str:
+    def display_label(self, label: str) -> str:
         """Spell a label with its name before it, if it has one."""
-        return called(label, self.names)
+        return display_label(label, self.names)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(triples)} {split}" for split, triples in self.splits.items())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import MetricError
 from kgeval.metrics.tables.names import parse

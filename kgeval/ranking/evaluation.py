@@ -17,8 +17,8 @@ from kgeval.corruption import AllEntities, Corruption
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
-from kgeval.data.layout import as_dataset
 from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
@@ -329,7 +329,7 @@ def _repeated(dataset: Dataset, split: str) -> list[str]:
 def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
     anchor, relation = error.anchor, error.relation
     query = dataset.triple(anchor, relation, -1) if error.side == "tail" else dataset.triple(-1, relation, anchor)
-    candidate = dataset.called(dataset.entities[error.candidate])
+    candidate = dataset.display_label(dataset.entities[error.candidate])
     return (
         f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
         "Fix the model, or set nan: worst."

@@ -12,8 +12,8 @@ from typing import Any
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
-from kgeval.data.layout import load_dataset
 from kgeval.data.layouts.pykeen_layout import read_named
+from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError, InputError, KgevalError
 from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.tables.summary import Summary, summarize

@@ -18,7 +18,8 @@ from kgeval.corruption import (
     Uniform,
 )
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import PYKEEN, layouts
+from kgeval.data.layout import layouts
+from kgeval.data.loading import PYKEEN
 from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
