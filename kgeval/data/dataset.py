@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.labelled_triples import LabelledTriples
+from kgeval.data.numbering import as_table, number
 from kgeval.data.triples import Triples
-from kgeval.data.vocabulary import Vocabulary, display_label
+from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 from kgeval.errors import DatasetError, did_you_mean
 
 Split = Literal["train", "valid", "test"]
@@ -24,7 +25,7 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A graph that is cut into splits. Build one with :meth:`build`, or read one with ``kgeval.load_dataset``."""
+    """A graph that is cut into splits. Make one of labels or ids, or read one with ``kgeval.load_dataset``."""
 
     name: str
     entities: Vocabulary
@@ -101,6 +102,65 @@ class Dataset:
             notes=notes,
             names={},
             **{split: triples for split, (triples, _) in kept.items()},
+        )
+
+    @classmethod
+    def from_labels(
+        cls,
+        *,
+        train: Any = None,
+        valid: Any = None,
+        test: Any = None,
+        name: str = "labels",
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+    ) -> Dataset:
+        """Make a dataset of labelled triples in memory.
+
+        Parameters
+        ----------
+        train, valid, test
+            the triples of each split: a list or an array of rows (head, relation, tail), or a data frame, whose columns
+            ``head``, ``relation`` and ``tail`` may be in any order; without such names they are told apart by their
+            positions. A fourth column, ``confidence``, makes a weighted graph
+        name
+            what to call the dataset
+        entities, relations
+            the labels in the order of their ids; by default sorted, those of train first, as PyKEEN numbers them
+
+        Raises
+        ------
+        DatasetError
+            if there is no triple; if a row has another length, or a label that is no text or that ``entities`` or
+            ``relations`` do not have, with the split and the row
+
+        Examples
+        --------
+        >>> data = Dataset.from_labels(train=[("Eve", "parent_of", "Abel")], test=[("Adam", "parent_of", "Abel")])
+        >>> data
+        Dataset(labels: 3 entities, 1 relations; triples: 1 train, 1 test)
+        >>> list(data.entities), data.test.ids
+        (['Abel', 'Eve', 'Adam'], array([[2, 0, 0]]))
+        """
+        splits = {"train": train, "valid": valid, "test": test}
+        sources = {split: f"{name}, split {split}" for split in splits}
+        tables = {split: as_table(rows, sources[split]) for split, rows in splits.items() if rows is not None}
+        tables = {split: table for split, table in tables.items() if table.num_rows}
+        if not tables:
+            raise DatasetError(f"{name}: no triples in it. Expected rows of head, relation, tail.")
+        graph = number(
+            tables,
+            sources,
+            entities=None if entities is None else Vocabulary.of(entities),
+            relations=None if relations is None else Vocabulary.of(relations, "relation"),
+        )
+        return cls.build(
+            name,
+            graph.splits,
+            entities=graph.entities,
+            relations=graph.relations,
+            confidences=graph.confidences,
+            id_source="kgeval" if entities is None or relations is None else None,
         )
 
     @property

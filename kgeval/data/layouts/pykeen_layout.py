@@ -76,7 +76,7 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
     parts = ("training", "validation", "testing")
     if hasattr(data, "inductive_inference"):
         parts = ("inductive_inference", "inductive_validation", "inductive_testing")
-    factories = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
+    factories: dict[str, Any] = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
     return replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
 
 
