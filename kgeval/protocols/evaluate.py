@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kgeval.corruption import AllEntities, Corruption
+from kgeval.corruption import AllEntities
+from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side

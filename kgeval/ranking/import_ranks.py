@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption import AllEntities
-from kgeval.corruption.generator import SharedCandidates
+from kgeval.corruption.candidates import SharedCandidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.known import known_answers

@@ -91,8 +91,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = _dataset(config.dataset)
-        check_against_dataset(config, dataset)
-        config = config.resolved(dataset)
+        config = check_against_dataset(config, dataset).resolved(dataset)
         if config.models is None:
             return [_run_tracked(config, "", dataset, stages[""], clock, watch)]
         stored = _stored(config, dataset, stages, force=force)
