@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgeval.corruption import Uniform as Uniform
     from kgeval.corruption.export import generate_negatives as generate_negatives
     from kgeval.data.dataset import Dataset as Dataset
-    from kgeval.data.layout import load_dataset as load_dataset
+    from kgeval.data.loading import load_dataset as load_dataset
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
     from kgeval.errors import KgevalError as KgevalError
@@ -86,7 +86,7 @@ _HOMES = {
     "framework_metrics": "protocols.report",
     "generate_negatives": "corruption.export",
     "load_checkpoint": "checkpoints",
-    "load_dataset": "data.layout",
+    "load_dataset": "data.loading",
     "load_ranks": "ranking.import_ranks",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.tables.summary",

@@ -12,7 +12,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.checkpoints.reader import formats, recognise
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths

@@ -70,7 +70,7 @@ def chosen(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
     """Say the dataset as a configuration does: by its path or its PyKEEN name, with what is to be known of it."""
-    from kgeval.data.layout import PYKEEN
+    from kgeval.data.loading import PYKEEN
     from kgeval.runs.config.run_config import dataset_block as spelled_out
 
     further = {**({} if layout == "auto" else {"layout": layout}), **({"names": names} if names else {})}

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.generator import CorruptionGenerator, SharedCandidates
+from kgeval.corruption.candidates import SharedCandidates
+from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows

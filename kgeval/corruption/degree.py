@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from kgeval.arrays import IntArray
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.queries import Queries
@@ -18,8 +19,8 @@ class DegreeWeighted(Sampled):
     Entities are drawn one after the other without replacement, each with a probability proportional to its degree
     among those that are left. A loop counts twice; one that train does not have is never drawn.
 
-    >>> Degree(count=500)
-    Degree(kind='degree', count=500, seed=0, allow_known=False)
+    >>> DegreeWeighted(count=500)
+    DegreeWeighted(kind='degree', count=500, seed=0, allow_known=False)
     """
 
     kind: Literal["degree"] = "degree"
@@ -30,8 +31,11 @@ class DegreeWeighted(Sampled):
         """Train, whose triples are counted."""
         return ("train",)
 
-    def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+    def read(self, dataset: Dataset) -> IntArray:
+        """Count the degree of each entity; int64[entity]."""
+        return np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
+
+    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         from kgeval.corruption.sampling.weighted_draw import draw_weighted
 
-        weights = np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
-        return draw_weighted(self.count, weights, avoid, key, queries.anchors, queries.relations)
+        return draw_weighted(self.count, self.content(dataset), avoid, key, queries.anchors, queries.relations)

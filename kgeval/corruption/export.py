@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray
-from kgeval.corruption.generator import Candidates, CorruptionGenerator, SharedCandidates
+from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
@@ -55,19 +55,21 @@ def generate_negatives(
             f"negatives are chosen by a generator such as kgeval.Uniform(count=100), not {generator!r:.60}."
         )
     dataset = as_dataset(dataset)
+    generator = generator.prepare(dataset)
     triples = dataset.split(split)
     named = _chosen("filter split", filter, SPLITS)
     filtered = [triples, *(part for name, part in dataset.splits.items() if name in named)]
     for side in _chosen("side", sides, SIDES):
         queries = generator.queries(triples, side)
         known = known_answers(queries, filtered)
-        candidates = generator.candidates(queries, known, dataset)
+        candidates = generator.choose(queries, known, dataset)
         for note in candidates.notes:
             tell(note)
-        step = max(1, BLOCK // max(1, _widest(candidates)))
+        step = max(1, BLOCK // max(1, candidates.max_width))
         for start in range(0, len(queries), step):
             block = slice(start, start + step)
-            yield _written(dataset, queries[block], _rows(candidates, block, len(queries)), known[block], generator)
+            rows = candidates[block].per_query(len(queries[block]))
+            yield _written(dataset, queries[block], rows, known[block], generator)
 
 
 def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
@@ -128,19 +130,6 @@ def _chosen(what: str, given: T | Sequence[T], known: Sequence[T]) -> tuple[T, .
         if name not in known:
             raise InputError(f"unknown {what} {name!r}. {did_you_mean(str(name), known)}")
     return names
-
-
-def _widest(candidates: Candidates) -> int:
-    if isinstance(candidates, SharedCandidates):
-        return len(candidates.ids)
-    return int(candidates.rows.lengths.max(initial=0))
-
-
-def _rows(candidates: Candidates, block: slice, size: int) -> Rows:
-    if isinstance(candidates, SharedCandidates):
-        count = len(range(*block.indices(size)))
-        return Rows.sized(np.full(count, len(candidates.ids)), np.tile(candidates.ids, count))
-    return candidates.rows[block]
 
 
 def _written(dataset: Dataset, queries: Queries, rows: Rows, known: Rows, generator: CorruptionGenerator) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates, spelt
+from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.io.triple_files import read_triples
@@ -30,8 +30,8 @@ class FileNegatives(CorruptionGenerator):
     With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only. With a column of
     confidences the file may hold true triples too: only rows of confidence 0 are negatives.
 
-    >>> FromFile(path="negatives.tsv")
-    FromFile(kind='file', path='negatives.tsv')
+    >>> FileNegatives(path="negatives.tsv")
+    FileNegatives(kind='file', path='negatives.tsv')
     """
 
     kind: Literal["file"] = "file"
@@ -44,28 +44,14 @@ class FileNegatives(CorruptionGenerator):
         """The file of negatives."""
         return (Path(self.path),)
 
-    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
-        """Collect the entities that the file's negatives propose for each query.
+    def read(self, dataset: Dataset) -> dict[Side, Triples]:
+        """Read the negatives of each side.
 
         Raises
         ------
         DatasetError
-            if the file is malformed, names an entity or relation that the dataset does not know, or fits no query
+            if the file is missing or malformed, or names an entity or relation that the dataset does not know
         """
-        return self._proposed(queries, self._read(dataset))
-
-    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say how many the file has for a query."""
-        return f"{spelt(sizes)} of file {Path(self.path).name}"
-
-    def check(self, triples: Triples, sides: Sequence[Side], dataset: Dataset) -> None:
-        """Refuse the file as :meth:`candidates` does, for all sides at once."""
-        said = self._read(dataset)
-        for side in sides:
-            self._proposed(self.queries(triples, side), said)
-
-    def _read(self, dataset: Dataset) -> dict[Side, Triples]:
-        """Read the negatives of each side."""
         table = read_triples(Path(self.path))
         self._refuse_misspelt_side(table.column_names)
         triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
@@ -73,15 +59,28 @@ class FileNegatives(CorruptionGenerator):
         sides = self._sides(table["side"]) if "side" in table.column_names else None
         return {side: Triples(triples.ids[false if sides is None else false & (sides == side)]) for side in SIDES}
 
-    def _proposed(self, queries: Queries, negatives: dict[Side, Triples]) -> QueryCandidates:
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+        """Collect the entities that the file's negatives propose for each query.
+
+        Raises
+        ------
+        DatasetError
+            if none of the negatives fits a query
+        """
+        negatives = self.content(dataset)[queries.side]
         # A negative completes its query just as a known triple does.
-        rows = known_answers(queries, [negatives[queries.side]])
+        rows = known_answers(queries, [negatives])
         bare = int((rows.lengths == 0).sum())
         if len(queries) and bare == len(queries):
-            count = len(negatives[queries.side])
-            raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
+            raise DatasetError(
+                f"{self.path}: none of its {len(negatives)} negatives fits a {queries.side} query of the split."
+            )
         note = f"{bare} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
         return QueryCandidates(rows, (note,) if bare else ())
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Say how many the file has for a query."""
+        return f"{size_range(sizes)} of file {Path(self.path).name}"
 
     def _refuse_misspelt_side(self, columns: list[str]) -> None:
         """Without its side, a negative would silently belong to both."""

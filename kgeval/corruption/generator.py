@@ -1,71 +1,29 @@
-"""Candidates: the entities that compete with the answers of each query, and the generators that choose them."""
+"""Corruption generators: what chooses the candidates of queries; a subclass of one's own is one more."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
+from pydantic import PrivateAttr
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset, Split
-from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side, Triples
+from kgeval.errors import InputError
 from kgeval.settings.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)
-class SharedCandidates:
-    """The same entities for every query."""
+class _Prepared:
+    """What a generator has read, and the dataset for which it has."""
 
-    ids: IntArray
-    """int64[candidate], ascending"""
-    notes: tuple[str, ...] = ()
-    """what a reader of the results should know about these candidates"""
-
-    def __getitem__(self, part: slice) -> SharedCandidates:
-        return self
-
-    @property
-    def sizes(self) -> IntArray:
-        """How many entities a query has, whichever it is; int64[1]."""
-        return np.array([len(self.ids)])
-
-    def among(self, allowed: BoolArray) -> SharedCandidates:
-        """Keep the entities for which ``allowed`` (bool[entity]) holds."""
-        return SharedCandidates(self.ids[allowed[self.ids]], self.notes)
-
-
-@dataclass(frozen=True, eq=False)
-class QueryCandidates:
-    """Entities of its own for each query."""
-
-    rows: Rows
-    """one row a query, ascending, and distinct unless they compete as listed"""
-    notes: tuple[str, ...] = ()
-    as_listed: bool = False
-    """whether every place of a list competes: an entity as often as it is said, and an answer's own with it"""
-
-    def __getitem__(self, part: slice) -> QueryCandidates:
-        return replace(self, rows=self.rows[part])
-
-    @property
-    def sizes(self) -> IntArray:
-        """How many entities each query has; int64[query]."""
-        return self.rows.lengths
-
-    def among(self, allowed: BoolArray) -> QueryCandidates:
-        """Keep the entities for which ``allowed`` (bool[entity]) holds."""
-        if allowed.all():
-            return self
-        return replace(self, rows=self.rows.where(allowed[self.rows.ids]))
-
-
-Candidates = SharedCandidates | QueryCandidates
+    dataset: Dataset
+    content: Any
 
 
 class CorruptionGenerator(Settings):
@@ -73,10 +31,29 @@ class CorruptionGenerator(Settings):
 
     A generator is its own configuration: ``{kind: uniform, count: 500}`` *is* ``Uniform(count=500)``. Whatever it
     proposes, an answer never competes with itself, and the filter still takes known answers out of the ranking.
+
+    To write one, override :meth:`candidates`, and :meth:`read` if it reads files. Give it a ``kind`` of its own, a
+    ``Literal``, and declare it in the group ``kgeval.corruptions`` of entry points for it to be known by name.
+
+    Examples
+    --------
+    >>> import kgeval
+    >>> from kgeval.corruption.candidates import SharedCandidates
+    >>> class FirstEntities(CorruptionGenerator):
+    ...     count: int
+    ...     def candidates(self, queries, known, dataset):
+    ...         return SharedCandidates(np.arange(self.count))
+    >>> kgeval.evaluate(lambda h, r, t: t, "nations", corruption=FirstEntities(count=5)).provenance.candidates
+    '5 by FirstEntities'
     """
+
+    kind: str = "own"
+    """what chooses the candidates"""
 
     allows_known: ClassVar[bool] = False
     """whether known answers may be among its negatives"""
+
+    _prepared: _Prepared | None = PrivateAttr(default=None)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -85,15 +62,38 @@ class CorruptionGenerator(Settings):
 
     @property
     def learns_from(self) -> tuple[Split, ...]:
-        """The splits whose triples tell it what to propose."""
+        """The splits whose triples its choice depends on."""
         return ()
+
+    def prepare(self, dataset: Dataset) -> CorruptionGenerator:
+        """Return the generator with its files read, each once: to choose candidates then touches no file again.
+
+        Raises
+        ------
+        DatasetError
+            if a file is missing, malformed, or names what the dataset does not have
+        """
+        if self._prepared is not None and self._prepared.dataset is dataset:
+            return self
+        prepared = self.model_copy()
+        prepared._prepared = _Prepared(dataset, self.read(dataset))
+        return prepared
+
+    def read(self, dataset: Dataset) -> Any:
+        """Read the files, or compute what the candidates of all queries depend on; :meth:`content` then gives it."""
+        return None
+
+    def content(self, dataset: Dataset) -> Any:
+        """Return what :meth:`read` gives for a dataset; it is read now if the generator is not prepared for it."""
+        prepared = self.prepare(dataset)._prepared
+        return None if prepared is None else prepared.content
 
     def queries(self, triples: Triples, side: Side) -> Queries:
         """Collect the queries that get candidates: each distinct one, once for all of its answers."""
         return Queries.of(triples, side)
 
-    def in_hand(self, memory: int, dataset: Dataset) -> int | None:
-        """Tell of how many queries the candidates may be chosen at a time, in some bytes; none: of all at once."""
+    def queries_at_once(self, memory: int, dataset: Dataset) -> int | None:
+        """Return of how many queries candidates may be chosen at a time, in some bytes of memory; None: of all."""
         return None
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
@@ -110,6 +110,24 @@ class CorruptionGenerator(Settings):
         """
         raise NotImplementedError
 
+    def choose(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        """Choose the candidates of each query, and check them: what :meth:`candidates` returns may be anybody's.
+
+        Raises
+        ------
+        InputError
+            if they are no ascending ids of entities for each query
+        """
+        candidates: Any = self.candidates(queries, known, dataset)
+        where = f"the corruption {self.kind!r}"
+        if not isinstance(candidates, Candidates):
+            raise InputError(f"{where} returned {candidates!r:.60}. Return SharedCandidates or QueryCandidates.")
+        try:
+            candidates.check(len(queries), len(dataset.entities))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        return candidates
+
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Say in a few words which candidates it chose, as in ``20 uniform (seed 0)``.
 
@@ -120,24 +138,13 @@ class CorruptionGenerator(Settings):
         sizes
             int64[query], how many candidates each query got
         """
-        raise NotImplementedError
-
-    def check(self, triples: Triples, sides: Sequence[Side], dataset: Dataset) -> None:
-        """Refuse files that are damaged or fit none of the queries, before any work is done.
-
-        Raises
-        ------
-        DatasetError
-            as :meth:`candidates` does
-        """
-        for queries in (self.queries(triples, side) for side in sides):
-            self.candidates(queries, known_answers(queries, []), dataset)
+        return f"{size_range(sizes)} by {type(self).__name__}"
 
 
-def spelt(sizes: IntArray) -> str:
+def size_range(sizes: IntArray) -> str:
     """Spell how many candidates queries have.
 
-    >>> spelt(np.array([1, 2310, 7])), spelt(np.array([500, 500]))
+    >>> size_range(np.array([1, 2310, 7])), size_range(np.array([500, 500]))
     ('1 to 2,310', '500')
     """
     fewest, most = int(sizes.min()), int(sizes.max())

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates, spelt
+from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
-from kgeval.data.layouts.ogb_layout import entity_ids, read_content, triples_of
+from kgeval.data.layouts.ogb_layout import Content, entity_ids, read_content, triples_of
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side, Triples
@@ -44,22 +45,33 @@ class OGBNegatives(CorruptionGenerator):
         """Take every triple for a query of its own."""
         return Queries.per_triple(triples, side)
 
+    def read(self, dataset: Dataset) -> tuple[Content, Triples]:
+        """Read the content of the file, and its triples.
+
+        Raises
+        ------
+        DatasetError
+            if the file is missing or damaged, or names what the dataset does not have
+        """
+        content = read_content(Path(self.path))
+        return content, triples_of(Path(self.path), content, dataset.entities, dataset.relations)
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Collect the negatives of each triple.
 
         Raises
         ------
         DatasetError
-            if the file is missing or damaged, holds no negatives, or does not have one of the triples
+            if the file holds no negatives, or does not have one of the triples
         """
         path, key = Path(self.path), f"{queries.side}_neg"
-        content = read_content(path)
+        content, stored = self.content(dataset)
         if key not in content:
             raise DatasetError(
                 f"{path}: no {key} in it. OGB has fixed negatives of its test and valid triples: evaluate those, "
                 "or say another corruption."
             )
-        rows = _rows_of(path, triples_of(path, content, dataset.entities, dataset.relations), queries, dataset)
+        rows = _rows_of(path, stored, queries, dataset)
         negatives = np.sort(entity_ids(path, content, key, dataset.entities)[rows], axis=1)
         again = np.zeros(negatives.shape, np.bool_)
         again[:, 1:] = negatives[:, 1:] == negatives[:, :-1]
@@ -76,7 +88,7 @@ class OGBNegatives(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Say how many the file has for a triple."""
         listed = ", as listed" if self.as_listed else ""
-        return f"{spelt(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
+        return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
 
 
 def _rows_of(path: Path, stored: Triples, queries: Queries, dataset: Dataset) -> IntArray:

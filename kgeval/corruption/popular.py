@@ -6,10 +6,12 @@ from typing import Literal
 
 import numpy as np
 
+from kgeval.arrays import IntArray
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side
 
 
 class PopularityWeighted(Sampled):
@@ -18,8 +20,8 @@ class PopularityWeighted(Sampled):
     Entities are drawn one after the other without replacement, each with a probability proportional to its number of
     train triples among those that are left. One that train never has on that side is never drawn.
 
-    >>> Popular(count=500)
-    Popular(kind='popular', count=500, seed=0, allow_known=False)
+    >>> PopularityWeighted(count=500)
+    PopularityWeighted(kind='popular', count=500, seed=0, allow_known=False)
     """
 
     kind: Literal["popular"] = "popular"
@@ -30,8 +32,14 @@ class PopularityWeighted(Sampled):
         """Train, whose triples are counted."""
         return ("train",)
 
-    def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+    def read(self, dataset: Dataset) -> dict[Side, IntArray]:
+        """Count the train triples of each entity by side; int64[entity]."""
+        answers = {side: dataset.train.queries_of_side(side).answers for side in SIDES}
+        return {side: np.bincount(answers[side], minlength=len(dataset.entities)) for side in SIDES}
+
+    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         from kgeval.corruption.sampling.weighted_draw import draw_weighted
 
-        weights = np.bincount(dataset.train.queries_of_side(queries.side).answers, minlength=len(dataset.entities))
-        return draw_weighted(self.count, weights, avoid, key, queries.anchors, queries.relations)
+        return draw_weighted(
+            self.count, self.content(dataset)[queries.side], avoid, key, queries.anchors, queries.relations
+        )

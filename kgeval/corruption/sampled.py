@@ -6,7 +6,8 @@ import numpy as np
 from pydantic import Field
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates
+from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
@@ -27,7 +28,6 @@ class Sampled(CorruptionGenerator):
     Sampled metrics are not estimates of full ones: they depend on ``count`` (Krichene and Rendle, 2020).
     """
 
-    kind: str
     count: int = Field(ge=1, lt=2**63)
     """entities per query"""
     seed: int = Field(0, ge=0, lt=2**63)
@@ -43,11 +43,11 @@ class Sampled(CorruptionGenerator):
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Draw the entities of each query."""
         avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
-        rows = self._drawn(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
+        rows = self._draw(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
         return QueryCandidates(rows, self.shortage(queries.side, rows.lengths))
 
-    def in_hand(self, memory: int, dataset: Dataset) -> int:
-        """Tell how many queries' entities may be drawn at a time: their draws know nothing of each other."""
+    def queries_at_once(self, memory: int, dataset: Dataset) -> int:
+        """Return of how many queries entities may be drawn at a time: the draws are independent."""
         return max(1, memory // (BYTES * min(self.count, len(dataset.entities))))
 
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
@@ -61,6 +61,6 @@ class Sampled(CorruptionGenerator):
         known = ", known answers too" if self.allow_known else ""
         return f"{self.count:,} {self.kind} (seed {self.seed}{known})"
 
-    def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         """Draw, leaving out one ascending row of entities per query; ``key`` is seed and side."""
         raise NotImplementedError

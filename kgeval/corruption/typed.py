@@ -9,10 +9,12 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates, spelt
+from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side
 from kgeval.data.type_constraints import observed_types, read_types
 from kgeval.settings.settings import listed
 
@@ -25,8 +27,8 @@ class TypeConstrained(CorruptionGenerator):
     answer may be of another type: it is ranked among the typed candidates all the same, and the result says how many
     those were.
 
-    >>> Typed()
-    Typed(kind='typed', path=None, splits=('train',))
+    >>> TypeConstrained()
+    TypeConstrained(kind='typed', path=None, splits=('train',))
     """
 
     kind: Literal["typed"] = "typed"
@@ -56,6 +58,13 @@ class TypeConstrained(CorruptionGenerator):
         """The splits that show the types, unless a file has them."""
         return self.splits if self.path is None else ()
 
+    def read(self, dataset: Dataset) -> dict[Side, Rows]:
+        """Read the entities of each relation's types, or collect them from the splits."""
+        if self.path is not None:
+            return read_types(Path(self.path), dataset)
+        triples = [part for name, part in dataset.splits.items() if name in self.splits]
+        return {side: observed_types(triples, side, dataset) for side in SIDES}
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
         """Collect the entities of the right type for each query.
 
@@ -64,20 +73,14 @@ class TypeConstrained(CorruptionGenerator):
         DatasetError
             if the file of types is missing or malformed
         """
-        types = self._types(queries, dataset)
+        types = self.content(dataset)[queries.side]
         rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
         return QueryCandidates(rows, _notes(queries, types, dataset))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Say how many are of the right type, and what shows the types."""
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
-        return f"{spelt(sizes)} of {len(dataset.entities):,} entities, by type in {source}"
-
-    def _types(self, queries: Queries, dataset: Dataset) -> Rows:
-        if self.path is not None:
-            return read_types(Path(self.path), queries.side, dataset)
-        shown = [part for name, part in dataset.splits.items() if name in self.splits]
-        return observed_types(shown, queries.side, dataset)
+        return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"
 
 
 def _notes(queries: Queries, types: Rows, dataset: Dataset) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class Uniform(Sampled):
     kind: Literal["uniform"] = "uniform"
     """entities drawn at random"""
 
-    def _drawn(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         from kgeval.corruption.sampling.uniform_draw import draw
 
         return draw(self.count, len(dataset.entities), avoid, key, queries.anchors, queries.relations)

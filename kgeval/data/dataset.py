@@ -6,21 +6,18 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.data.human_names import called
 from kgeval.data.labelled_triples import LabelledTriples
+from kgeval.data.numbering import as_table, number
 from kgeval.data.triples import Triples
-from kgeval.data.vocabulary import Vocabulary
+from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 from kgeval.errors import DatasetError, did_you_mean
-
-if TYPE_CHECKING:
-    from kgeval.data.leaks import Leaks
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -28,7 +25,7 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A graph that is cut into splits. Build one with :meth:`build`, or read one with ``kgeval.load_dataset``."""
+    """A graph that is cut into splits. Make one of labels or ids, or read one with ``kgeval.load_dataset``."""
 
     name: str
     entities: Vocabulary
@@ -108,24 +105,63 @@ class Dataset:
         )
 
     @classmethod
-    def from_factories(cls, training: Any, testing: Any, validation: Any = None, *, name: str = "factories") -> Dataset:
-        """Take PyKEEN's triples factories, with their ids and labels.
+    def from_labels(
+        cls,
+        *,
+        train: Any = None,
+        valid: Any = None,
+        test: Any = None,
+        name: str = "labels",
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+    ) -> Dataset:
+        """Make a dataset of labelled triples in memory.
 
         Parameters
         ----------
-        training, testing, validation
-            ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; one without labels is labelled by its ids
+        train, valid, test
+            the triples of each split: a list or an array of rows (head, relation, tail), or a data frame, whose columns
+            ``head``, ``relation`` and ``tail`` may be in any order; without such names they are told apart by their
+            positions. A fourth column, ``confidence``, makes a weighted graph
         name
             what to call the dataset
+        entities, relations
+            the labels in the order of their ids; by default sorted, those of train first, as PyKEEN numbers them
 
         Raises
         ------
         DatasetError
-            if the factories number their entities or relations differently
-        """
-        from kgeval.data.layouts.pykeen_layout import from_factories
+            if there is no triple; if a row has another length, or a label that is no text or that ``entities`` or
+            ``relations`` do not have, with the split and the row
 
-        return from_factories(name, training, testing, validation)
+        Examples
+        --------
+        >>> data = Dataset.from_labels(train=[("Eve", "parent_of", "Abel")], test=[("Adam", "parent_of", "Abel")])
+        >>> data
+        Dataset(labels: 3 entities, 1 relations; triples: 1 train, 1 test)
+        >>> list(data.entities), data.test.ids
+        (['Abel', 'Eve', 'Adam'], array([[2, 0, 0]]))
+        """
+        splits = {"train": train, "valid": valid, "test": test}
+        sources = {split: f"{name}, split {split}" for split in splits}
+        tables = {split: as_table(rows, sources[split]) for split, rows in splits.items() if rows is not None}
+        tables = {split: table for split, table in tables.items() if table.num_rows}
+        if not tables:
+            raise DatasetError(f"{name}: no triples in it. Expected rows of head, relation, tail.")
+        graph = number(
+            tables,
+            sources,
+            entities=None if entities is None else Vocabulary.of(entities),
+            relations=None if relations is None else Vocabulary.of(relations, "relation"),
+        )
+        return cls.build(
+            name,
+            graph.splits,
+            entities=graph.entities,
+            relations=graph.relations,
+            confidences=graph.confidences,
+            id_source="kgeval" if entities is None or relations is None else None,
+        )
 
     @property
     def repeated(self) -> dict[str, int]:
@@ -152,13 +188,6 @@ class Dataset:
         why = f"it has no {name} triples" if name in SPLITS else f"unknown split {name!r}"
         raise DatasetError(f"dataset {self.name}: {why}. {did_you_mean(name, self.splits)}")
 
-    @cached_property
-    def leaks(self) -> Mapping[str, Leaks]:
-        """What train gives away of valid and of test, as far as they have triples; found when first wanted."""
-        from kgeval.data.leaks import find_leaks
-
-        return find_leaks(self)
-
     def sha256(self) -> str:
         """Digest the labels and the triples in their order, wherever they were read from.
 
@@ -183,11 +212,11 @@ class Dataset:
         '(a, r, ?)'
         """
         cells = ((self.entities, head), (self.relations, relation), (self.entities, tail))
-        return f"({', '.join(self.called(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
+        return f"({', '.join(self.display_label(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
 
-    def called(self, label: str) -> str:
+    def display_label(self, label: str) -> str:
         """Spell a label with its name before it, if it has one."""
-        return called(label, self.names)
+        return display_label(label, self.names)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(triples)} {split}" for split, triples in self.splits.items())

@@ -6,18 +6,16 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.data.dataset import Dataset
 from kgeval.data.io.id_files import NOWHERE
 from kgeval.data.io.text import line_of, read_columns
 from kgeval.errors import DatasetError, reason
-
-if TYPE_CHECKING:
-    from kgeval.data.dataset import Dataset
 
 FILES = ("entity2text.txt", "relation2text.txt")
 """what KG-BERT (Yao et al., 2019), and most that work with text since, call their files of names"""
@@ -72,16 +70,6 @@ class Names(Mapping[str, str]):
 
     def __repr__(self) -> str:
         return f"Names({len(self)} names)"
-
-
-def called(label: str, names: Mapping[str, str]) -> str:
-    """Spell a label with its name before it, if it has one.
-
-    >>> called("Q42", {"Q42": "Douglas Adams"}), called("Q1", {})
-    ('Douglas Adams (Q42)', 'Q1')
-    """
-    name = names.get(label, label)
-    return label if name == label else f"{name} ({label})"
 
 
 def read_names(path: str | Path) -> Names:

@@ -72,7 +72,7 @@ def reverse(triples: Triples) -> Triples:
     return Triples(np.ascontiguousarray(triples.ids[:, ::-1]))
 
 
-def read_triple_ids(path: Path, table: pa.Table, entities: Vocabulary, relations: Vocabulary) -> Triples:
+def read_triple_ids(path: str | Path, table: pa.Table, entities: Vocabulary, relations: Vocabulary) -> Triples:
     """Find the ids of triples that a file names by their labels.
 
     Raises
@@ -94,7 +94,7 @@ def read_triple_ids(path: Path, table: pa.Table, entities: Vocabulary, relations
     return Triples(np.stack(columns, axis=1))
 
 
-def read_confidences(path: Path, table: pa.Table) -> Float64Array | None:
+def read_confidences(path: str | Path, table: pa.Table) -> Float64Array | None:
     """Read the column of confidences of a file of triples, if it has one; float64[triple].
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Leaks:
 
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
-    """Find the triples of valid and test that train gives away, by sorting the whole graph once.
+    """Find the triples of valid and test that train gives away, by sorting the whole graph; once for each dataset.
 
     Examples
     --------
@@ -55,24 +56,30 @@ def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
     >>> leaks.repeated, leaks.swapped
     (array([False,  True]), array([ True,  True]))
     """
-    judged = {split: triples for split, triples in dataset.splits.items() if split != "train"}
-    nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in judged.items()}
+    if dataset not in _FOUND:
+        _FOUND[dataset] = _search(dataset)
+    return _FOUND[dataset]
+
+
+def _search(dataset: Dataset) -> dict[str, Leaks]:
+    evaluated = {split: triples for split, triples in dataset.splits.items() if split != "train"}
+    nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in evaluated.items()}
     if 4 * len(dataset.entities) ** 2 * len(dataset.relations) > np.iinfo(np.int64).max:
-        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE.format(split)) for split in judged}
+        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE.format(split)) for split in evaluated}
     facts = _Facts.of(dataset)
-    repeated = {split: facts.in_train(triples) for split, triples in judged.items()}
+    repeated = {split: facts.in_train(triples) for split, triples in evaluated.items()}
     here, there = facts.opposite()
     if int(here.lengths @ there.lengths) > MOST_SWAPPED:
-        return {split: Leaks(repeated[split], nothing[split], TOO_MANY.format(split)) for split in judged}
+        return {split: Leaks(repeated[split], nothing[split], TOO_MANY.format(split)) for split in evaluated}
     inverses = facts.inverses(here, there)
-    return {split: Leaks(repeated[split], facts.swapped(judged[split], *inverses)) for split in judged}
+    return {split: Leaks(repeated[split], facts.swapped(evaluated[split], *inverses)) for split in evaluated}
 
 
 def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
     """Say how many triples of a split train gives away, where that is worth saying."""
     if split == "train" or not len(dataset.train):
         return []
-    triples, leaks = dataset.split(split), dataset.leaks[split]
+    triples, leaks = dataset.split(split), find_leaks(dataset)[split]
     notes = [leaks.skipped] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
         example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
@@ -81,7 +88,7 @@ def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
     if (swapped := int(leaks.swapped.sum())) >= WORTH_SAYING * len(triples):
         counts = np.bincount(triples.relations[leaks.swapped], minlength=len(dataset.relations))
         most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
-        named = ", ".join(f"{counts[relation]} of {dataset.called(dataset.relations[relation])}" for relation in most)
+        named = ", ".join(f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most)
         share = f"{swapped} of {len(triples)} {split} triples ({swapped / len(triples):.1%})"
         notes.append(
             f"{share} are in train with head and tail swapped, under an inverse or symmetric relation: {named}"
@@ -153,3 +160,6 @@ def _code(triples: Triples, entities: int, relations: int) -> IntArray:
 
 
 _NOTHING = np.empty(0, np.int64)
+
+_FOUND: WeakKeyDictionary[Dataset, dict[str, Leaks]] = WeakKeyDictionary()
+"""what was found, for as long as the dataset is in use"""

@@ -69,6 +69,18 @@ class Rows:
         """The ids of one query."""
         return self.ids[self.offsets[query] : self.offsets[query + 1]]
 
+    def positions(self, owners: IntArray, ids: IntArray) -> IntArray:
+        """Find the place of each id in its owner's row, which is ascending; -1 where it is not in it; int64[id].
+
+        >>> Rows.of([[3, 5], [4]]).positions(np.array([0, 0, 1]), np.array([5, 4, 4]))
+        array([ 1, -1,  0])
+        """
+        size = 2 + max(self.ids.max(initial=0), ids.max(initial=0))
+        keys, wanted = self.owners * size + self.ids, owners * size + ids
+        found = np.searchsorted(keys, wanted)
+        there = np.append(keys, -1)[found] == wanted
+        return np.where(there & (ids >= 0), found - self.offsets[owners], -1)
+
     def where(self, keep: BoolArray) -> Rows:
         """Keep the ids for which ``keep`` (bool[id]) holds, in their rows."""
         return Rows.sized(np.bincount(self.owners[keep], minlength=len(self)), self.ids[keep])

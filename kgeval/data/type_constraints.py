@@ -38,8 +38,8 @@ def observed_types(triples: Sequence[Triples], side: Side, dataset: Dataset) -> 
     return _by_relation(relations, answers, dataset)
 
 
-def read_types(path: Path, side: Side, dataset: Dataset) -> Rows:
-    """Read the types of one side from OpenKE's ``type_constrain.txt``.
+def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
+    """Read the types of both sides from OpenKE's ``type_constrain.txt``.
 
     Its first line is the number of relations; then each has two lines, first heads, then tails: relation, count,
     entities. The ids are those of ``entity2id.txt`` and ``relation2id.txt`` beside it, which are matched with the
@@ -47,8 +47,8 @@ def read_types(path: Path, side: Side, dataset: Dataset) -> Rows:
 
     Returns
     -------
-    Rows
-        one ascending row per relation of the dataset
+    dict[Side, Rows]
+        by side, one ascending row per relation of the dataset
 
     Raises
     ------
@@ -57,12 +57,16 @@ def read_types(path: Path, side: Side, dataset: Dataset) -> Rows:
     """
     entities = dataset.entities.ids(vocabulary(path.with_name(ENTITIES), "entity").labels)
     relations = dataset.relations.ids(vocabulary(path.with_name(RELATIONS), "relation").labels)
-    lists = [line for line in _lines(path, len(entities), len(relations)) if line.side == side]
-    owners = np.repeat([line.relation for line in lists], [len(line.entities) for line in lists]).astype(np.int64)
-    members = np.concatenate([np.empty(0, np.int64), *(line.entities for line in lists)])
-    owners, members = relations[owners], entities[members]
-    known = (owners >= 0) & (members >= 0)
-    return _by_relation(owners[known], members[known], dataset)
+    lists = list(_lines(path, len(entities), len(relations)))
+    types = {}
+    for side in SIDES:
+        own = [line for line in lists if line.side == side]
+        owners = np.repeat([line.relation for line in own], [len(line.entities) for line in own]).astype(np.int64)
+        members = np.concatenate([np.empty(0, np.int64), *(line.entities for line in own)])
+        owners, members = relations[owners], entities[members]
+        known = (owners >= 0) & (members >= 0)
+        types[side] = _by_relation(owners[known], members[known], dataset)
+    return types
 
 
 class _Line(NamedTuple):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from kgeval.data.layout import Layout
+from kgeval.data.layout import Layout
 
 ALIKE = 0.75
 """the similarity from which on a file name may be a mistaken one"""
@@ -35,8 +34,8 @@ class _Fit(NamedTuple):
 def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
     """Say what is in a folder that no layout recognises, and what each of the layouts takes, line by line.
 
-    >>> print(describe_unknown(Path("kgeval/graph/readers"), {}).splitlines()[0])
-    folder 'kgeval/graph/readers' is in no known layout.
+    >>> print(describe_unknown(Path("kgeval/data/layouts"), {}).splitlines()[0])
+    folder 'kgeval/data/layouts' is in no known layout.
     """
     entries = sorted(
         (entry for entry in folder.iterdir() if not entry.name.startswith(".")),

@@ -146,6 +146,16 @@ Labels: TypeAlias = Vocabulary | Iterable[str] | Mapping[Any, Any]
 """labels as people have them: a list, an array or a vocabulary in the order of their ids, or the id of each"""
 
 
+def display_label(label: str, names: Mapping[str, str]) -> str:
+    """Spell a label with its name before it, if it has one.
+
+    >>> display_label("Q42", {"Q42": "Douglas Adams"}), display_label("Q1", {})
+    ('Douglas Adams (Q42)', 'Q1')
+    """
+    name = names.get(label, label)
+    return label if name == label else f"{name} ({label})"
+
+
 def _as_strings(labels: Any, kind: str) -> pa.Array:
     """Bring labels to a string array; a number is no label, and neither is nothing."""
     if isinstance(labels, pa.ChunkedArray):

@@ -52,7 +52,7 @@ def read_pickle(path: Path) -> Any:
     PickleError
         as :func:`read_torch` does
     """
-    return _guarded(path, lambda budget: unpickle(read_bytes(path), _no_numbers, budget))
+    return _guarded(path, lambda budget: _unpickle(read_bytes(path), _no_numbers, budget))
 
 
 def read_any(path: Path) -> Any:
@@ -166,15 +166,19 @@ def read_stream(content: bytes, budget: Budget) -> Any:
         for _ in pickletools.genops(file):
             budget.step()
         programs.append(content[start : file.tell()])
-    machine = unpickle(programs[2], _no_numbers, budget)
+    machine = _unpickle(programs[2], _no_numbers, budget)
     if not machine.get("little_endian"):
         raise PickleError("written on a big-endian machine, which is not supported.")
     kinds = _storages(programs[3], budget)
     parts: dict[str, bytes] = {}
-    for key in unpickle(programs[4], _no_numbers, budget):
+    for key in _unpickle(programs[4], _no_numbers, budget):
         count = int.from_bytes(file.read(8), "little")
         parts[key] = file.read(min(count * kinds[key].itemsize, len(content)))
-    return unpickle(programs[3], parts.__getitem__, budget)
+    return _unpickle(programs[3], parts.__getitem__, budget)
+
+
+def _unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -> Any:
+    return unpickle(program, numbers, budget, nested=read_stream)
 
 
 class _Survey(pickle.Unpickler):
@@ -216,7 +220,7 @@ def _read_archive(path: Path, budget: Budget) -> Any:
 
         if order in archive.namelist() and member(order) != b"little":
             raise PickleError("written on a big-endian machine, which is not supported.")
-        return unpickle(member(program), lambda key: member(f"{numbers}{key}"), budget)
+        return _unpickle(member(program), lambda key: member(f"{numbers}{key}"), budget)
 
 
 def _program_name(archive: zipfile.ZipFile) -> str:

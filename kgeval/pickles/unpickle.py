@@ -43,6 +43,10 @@ REPEATED = 64
 """how many values there may be for each byte of a pickle, where every value is counted as often as it is used"""
 
 
+NestedReader = Callable[[bytes, Budget], Any]
+"""reads a file that a pickle holds as bytes"""
+
+
 class StubObject:
     """Stands for an object of a class that is never imported."""
 
@@ -136,9 +140,10 @@ class _Array(np.ndarray[Any, Any]):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, program: bytes, numbers: Callable[[str], bytes], budget: Budget) -> None:
+    def __init__(self, program: bytes, numbers: Callable[[str], bytes], budget: Budget, nested: NestedReader) -> None:
         super().__init__(io.BytesIO(program))
         self._budget = budget
+        self._nested = nested
         self._numbers = cache(lambda kind, key: kind.decode(numbers(key)))
         self._made: dict[str, Any] = {}
 
@@ -155,11 +160,20 @@ class _Unpickler(pickle.Unpickler):
             return type("NumpyType", (_NumpyType,), {})
         if full in _CONSTRUCTORS:
             return _Constructor(_CONSTRUCTORS[full], self._budget)
+        if full == "torch.storage._load_from_bytes":
+            return _Constructor(self._read_nested, self._budget)
         if module == "torch" and name in DTYPES:
             return StorageType(name)
         if module.partition(".")[0] in LIBRARIES or full in STAND_INS:
             return type("Inert", (StubObject,), {"origin": full})
         raise PickleError(f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed.")
+
+    def _read_nested(self, budget: Budget, content: Any) -> Any:
+        """Read what ``torch`` pickled as the bytes of a whole older file."""
+        if not isinstance(content, bytes):
+            raise PickleError("the pickle holds a tensor that is made of no bytes.")
+        budget.take(len(content))
+        return self._nested(content, budget)
 
     def persistent_load(self, pid: Any) -> Storage:
         """Give the numbers of a tensor's storage."""
@@ -203,16 +217,6 @@ def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
     return text.encode("latin1")
 
 
-def _stream(budget: Budget, content: Any) -> Any:
-    """Read what ``torch`` pickled as the bytes of a whole older file."""
-    from kgeval.pickles.pickled import read_stream
-
-    if not isinstance(content, bytes):
-        raise PickleError("the pickle holds a tensor that is made of no bytes.")
-    budget.take(len(content))
-    return read_stream(content, budget)
-
-
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     # Called without arguments, it is filled item by item: copying collections over and over would take memory.
     "collections.OrderedDict": lambda _: _Ordered(),
@@ -225,12 +229,11 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "numpy._core.multiarray._reconstruct": _empty_array,
     "numpy.core.numeric._frombuffer": _buffered,
     "numpy._core.numeric._frombuffer": _buffered,
-    "torch.storage._load_from_bytes": _stream,
 }
 
 
-def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -> Any:
-    """Read one pickle: tensors as arrays, instances of classes as :class:`Inert`.
+def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *, nested: NestedReader) -> Any:
+    """Read one pickle: tensors as arrays, instances of classes as :class:`StubObject`.
 
     Parameters
     ----------
@@ -240,6 +243,8 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) ->
         gives the bytes of the numbers that the pickle refers to by a key
     budget
         what is left for all that is decoded from the file
+    nested
+        reads the bytes of a whole older ``torch.save`` file, which a pickle may hold in place of a tensor
 
     Raises
     ------
@@ -249,7 +254,7 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) ->
         if the budget is spent
     """
     refuse_instructions(program, budget)
-    read = _Unpickler(program, numbers, budget).load()
+    read = _Unpickler(program, numbers, budget, nested).load()
     check_object_graph_size(read, REPEATED * len(program), _parts)
     return read
 

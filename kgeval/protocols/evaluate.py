@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kgeval.corruption import AllEntities, Corruption
+from kgeval.corruption import AllEntities
+from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.progress import Progress, reporting

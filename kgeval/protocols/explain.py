@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import MetricError
 from kgeval.metrics.tables.names import parse
@@ -176,7 +176,7 @@ def explain(
     named = [protocol(name) for name in ([protocols] if isinstance(protocols, str) else protocols)]
     printed, settings, dataset = _asked(metric), evaluation or Evaluation(), as_dataset(dataset)
     scorer = align(model, dataset, entities=entities, relations=relations)
-    said = settings.corruption if "corruption" in settings.model_fields_set else None
+    said = settings.corruption.prepare(dataset) if "corruption" in settings.model_fields_set else None
     tables: dict[Any, RankTable] = {}
 
     def ranked(rules: Protocol) -> RankTable:

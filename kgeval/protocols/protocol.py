@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.corruption import Corruption
+from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean

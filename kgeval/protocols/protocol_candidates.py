@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.arrays import BoolArray
-from kgeval.corruption import AllEntities, Corruption, OGBNegatives
+from kgeval.corruption import AllEntities, OGBNegatives
+from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.errors import DatasetError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
 from kgeval.pykeen.scoring import scorer_of

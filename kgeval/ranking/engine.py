@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
-from kgeval.corruption.generator import SharedCandidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side
@@ -106,7 +105,7 @@ class Engine:
 
     def _plan_vectors(self, scorer: VectorScorer, contest: RankingTask) -> Plan:
         dim = int(np.shape(scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]))[-1])
-        if isinstance(contest.candidates, SharedCandidates):
+        if contest.candidates.shared_ids is not None:
             return Plan.for_shared(dim, self.memory)
         return Plan.for_own(dim, int(contest.num_candidates.max(initial=1)), scorer.num_entities, self.memory)
 
@@ -121,16 +120,17 @@ class Engine:
             )
         thresholds = self.kernel.pairs(asked, answers, queries.offsets)
         ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.level)
-        if isinstance(candidates, SharedCandidates):
-            for chunk in slices(len(candidates.ids), step):
-                offered = _offered(scorer, queries.side, candidates.ids[chunk])
+        if (shared := candidates.shared_ids) is not None:
+            for chunk in slices(len(shared), step):
+                offered = _offered(scorer, queries.side, shared[chunk])
                 for tally in ends:
                     self.kernel.count_shared(asked, offered, chunk.start, tally)
-                self._report(queries, chunk.start, chunk.stop, len(candidates.ids))
+                self._report(queries, chunk.start, chunk.stop, len(shared))
         else:
-            offered, places = _gather_unique_entities(scorer, queries.side, candidates.rows.ids)
+            rows = candidates.per_query(len(queries))
+            offered, places = _gather_unique_entities(scorer, queries.side, rows.ids)
             for tally in ends:
-                self.kernel.count_per_query(asked, offered, Rows(candidates.rows.offsets, places), tally)
+                self.kernel.count_per_query(asked, offered, Rows(rows.offsets, places), tally)
             self._report(queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 
@@ -166,9 +166,7 @@ class Engine:
         if tally.undefined.any():
             query = int(np.argmax(tally.undefined))
             part = tally.contest[query : query + 1]
-            candidates = (
-                part.candidates.ids if isinstance(part.candidates, SharedCandidates) else part.candidates.rows.ids
-            )
+            candidates = part.candidates.ids_of(0)
             holes = np.isnan(as_float64(scorer.scores(part.queries, candidates), "the scorer")[0])
             raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
 
@@ -220,11 +218,11 @@ def _columns(contest: RankingTask) -> tuple[IntArray, IntArray]:
     The candidates come first, then the answers that are not among them.
     """
     queries, candidates = contest.queries, contest.candidates
-    if isinstance(candidates, SharedCandidates):
+    if (shared := candidates.shared_ids) is not None:
         further = np.unique(queries.answers[contest.answers < 0])
-        places = len(candidates.ids) + np.searchsorted(further, queries.answers)
-        return np.append(candidates.ids, further), np.where(contest.answers < 0, places, contest.answers)
-    rows, width = candidates.rows, int(candidates.rows.lengths.max(initial=0))
+        places = len(shared) + np.searchsorted(further, queries.answers)
+        return np.append(shared, further), np.where(contest.answers < 0, places, contest.answers)
+    rows, width = candidates.per_query(len(queries)), candidates.max_width
     tasks = Rows(queries.offsets, queries.answers)
     columns = width + np.arange(queries.num_tasks) - tasks.offsets[tasks.owners]
     # A short row is filled up with its first answer, which is always an entity that the scorer knows.

@@ -13,12 +13,13 @@ import pyarrow as pa
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.corruption import AllEntities, Corruption
+from kgeval.corruption import AllEntities
+from kgeval.corruption.registry import Corruption
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
-from kgeval.data.layout import as_dataset
 from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
@@ -152,7 +153,8 @@ class Evaluation(Settings):
         with bound_threads(self.threads):
             notes += notes_on_equal_rows(scorer.scorer, sides)
             notes += notes_on_repeatability(scorer, Triples(triples.ids[: len(known)][known]), sides)
-            parts = self._rank_sides(engine, scorer, dataset, sides, known, allowed, rules)
+            prepared = self.model_copy(update={"corruption": self.corruption.prepare(dataset)})
+            parts = prepared._rank_sides(engine, scorer, dataset, sides, known, allowed, rules)
         notes += [note for part in parts for note in part.notes]
         data = pa.concat_tables([part.data for part in parts]).unify_dictionaries().combine_chunks()
         if (times := dataset.multiplicity.get(self.split)) is not None:
@@ -251,13 +253,13 @@ class Evaluation(Settings):
             """Choose candidates, of as many queries at a time as the memory holds; but a fault may compare all."""
             collect = Queries.per_triple if scorer.each_triple else self.corruption.queries
             queries = collect(Triples(dataset.split(self.split).ids[rows]), side)
-            step = None if faults else self.corruption.in_hand(engine.memory, dataset)
+            step = None if faults else self.corruption.queries_at_once(engine.memory, dataset)
             for block in slices(max(len(queries), 1), step or max(len(queries), 1)):
                 part = queries[block]
-                candidates = self.corruption.candidates(part, taken.rows(part), dataset)
-                sizes.append(candidates.sizes)
+                candidates = self.corruption.choose(part, taken.rows(part), dataset)
+                sizes.append(candidates.num_candidates(len(part)))
                 notes.extend(candidates.notes)
-                yield RankingTask.of(part, candidates.among(competing), facts.rows(part))
+                yield RankingTask.of(part, candidates.restricted_to(competing), facts.rows(part))
 
         def ranked(contest: RankingTask) -> Ranked:
             outcome = engine.rank(scorer, contest)
@@ -329,7 +331,7 @@ def _repeated(dataset: Dataset, split: str) -> list[str]:
 def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
     anchor, relation = error.anchor, error.relation
     query = dataset.triple(anchor, relation, -1) if error.side == "tail" else dataset.triple(-1, relation, anchor)
-    candidate = dataset.called(dataset.entities[error.candidate])
+    candidate = dataset.display_label(dataset.entities[error.candidate])
     return (
         f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
         "Fix the model, or set nan: worst."

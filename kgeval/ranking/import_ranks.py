@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption import AllEntities
-from kgeval.corruption.generator import SharedCandidates
+from kgeval.corruption.candidates import SharedCandidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.known import known_answers
-from kgeval.data.layout import as_dataset, layouts
+from kgeval.data.layout import layouts
 from kgeval.data.layouts import label_layout
 from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import TableError, did_you_mean

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.corruption.generator import Candidates, SharedCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 
@@ -30,17 +30,12 @@ class RankingTask:
     @classmethod
     def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> RankingTask:
         """Find the positions; ``known`` holds one ascending row of entities per query."""
-        if isinstance(candidates, SharedCandidates):
-            size = 1 + max(array.max(initial=-1) for array in (candidates.ids, known.ids, queries.answers))
-            position = np.full(size, -1)
-            position[candidates.ids] = np.arange(len(candidates.ids))
-            places, answers = position[known.ids], position[queries.answers]
-        else:
-            if candidates.as_listed:
-                others = known.where(~_among(known, queries.owners, queries.answers))
-                return cls(queries, candidates, _all_places(candidates.rows, others), np.full(queries.num_tasks, -1))
-            places = _places(candidates.rows, known.owners, known.ids)
-            answers = _places(candidates.rows, queries.owners, queries.answers)
+        if candidates.as_listed:
+            others = known.where(~_among(known, queries.owners, queries.answers))
+            rows = candidates.per_query(len(queries))
+            return cls(queries, candidates, _all_places(rows, others), np.full(queries.num_tasks, -1))
+        places = candidates.positions(known.owners, known.ids)
+        answers = candidates.positions(queries.owners, queries.answers)
         return cls(queries, candidates, Rows(known.offsets, places).where(places >= 0), answers)
 
     def __getitem__(self, part: slice) -> RankingTask:
@@ -52,9 +47,7 @@ class RankingTask:
     @property
     def num_candidates(self) -> IntArray:
         """The number of candidates of each query; int64[query]."""
-        if isinstance(self.candidates, SharedCandidates):
-            return np.full(len(self.queries), len(self.candidates.ids))
-        return self.candidates.rows.lengths
+        return self.candidates.num_candidates(len(self.queries))
 
     @property
     def raw_candidates(self) -> IntArray:
@@ -65,17 +58,8 @@ class RankingTask:
     def filtered_candidates(self) -> IntArray:
         """How many entities stand in each task's filtered ranking, the answer included; int64[task]."""
         owners = self.queries.owners
-        itself = _places(self.known, owners, self.answers) >= 0
+        itself = self.known.positions(owners, self.answers) >= 0
         return self.raw_candidates - self.known.lengths[owners] + itself
-
-
-def _places(rows: Rows, owners: IntArray, ids: IntArray) -> IntArray:
-    """Find each id's place in its owner's ascending row, -1 where it is not in it."""
-    size = 2 + max(rows.ids.max(initial=0), ids.max(initial=0))
-    keys, wanted = rows.owners * size + rows.ids, owners * size + ids
-    found = np.searchsorted(keys, wanted)
-    there = np.append(keys, -1)[found] == wanted
-    return np.where(there & (ids >= 0), found - rows.offsets[owners], -1)
 
 
 def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kgeval.data.human_names import called
 from kgeval.data.io.headers import TRIPLE
+from kgeval.data.vocabulary import display_label
 from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.tables.summary import Summary
 
@@ -26,7 +26,7 @@ def named(summary: Summary | LabelSummary, names: Mapping[str, str]) -> Summary 
     """
 
     def spelled(key: dict[str, Any]) -> dict[str, Any]:
-        return {column: called(value, names) if column in COLUMNS else value for column, value in key.items()}
+        return {column: display_label(value, names) if column in COLUMNS else value for column, value in key.items()}
 
     if isinstance(summary, LabelSummary):
         return replace(summary, lines=tuple(replace(line, group=spelled(line.group)) for line in summary.lines))

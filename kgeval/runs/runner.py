@@ -12,8 +12,8 @@ from typing import Any
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
-from kgeval.data.layout import load_dataset
 from kgeval.data.layouts.pykeen_layout import read_named
+from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError, InputError, KgevalError
 from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.tables.summary import Summary, summarize
@@ -91,8 +91,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = _dataset(config.dataset)
-        check_against_dataset(config, dataset)
-        config = config.resolved(dataset)
+        config = check_against_dataset(config, dataset).resolved(dataset)
         if config.models is None:
             return [_run_tracked(config, "", dataset, stages[""], clock, watch)]
         stored = _stored(config, dataset, stages, force=force)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from kgeval.errors import did_you_mean
+from kgeval.settings.by_kind import ByKind
 
 Location = tuple[str | int, ...]
 """the keys and positions that lead to a value"""
@@ -175,11 +176,14 @@ def _annotation(location: Location, content: Any, root: Any) -> Any:
     place, annotation = content, root
     for step in location:
         block = _block(annotation, place)
-        annotation = (
-            block.model_fields[str(step)].annotation if block and step in block.model_fields else _item(annotation)
-        )
+        annotation = _field(block, str(step)) if block and step in block.model_fields else _item(annotation)
         place = _step(place, step)
     return annotation
+
+
+def _field(block: type[BaseModel], name: str) -> Any:
+    field: Any = block.model_fields[name]
+    return Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 
 
 def _item(annotation: Any) -> Any:
@@ -211,7 +215,9 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
     """Yield the types that a value may have."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        yield from _alternatives(get_args(annotation)[0])
+        inner, *marks = get_args(annotation)
+        by_kind = next((mark for mark in marks if isinstance(mark, ByKind)), None)
+        yield from by_kind.registry().values() if by_kind else _alternatives(inner)
     elif origin in (Union, UnionType):
         for part in get_args(annotation):
             yield from _alternatives(part)

@@ -10,8 +10,8 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import as_dataset
 from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError

@@ -15,7 +15,7 @@ from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
-from kgeval.data.layout import as_dataset
+from kgeval.data.loading import as_dataset
 from kgeval.data.lookup import TripleIndex
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels

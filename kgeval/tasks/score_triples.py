@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.corruption.generator import QueryCandidates
+from kgeval.corruption.candidates import QueryCandidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows

@@ -72,7 +72,7 @@ def trained(request, factories, tmp_path_factory):
     }
     folder = tmp_path_factory.mktemp(name)
     model = train(name, parts, folder, kwargs)
-    dataset = from_factories("shuffled", parts["training"], parts["testing"], parts["validation"])
+    dataset = from_factories(parts, name="shuffled")
     return folder, model, dataset, inverse
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, load_checkpoint, save_checkpoint
-from kgeval.data.dataset import Dataset
+from kgeval.data.layouts.pykeen_layout import from_factories
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import family
 from tests.checkpoints.conftest import arrays_of, write_arrays
@@ -65,7 +65,7 @@ def test_pykeens_own_way_back_is_read_as_it_is(tmp_path, inverse):
     )
     result.model.double()
     result.save_to_directory(tmp_path)
-    dataset = Dataset.from_factories(graph.training, graph.testing, graph.validation)
+    dataset = from_factories(graph.factory_dict)
     checkpoint = load_checkpoint(tmp_path, dataset=dataset)
     moduli = np.hypot(*np.split(checkpoint.family.rotations, 2, axis=1))
     assert np.abs(moduli - 1).max() > 0.01

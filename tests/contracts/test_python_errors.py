@@ -30,7 +30,7 @@ WRONG = {
     ),
     "a dataset that is none": (
         lambda path, data: kgeval.load_checkpoint(path, dataset=5),
-        "a dataset is a folder or a PyKEEN name, not 5.",
+        "a dataset is a folder or a PyKEEN name, not 5. For triples in memory, call kgeval.Dataset.from_labels.",
     ),
     "another dataset": (
         lambda path, data: kgeval.load_checkpoint(path, dataset="umls"),

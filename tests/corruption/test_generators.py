@@ -186,11 +186,11 @@ def test_a_file_is_checked_for_both_sides_and_read_once(tmp_path, monkeypatch):
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")
     reading = given.read_triples
     monkeypatch.setattr(given, "read_triples", lambda path: reads.append(path) or reading(path))
-    negatives = FileNegatives(path=str(path))
-    negatives.check(DATA.test, ("tail",), DATA)
+    negatives = FileNegatives(path=str(path)).prepare(DATA)
+    evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=negatives, sides=("tail",))
     with pytest.raises(DatasetError, match="fits a head query"):
-        negatives.check(DATA.test, ("tail", "head"), DATA)
-    assert reads == [path, path]
+        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=negatives, sides=("tail", "head"))
+    assert reads == [path]
 
 
 def test_a_component_is_its_own_configuration():

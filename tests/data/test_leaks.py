@@ -156,7 +156,7 @@ def test_predicted_confidences_say_so(leaking):
 def test_real_graphs(shared, name, share):
     """FB15k-237 was cleaned of both; a third of WN18RR stands in train backwards (Dettmers et al., 2018)."""
     data = kgeval.load_dataset(shared / "data" / name)
-    leak = data.leaks["test"]
+    leak = find_leaks(data)["test"]
     assert (leak.repeated.sum(), leak.swapped.mean()) == (0, share)
     assert len(notes_on_leaks(data, "test")) == (share > 0)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import load_dataset
-from kgeval.data.human_names import Names, called, read_names
+from kgeval.data.human_names import Names, read_names
+from kgeval.data.vocabulary import display_label
 from kgeval.errors import DatasetError, ScoreError
 
 ROWS = "Q1\tP1\tQ2\nQ2\tP1\tQ1\nQ3\tP2\tQ1\n"
@@ -140,4 +141,4 @@ def test_a_file_of_names_is_read_to_the_letter(tmp_path_factory, content):
 @pytest.mark.parametrize("name", ["", "Q1"])
 def test_a_name_that_says_nothing_is_not_shown(tmp_path, name):
     (tmp_path / "names.txt").write_text(f"Q1\t{name}\n")
-    assert called("Q1", read_names(tmp_path / "names.txt")) == "Q1"
+    assert display_label("Q1", read_names(tmp_path / "names.txt")) == "Q1"

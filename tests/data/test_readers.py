@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import Dataset, load_dataset
+from kgeval import load_dataset
+from kgeval.data.layouts.pykeen_layout import from_factories
 from kgeval.errors import DatasetError
 
 ROWS = {
@@ -136,7 +137,7 @@ def test_triples_factories_in_memory():
     from pykeen.datasets import get_dataset
 
     data = get_dataset(dataset="nations", dataset_kwargs={"create_inverse_triples": True})
-    dataset = Dataset.from_factories(data.training, data.testing, data.validation)
+    dataset = from_factories(data.factory_dict)
     assert (len(dataset.relations), len(dataset.train), len(dataset.test)) == (55, 1592, 201)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, evaluate, load_checkpoint
+from kgeval import evaluate, load_checkpoint
+from kgeval.data.layouts.pykeen_layout import from_factories
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +83,7 @@ def assert_same_ranks(table, theirs):
 @pytest.mark.parametrize("name", MODELS)
 def test_ranks_agree_triple_by_triple(graph, name, inverse, tmp_path):
     result = train(graph, name, inverse=inverse)
-    dataset = Dataset.from_factories(graph.training, graph.testing, graph.validation)
+    dataset = from_factories(graph.factory_dict)
     theirs = pykeens_ranks(result.model, graph)
 
     assert_same_ranks(evaluate(result.model, dataset), theirs)

@@ -14,6 +14,7 @@ from pykeen.triples import TriplesFactory
 
 import kgeval.pykeen
 from kgeval import PyKEENScorer, ScoreTable
+from kgeval.data.layouts.pykeen_layout import from_factories
 from kgeval.data.queries import Queries
 from kgeval.pykeen import scorer_of
 from kgeval.scorers.families.products.distmult import DistMult
@@ -50,7 +51,7 @@ def test_vectors_are_those_that_the_model_computes_with(graph, theirs, known, en
     model = build(graph, "distmult", **entity).train()
     assert isinstance(scorer_of(model), VectorScorer)
     _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    dataset = kgeval.Dataset.from_factories(graph.training, graph.testing, graph.validation)
+    dataset = from_factories(graph.factory_dict)
     assert_same_ranks(kgeval.pykeen.evaluate(model, dataset), ranks)
 
 
@@ -189,7 +190,7 @@ def test_models_without_parameters(graph, name):
     scores = ScoreTable(
         triples.numpy(), head=model.score_h(triples[:, 1:]).numpy(), tail=model.score_t(triples[:, :2]).numpy()
     )
-    dataset = kgeval.Dataset.from_factories(graph.training, graph.testing, graph.validation)
+    dataset = from_factories(graph.factory_dict)
     expected = kgeval.evaluate(scores, dataset).data
     assert kgeval.evaluate(model, dataset).data.equals(expected)
     assert kgeval.pykeen.evaluate(model, graph).data.equals(expected)

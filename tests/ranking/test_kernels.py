@@ -148,7 +148,7 @@ def test_the_score_kept_is_the_canonical_one():
 
 
 def test_an_empty_contest_has_no_ranks():
-    from kgeval.corruption.generator import SharedCandidates
+    from kgeval.corruption.candidates import SharedCandidates
     from kgeval.data.known import known_answers
     from kgeval.data.queries import Queries
     from kgeval.data.triples import Triples

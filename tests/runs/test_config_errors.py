@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval.data.layout import load_dataset
+from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError
 from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, PyKEENScorer, Uniform, evaluate
+from kgeval import PyKEENScorer, Uniform, evaluate
+from kgeval.data.layouts.pykeen_layout import from_factories
 from kgeval.data.queries import Queries
 
 
@@ -23,7 +24,7 @@ def make(graph, name, **kwargs):
 
 
 def as_dataset(graph):
-    return Dataset.from_factories(graph.training, graph.testing, graph.validation)
+    return from_factories(graph.factory_dict)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from kgeval import (
     load_dataset,
     summarize,
 )
+from kgeval.data.layouts.pykeen_layout import from_factories
 from kgeval.errors import CheckpointError, InputError
 from tests.conftest import random_dataset
 
@@ -218,7 +219,7 @@ def test_a_live_model_on_its_own_dataset_needs_no_labels(trained):
     for data in (graph, "nations", load_dataset("nations")):
         assert remarks(evaluate(model, data)) == remarks(kgeval.pykeen.evaluate(model, data)) == ()
     # Whose ids a dataset of one's own has, nobody knows.
-    mine = Dataset.from_factories(graph.training, graph.testing, graph.validation, name="mine")
+    mine = from_factories(graph.factory_dict, name="mine")
     note = "the model has no labels; its ids were taken as those of dataset mine."
     assert remarks(evaluate(model, mine)) == remarks(kgeval.pykeen.evaluate(model, mine)) == (note,)
     evaluator = kgeval.pykeen.KGEvalEvaluator()

@@ -46,7 +46,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     """
     from kgeval.cli.display import show_notes, show_place, show_summary, watching
     from kgeval.cli.streams import say_json
-    from kgeval.data.layout import load_dataset
+    from kgeval.data.loading import load_dataset
     from kgeval.runs.runner import run
 
     with watching("loading dataset"):

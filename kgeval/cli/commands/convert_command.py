@@ -30,7 +30,7 @@ def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_jso
     from kgeval.checkpoints.native import save_checkpoint
     from kgeval.cli.display import watching
     from kgeval.cli.streams import say, say_json
-    from kgeval.data.layout import load_dataset
+    from kgeval.data.loading import load_dataset
     from kgeval.errors import InputError
     from kgeval.paths import exists_safely
 

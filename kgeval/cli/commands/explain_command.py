@@ -36,7 +36,7 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.cli.display import show_explanation, show_notes, watching
     from kgeval.cli.streams import say_json
-    from kgeval.data.layout import load_dataset
+    from kgeval.data.loading import load_dataset
     from kgeval.protocols.explain import explain
 
     config = configured("explain", checkpoint, dataset, given, evaluation=chosen(given, "split", "unseen"))

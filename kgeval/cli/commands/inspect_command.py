@@ -41,7 +41,7 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats, recognise
     from kgeval.checkpoints.unknown_checkpoint import holds_models
-    from kgeval.data.layout import load_dataset
+    from kgeval.data.loading import load_dataset
     from kgeval.errors import DatasetError
     from kgeval.paths import exists_safely
     from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, is_run, is_several
@@ -121,11 +121,11 @@ def _labels(path: Path) -> dict[str, Any]:
 
 def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
     from kgeval.data.human_names import num_named
-    from kgeval.data.layout import load_dataset
-    from kgeval.data.leaks import notes_on_leaks
+    from kgeval.data.leaks import find_leaks, notes_on_leaks
+    from kgeval.data.loading import load_dataset
 
     dataset = load_dataset(path, names=names)
-    weighted, leaks = dataset.confidences, dataset.leaks
+    weighted, leaks = dataset.confidences, find_leaks(dataset)
     notes = [*dataset.notes, *(note for split in leaks for note in notes_on_leaks(dataset, split))]
     return {
         "name": dataset.name,

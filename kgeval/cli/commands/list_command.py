@@ -83,11 +83,11 @@ def _protocols() -> Listing:
 
 
 def _corruptions() -> Listing:
-    from kgeval.corruption import GENERATORS
+    from kgeval.corruption.registry import generators
 
     columns = ["kind", "what it does", "options"]
     rows = []
-    for kind, generator in GENERATORS.items():
+    for kind, generator in generators().items():
         summary = (generator.__doc__ or "").strip().splitlines()[0]
         rows.append([kind, summary, ", ".join(name for name in generator.model_fields if name != "kind")])
     return columns, rows

@@ -51,7 +51,7 @@ def command(
     from kgeval.cli.display import show_notes, watching
     from kgeval.cli.streams import say, say_json
     from kgeval.corruption.export import generate_negatives, write_negatives
-    from kgeval.data.layout import load_dataset
+    from kgeval.data.loading import load_dataset
     from kgeval.errors import InputError
     from kgeval.paths import exists_safely
     from kgeval.runs.config.load import check_corruption

@@ -62,7 +62,7 @@ def common_header(tables: Collection[pa.Table]) -> list[str]:
     return first if unique and all(rest.num_rows for rest in rests) else []
 
 
-def columns(path: Path, names: Sequence[str]) -> list[str]:
+def columns(path: str | Path, names: Sequence[str]) -> list[str]:
     """Give each column of a file its own name: head, relation and tail, and others as they are called, in lower case.
 
     Raises

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import common_header
 from kgeval.data.io.triple_files import read_triples
-from kgeval.data.labelled_triples import read_confidences
 from kgeval.data.layout import Layout
-from kgeval.data.triples import Triples
-from kgeval.data.vocabulary import Vocabulary
+from kgeval.data.numbering import number
 from kgeval.errors import DatasetError
 
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
@@ -59,7 +52,7 @@ def lacks_train(folder: Path, split: str) -> bool:
 def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
     """Read a folder of labelled triples; the splits that are not needed may be missing.
 
-    Ids follow the sorted labels of train, then those that occur only in valid and test: the ids that PyKEEN gives.
+    Ids are those that PyKEEN gives; see :func:`number`.
     """
     files = find(folder)
     for split in needs:
@@ -70,43 +63,17 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
     tables = {split: read_triples(path) for split, path in files.items()}
     if header := common_header(tables.values()):
         tables = {split: table.slice(1) for split, table in tables.items()}
-    entities = _vocabulary("entity", *([table["head"], table["tail"]] for table in tables.values()))
-    relations = _vocabulary("relation", *([table["relation"]] for table in tables.values()))
-    columns = (("head", entities), ("relation", relations), ("tail", entities))
-    splits = {
-        split: Triples(np.stack([labels.ids(table[column]) for column, labels in columns], axis=1))
-        for split, table in tables.items()
-    }
+    graph = number(tables, files)
     return Dataset.build(
         folder.resolve().name,
-        splits,
-        entities=entities,
-        relations=relations,
+        graph.splits,
+        entities=graph.entities,
+        relations=graph.relations,
         files=tuple(files.values()),
-        confidences=_confidences(files, tables),
+        confidences=graph.confidences,
         id_source="kgeval",
         notes=(HEADER.format(" ".join(header)),) if header else (),
     )
-
-
-def _confidences(files: dict[str, Path], tables: dict[str, pa.Table]) -> dict[str, Float64Array]:
-    """Collect the fourth columns: of every split, or of none."""
-    found = {split: read_confidences(files[split], table) for split, table in tables.items()}
-    weighted = {split: labels for split, labels in found.items() if labels is not None}
-    if weighted and len(weighted) < len(files):
-        bare = next(split for split in files if split not in weighted)
-        has = files[next(iter(weighted))]
-        raise DatasetError(f"{files[bare]}: no confidences, but {has.name} has them: give every split a fourth column.")
-    return weighted
-
-
-def _vocabulary(kind: str, *splits: list[pa.ChunkedArray]) -> Vocabulary:
-    """Give ids to the sorted labels of the first split, then to the further labels of the others."""
-    distinct = [pc.unique(pa.chunked_array([chunk for part in split for chunk in part.chunks])) for split in splits]
-    known = distinct[0].sort()
-    further = pc.unique(pa.concat_arrays(distinct[1:])) if len(distinct) > 1 else known[:0]
-    further = further.filter(pc.invert(pc.is_in(further, value_set=known))).sort()
-    return Vocabulary(pa.concat_arrays([known, further]), kind)
 
 
 LAYOUT = Layout(

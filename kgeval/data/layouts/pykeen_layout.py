@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, did_you_mean
+
+PYKEEN_SPLITS = {"training": "train", "validation": "valid", "testing": "test"}
+"""what PyKEEN calls the splits"""
 
 
 def names() -> list[str]:
@@ -40,49 +44,75 @@ def read_named(name: str, **options: Any) -> Dataset:
         raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
 
 
+def from_objects(source: Any) -> Dataset:
+    """Take PyKEEN's objects in memory: a dataset, or the triples factories of its splits.
+
+    Raises
+    ------
+    DatasetError
+        if it is something else, or if the factories number their entities or relations differently
+    """
+    if isinstance(source, Mapping):
+        return from_factories(source)
+    if hasattr(source, "inductive_inference") or (hasattr(source, "training") and hasattr(source, "testing")):
+        return from_dataset(source)
+    if hasattr(source, "mapped_triples"):
+        raise DatasetError(
+            "a triples factory holds one split. Give one for each split: {'train': training, 'test': testing}."
+        )
+    raise DatasetError(
+        f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. For triples in memory, call "
+        "kgeval.Dataset.from_labels."
+    )
+
+
 def from_dataset(data: Any, name: str | None = None) -> Dataset:
     """Take a dataset object of PyKEEN, with its ids and labels; an inductive one by its inference graph.
 
     The inference graph is train: its entities compete, and its triples are known answers.
     """
+    if name is None:  # the name that PyKEEN loads it by, or its class
+        name = data.get_normalized_name() if hasattr(data, "get_normalized_name") else type(data).__name__
+    parts = ("training", "validation", "testing")
     if hasattr(data, "inductive_inference"):
-        parts = (data.inductive_inference, data.inductive_testing, data.inductive_validation)
-    else:
-        parts = (data.training, data.testing, data.validation)
-    return replace(from_factories(name or _name(data), *parts), id_source="PyKEEN")
+        parts = ("inductive_inference", "inductive_validation", "inductive_testing")
+    factories: dict[str, Any] = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
+    return replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
 
 
-def _name(data: Any) -> str:
-    """Call a dataset as PyKEEN does, by the name that it is loaded by; its class where it has no such name."""
-    return str(data.get_normalized_name()) if hasattr(data, "get_normalized_name") else type(data).__name__
-
-
-def from_factories(name: str, training: Any, testing: Any, validation: Any = None) -> Dataset:
+def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> Dataset:
     """Take PyKEEN's triples factories with their ids and labels.
 
     Parameters
     ----------
+    factories
+        by split (``train``, ``valid``, ``test``, or PyKEEN's ``training``, ``validation``, ``testing``, as in
+        ``pykeen_dataset.factory_dict``), ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; those without
+        labels are labelled by their ids, and None is no split
     name
         what to call the dataset
-    training, testing, validation
-        ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; one without labels is labelled by its ids
 
     Raises
     ------
     DatasetError
-        if the factories number their entities or relations differently
+        if one is no triples factory, or if they number their entities or relations differently
     """
-    factories = {"train": training, "valid": validation, "test": testing}
-    splits = {split: factory for split, factory in factories.items() if factory is not None}
+    splits = {PYKEEN_SPLITS.get(split, split): factory for split, factory in factories.items() if factory is not None}
+    for split, factory in splits.items():
+        if not hasattr(factory, "mapped_triples"):
+            raise DatasetError(f"{name}: the {split} split is no triples factory of PyKEEN, but {factory!r:.60}.")
+    if not splits:
+        raise DatasetError(f"{name}: no triples factories. Expected one for each split: {', '.join(SPLITS)}.")
+    first, reference = next(iter(splits.items()))
     for split, factory in splits.items():
         for mapping in ("entity_to_id", "relation_to_id"):
-            if getattr(factory, mapping, None) != getattr(training, mapping, None):
-                raise DatasetError(f"{name}: the {split} factory's {mapping} differs from the train factory's.")
+            if getattr(factory, mapping, None) != getattr(reference, mapping, None):
+                raise DatasetError(f"{name}: the {split} factory's {mapping} differs from the {first} factory's.")
     return Dataset.build(
         name,
         {split: Triples.of(factory.mapped_triples.numpy()) for split, factory in splits.items()},
-        entities=_vocabulary(training, "entity"),
-        relations=_vocabulary(training, "relation"),
+        entities=_vocabulary(reference, "entity"),
+        relations=_vocabulary(reference, "relation"),
     )
 
 

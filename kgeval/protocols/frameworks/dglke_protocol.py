@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.generator import SharedCandidates
 from kgeval.protocols.protocol import FrameworkMetric, Protocol
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.kernels.kernel import CountAccumulator
@@ -54,8 +53,7 @@ class TailsAsHeads(FrameworkQuirk):
 
 def _counted_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
     """Count one query by the reference kernel, which passes an answer over by its position, whatever it would score."""
-    candidates = part.candidates
-    ids = candidates.ids if isinstance(candidates, SharedCandidates) else candidates.rows.ids
+    ids = part.candidates.ids_of(0)
     scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
     for tally in ends:
         ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), tally)

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kgeval.corruption import Corruption, CorruptionGenerator
+from kgeval.corruption import CorruptionGenerator
+from kgeval.corruption.registry import Corruption
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments

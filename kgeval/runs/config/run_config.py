@@ -5,29 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
-from kgeval.corruption import (
-    AllEntities,
-    Corruption,
-    DegreeWeighted,
-    FileNegatives,
-    OGBNegatives,
-    PopularityWeighted,
-    TypeConstrained,
-    Uniform,
-)
+from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import PYKEEN, layouts
+from kgeval.data.layout import layouts
+from kgeval.data.loading import PYKEEN
 from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
-from kgeval.paths import exists_safely, no_file, suggest_paths
+from kgeval.paths import exists_safely, suggest_paths
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
-from kgeval.runs.config.types import PathText, ReadableFile, as_validation_error, or_text, readable, writable
+from kgeval.runs.config.types import (
+    ExistingFile,
+    PathText,
+    ReadableFile,
+    as_validation_error,
+    or_text,
+    readable,
+    writable,
+)
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.trackers import TrackerConfig
 from kgeval.settings.messages import short_repr
@@ -103,39 +103,15 @@ class DatasetConfig(Settings):
         return self
 
 
-class _Given(Settings):
-    """A component with a file that has to be there before any work is done."""
-
-    @field_validator("path", check_fields=False)
-    @classmethod
-    def _there(cls, value: str | None) -> str | None:
-        if value is not None and not (exists_safely(Path(writable(value))) and Path(value).is_file()):
-            raise ValueError(no_file(Path(value)))
-        return value
-
-
-class GivenFile(_Given, FileNegatives):
-    """Corrupt a triple with the negatives of a file."""
-
-
-class GivenTypes(_Given, TypeConstrained):
-    """Corrupt a triple with the entities that its relation is known to take on that side."""
-
-
-class GivenOGBNegatives(_Given, OGBNegatives):
-    """Corrupt a triple with its own negatives in a file of the Open Graph Benchmark."""
-
-
 class RunEvaluation(Evaluation):
     """How the models are evaluated."""
 
-    corruption: SerializeAsAny[
-        Annotated[
-            AllEntities | Uniform | PopularityWeighted | DegreeWeighted | GivenTypes | GivenFile | GivenOGBNegatives,
-            Field(discriminator="kind"),
-        ]
-    ] = AllEntities()
-    """which candidates compete"""
+    @field_validator("corruption")
+    @classmethod
+    def _file_there(cls, value: Corruption) -> Corruption:
+        if (path := getattr(value, "path", None)) is not None:
+            TypeAdapter(dict[str, ExistingFile]).validate_python({"path": path})
+        return value
 
 
 class Evaluated(Settings):

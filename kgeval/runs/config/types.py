@@ -14,6 +14,7 @@ from kgeval.errors import InputError
 from kgeval.metrics.labels.label_names import parse_label_metrics
 from kgeval.metrics.metric_options import checked_exponents
 from kgeval.metrics.tables.names import parse
+from kgeval.paths import exists_safely, no_file
 from kgeval.settings.messages import short_repr
 from kgeval.settings.settings import listed
 
@@ -37,6 +38,13 @@ def writable(path: str) -> str:
         path.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
+    return path
+
+
+def existing(path: str) -> str:
+    """Refuse a file that is not there."""
+    if not (exists_safely(Path(path)) and Path(path).is_file()):
+        raise ValueError(no_file(Path(path)))
     return path
 
 
@@ -64,6 +72,8 @@ def _metric(name: str, block: ValidationInfo) -> str:
 
 
 PathText = Annotated[str, AfterValidator(writable)]
+
+ExistingFile = Annotated[PathText, AfterValidator(existing)]
 
 ReadableFile = Annotated[PathText, AfterValidator(readable)]
 

@@ -1,0 +1,116 @@
+"""Load a dataset: from a folder in any layout, by its PyKEEN name, or from PyKEEN's objects in memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kgeval.data.dataset import Dataset
+from kgeval.data.human_names import Named, with_found_names, with_names
+from kgeval.data.layout import Layout, layouts
+from kgeval.data.unknown_folder import describe_unknown
+from kgeval.errors import DatasetError, did_you_mean
+from kgeval.files.opening import refuse_special
+from kgeval.paths import exists_safely, suggest_paths
+
+PYKEEN = "pykeen"
+"""the layout of datasets that are no folders"""
+
+
+Source: TypeAlias = str | Path | Any
+"""a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
+
+
+def load_dataset(source: Source, *, layout: str = "auto", names: Named = ()) -> Dataset:
+    """Read a graph from a folder in any known layout, by its PyKEEN name, or from PyKEEN's objects in memory.
+
+    Parameters
+    ----------
+    source
+        a folder, or the name of a PyKEEN dataset such as ``"umls"``; a PyKEEN dataset object; or triples factories,
+        ``{"train": training, "valid": validation, "test": testing}``, with their ids and labels
+    layout
+        ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows, or
+        ``"pykeen"`` for a PyKEEN name where there is a folder of that name too
+    names
+        what people call entities and relations, by label, or files of rows ``label<TAB>name``; by default
+        ``entity2text.txt`` and ``relation2text.txt``, where the folder has them. Messages and tables show them
+
+    Raises
+    ------
+    DatasetError
+        if there is no such folder or name, if the layout is not recognised, if a file is malformed, or if triples
+        factories number their entities or relations differently
+
+    Examples
+    --------
+    >>> load_dataset("umls")
+    Dataset(umls: 135 entities, 46 relations; triples: 5216 train, 652 valid, 661 test)
+    """
+    dataset = _read_source(source, layout)
+    return with_names(dataset, names) if names else dataset
+
+
+def _read_source(source: Source, layout: str) -> Dataset:
+    if not isinstance(source, (str, os.PathLike)) or source == "":
+        from kgeval.data.layouts.pykeen_layout import from_objects
+
+        return from_objects(source)
+    path = Path(source)
+    refuse_special(path)
+    if layout not in ("auto", PYKEEN, *layouts()):
+        raise DatasetError(
+            f"unknown dataset layout {layout!r}. {did_you_mean(str(layout), ['auto', PYKEEN, *layouts()])}"
+        )
+    if exists_safely(path) and path.is_dir() and layout != PYKEEN:
+        return _read_folder(path, layout)
+    if exists_safely(path) and path.is_file():
+        raise DatasetError(f"{str(path)!r} is a file. A dataset is a folder that holds train, valid and test files.")
+    return _read_named(str(source), path, layout)
+
+
+def as_dataset(dataset: Dataset | Source) -> Dataset:
+    """Take a dataset as it is, or load it as :func:`load_dataset` does.
+
+    >>> as_dataset("nations")
+    Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
+    """
+    return dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+
+
+def _read_folder(path: Path, layout: str) -> Dataset:
+    if layout != "auto":
+        return _read(layouts()[layout], path)
+    recognised = [candidate for candidate in layouts().values() if candidate.recognises(path)]
+    fitting = [candidate for candidate in recognised if not candidate.general] or recognised
+    if len(fitting) == 1:
+        return _read(fitting[0], path)
+    if fitting:
+        names = ", ".join(candidate.name for candidate in fitting)
+        raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
+    for entry in sorted(path.iterdir()):
+        refuse_special(entry)
+    raise DatasetError(describe_unknown(path, layouts()))
+
+
+def _read(layout: Layout, path: Path) -> Dataset:
+    """Read a folder and the names in it, and remember whose ids it has."""
+    dataset = with_found_names(layout.read(path), path)
+    return replace(dataset, id_source=dataset.id_source or layout.name)
+
+
+def _read_named(name: str, path: Path, layout: str) -> Dataset:
+    # PyKEEN takes seconds to import, so a path that is plainly a path is refused without asking it.
+    if len(path.parts) > 1 or path.is_absolute():
+        why = f"layout {PYKEEN!r} takes a PyKEEN name" if exists_safely(path) else f"no such folder {name!r}"
+        raise DatasetError(f"{why}. {suggest_paths(path)}".strip())
+    if layout not in {"auto", PYKEEN}:
+        raise DatasetError(
+            f"no such folder {name!r}, and layout {layout!r} is one of folders. {suggest_paths(path)} "
+            f"For a PyKEEN dataset of that name leave the layout out, or say {PYKEEN!r}."
+        )
+    from kgeval.data.layouts.pykeen_layout import read_named
+
+    return read_named(name)

@@ -1,0 +1,143 @@
+"""Number labelled triples: from tables of labels to vocabularies, and triples of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import Float64Array
+from kgeval.data.io.headers import TRIPLE, columns, is_header
+from kgeval.data.labelled_triples import CONFIDENCE, read_confidences, read_triple_ids
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError, reason
+
+
+class NumberedGraph(NamedTuple):
+    """The splits of a graph, as ids."""
+
+    entities: Vocabulary
+    relations: Vocabulary
+    splits: dict[str, Triples]
+    confidences: dict[str, Float64Array]
+    """of a weighted graph, those of the rows of each split; float64[row]"""
+
+
+def number(
+    tables: Mapping[str, pa.Table],
+    sources: Mapping[str, str | Path],
+    *,
+    entities: Vocabulary | None = None,
+    relations: Vocabulary | None = None,
+) -> NumberedGraph:
+    """Give ids to the labels of a graph.
+
+    Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
+    gives.
+
+    Parameters
+    ----------
+    tables
+        by split: string columns head, relation, tail, and perhaps one of confidences
+    sources
+        where each split is from, for messages
+    entities, relations
+        the labels in the order of their ids, if the ids are to be others
+
+    Raises
+    ------
+    DatasetError
+        if a vocabulary does not have a label; if some splits have confidences and others none, or one is no number from
+        0 to 1
+    """
+    if entities is None:
+        entities = _vocabulary("entity", *([table["head"], table["tail"]] for table in tables.values()))
+    if relations is None:
+        relations = _vocabulary("relation", *([table["relation"]] for table in tables.values()))
+    splits = {split: read_triple_ids(sources[split], table, entities, relations) for split, table in tables.items()}
+    found = {split: read_confidences(sources[split], table) for split, table in tables.items()}
+    confidences = {split: labels for split, labels in found.items() if labels is not None}
+    if confidences and len(confidences) < len(tables):
+        bare, weighted = next(split for split in tables if split not in confidences), next(iter(confidences))
+        raise DatasetError(
+            f"{sources[bare]}: no confidences, but {Path(sources[weighted]).name} has them: "
+            "give every split a fourth column."
+        )
+    return NumberedGraph(entities, relations, splits, confidences)
+
+
+def as_table(rows: Any, source: str) -> pa.Table:
+    """Lay labelled triples in memory out as the table that a file of them would be.
+
+    Parameters
+    ----------
+    rows
+        rows of head, relation, tail, and perhaps a confidence: a list, an array, or a data frame, whose columns are
+        told apart by their names, in any order, or else by their positions
+    source
+        what they are, for messages
+
+    Raises
+    ------
+    DatasetError
+        if a row has another length, or a label is missing or no text, with the row
+
+    Examples
+    --------
+    >>> as_table([("a", "likes", "b"), ("b", "likes", "a")], "train").to_pydict()
+    {'head': ['a', 'b'], 'relation': ['likes', 'likes'], 'tail': ['b', 'a']}
+    """
+    names, listed = _rows(rows, source)
+    cells = dict(zip(names, zip(*listed, strict=True), strict=True)) if listed else dict.fromkeys(names, ())
+    table = {name: _labels(cells[name], name, source) for name in TRIPLE}
+    for name in (name for name in names if name in CONFIDENCE):
+        try:
+            table[name] = pa.array(cells[name], pa.float64())
+        except (pa.ArrowException, TypeError) as error:
+            raise DatasetError(f"{source}: the column {name} holds what is no number ({reason(error)}).") from error
+    return pa.table(table)
+
+
+def _rows(rows: Any, source: str) -> tuple[list[str], list[Any]]:
+    """List the rows, and name their columns."""
+    names: list[str] = []
+    if isinstance(rows, pa.Table):
+        rows = rows.to_pandas()
+    if hasattr(rows, "columns") and hasattr(rows, "to_numpy"):  # a data frame, of pandas or polars
+        names, rows = [str(name) for name in rows.columns], rows.to_numpy()
+    try:
+        listed = [row if isinstance(row, str) else tuple(row) for row in rows]
+    except TypeError as error:
+        raise DatasetError(f"{source}: expected rows of head, relation, tail, found {rows!r:.60}.") from error
+    weighted = bool(listed) and len(listed[0]) == 4
+    names = columns(source, names) if is_header(names) else [*TRIPLE, *CONFIDENCE[:weighted]]
+    for row, cells in enumerate(listed):
+        if isinstance(cells, str) or len(cells) != len(names):
+            raise DatasetError(f"{source}, row {row + 1}: expected {', '.join(names)}, found {cells!r:.60}.")
+    return names, listed
+
+
+def _labels(column: Sequence[Any], name: str, source: str) -> pa.Array:
+    for row, label in enumerate(column):
+        if not isinstance(label, str):
+            raise DatasetError(
+                f"{source}, row {row + 1}: the {name} is {label!r:.60} of type {type(label).__name__}: labels are "
+                "text. Give str(label) of each; for triples of ids, call Dataset.build."
+            )
+    try:
+        return pa.array(column, pa.string())
+    except UnicodeEncodeError as error:
+        raise DatasetError(f"{source}: the {name} {error.object!r} is not Unicode text ({error.reason}).") from error
+
+
+def _vocabulary(kind: str, *splits: list[pa.ChunkedArray]) -> Vocabulary:
+    """Give ids to the sorted labels of the first split, then to the further labels of the others."""
+    distinct = [pc.unique(pa.chunked_array([chunk for part in split for chunk in part.chunks])) for split in splits]
+    known = distinct[0].sort()
+    further = pc.unique(pa.concat_arrays(distinct[1:])) if len(distinct) > 1 else known[:0]
+    further = further.filter(pc.invert(pc.is_in(further, value_set=known))).sort()
+    return Vocabulary(pa.concat_arrays([known, further]), kind)
