@@ -30,9 +30,7 @@ GENERATORS: dict[str, type[CorruptionGenerator]] = {
 }
 
 __all__ = [
-    "GENERATORS",
     "AllEntities",
-    "Corruption",
     "CorruptionGenerator",
     "DegreeWeighted",
     "FileNegatives",

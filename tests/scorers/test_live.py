@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, PyKEENScorer, Uniform, evaluate
+from kgeval import Dataset, evaluate
+from kgeval.corruption import Uniform
 from kgeval.data.queries import Queries
+from kgeval.scorers.adapters.live_model import PyKEENScorer
 
 
 @pytest.fixture(scope="module")
