@@ -13,7 +13,8 @@ import pytest
 EVALUATION = """
 import numpy as np
 import kgeval
-from kgeval import Dataset, Triples, Uniform, Vocabulary, evaluate
+from kgeval import Dataset, Triples, Vocabulary, evaluate
+from kgeval.corruption import Uniform
 from kgeval.scorers.families.products.distmult import DistMult
 
 rng = np.random.default_rng(0)

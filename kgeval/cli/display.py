@@ -15,8 +15,8 @@ from kgeval.cli.terminal_tables import Table, wrapped
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
+    from kgeval.metrics.summary import Summary
     from kgeval.metrics.tables.names import MetricName
-    from kgeval.metrics.tables.summary import Summary
     from kgeval.progress import Progress
     from kgeval.protocols.explain import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
@@ -48,10 +48,10 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, keys: int =
     return Table(cells(columns), tuple(map(cells, rows)), keys, tuple(parts))
 
 
-def show_summary(summary: Summary | LabelSummary) -> None:
+def show_summary(summary: Summary) -> None:
     """Print a summary: a row per metric, a column per side; groups get a row each."""
     from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.metrics.tables.summary import number
+    from kgeval.metrics.tables.rendering import number
 
     if isinstance(summary, LabelSummary):
         show_labels({"": summary})
@@ -118,7 +118,7 @@ def _show_sides(
 ) -> None:
     """Print a row for each model or group, and a column for each metric, one side after the other."""
     from kgeval.metrics.tables.names import PARTS
-    from kgeval.metrics.tables.summary import number
+    from kgeval.metrics.tables.rendering import number
 
     names = sorted(values[0], key=lambda name: PARTS.index(name.side or "both")) if values else []
     titles = [f"{pooled}{name.base}" if name.side == "both" else str(name) for name in names]
@@ -131,24 +131,25 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
 
     The baselines are the same beside every model, and are shown once, at the end.
     """
-    from kgeval.metrics.labels.label_summary import MODEL
-    from kgeval.metrics.tables.summary import number
+    from kgeval.metrics.summary import MODEL
+    from kgeval.metrics.tables.rendering import number
 
     _show_common_head([summary.provenance for summary in summaries.values()])
     whole = next(iter(summaries.values()))
-    own = [(name or MODEL, line) for name, summary in summaries.items() for line in summary.of_model]
-    lines = [*own, *((line.predictor, line) for line in whole.lines if line.predictor != MODEL)]
-    names = list(whole.lines[0].values)
-    groups = list(dict.fromkeys(key for _, line in lines for key in line.group))
+    every = [(name or MODEL, group) for name, summary in summaries.items() for group in summary.groups]
+    own = [(name, group) for name, group in every if group.predictor == MODEL]
+    lines = [*own, *((group.predictor, group) for group in whole.groups if group.predictor != MODEL)]
+    names = list(whole.groups[0].values)
+    keys = list(dict.fromkeys(key for _, group in lines for key in group.key))
     rows = [
         [
             name,
-            *(str(line.group.get(key, "all")) for key in groups),
-            *(number(line.values[metric]) if metric in line.values else "" for metric in names),
+            *(str(group.key.get(key, "all")) for key in keys),
+            *(number(group.values[metric]) if metric in group.values else "" for metric in names),
         ]
-        for name, line in lines
+        for name, group in lines
     ]
-    show_table(["", *groups, *names], rows, keys=1 + len(groups))
+    show_table(["", *keys, *map(str, names)], rows, keys=1 + len(keys))
 
 
 def show_outcome(outcome: Outcome) -> None:

@@ -96,8 +96,9 @@ def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., An
     options = (
         click.option(
             "--ties",
-            type=click.Choice(["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]),
-            help=f"How ties are ranked.  [default: {run}as the protocol says]",
+            metavar="POLICY",
+            help="The tie policy: optimistic, realistic, rounded, pessimistic, expected, random."
+            f"  [default: {run}as the protocol says]",
         ),
         click.option("--seed", type=int, help=f"The seed of random ties.  [default: {run}0]"),
         click.option(

@@ -52,7 +52,7 @@ def generate_negatives(
     """
     if not isinstance(generator, CorruptionGenerator):
         raise InputError(
-            f"negatives are chosen by a generator such as kgeval.Uniform(count=100), not {generator!r:.60}."
+            f"negatives are chosen by a generator such as kgeval.corruption.Uniform(count=100), not {generator!r:.60}."
         )
     dataset = as_dataset(dataset)
     generator = generator.prepare(dataset)

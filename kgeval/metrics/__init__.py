@@ -1,7 +1,7 @@
-"""The metrics: pure functions of the kept ranks. Each file declares a family; a new metric is a new declaration.
+"""The metrics, one room for each kind of data: ranks, ranked lists, labels, confidences; and functions of plain arrays.
 
-The functions named here take plain arrays, for rankings that come from somewhere else; ``ScoredLabels`` holds plain
-arrays of scores and labels, of which ``kgeval.summarize_labels`` computes the metrics of labelled triples.
+The public functions take plain arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays of
+scores and labels, of which ``kgeval.summarize`` computes metrics.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""What a metric is: one declaration, and one function that computes it from ranks, ranked lists or labels."""
+"""Metrics: what is declared of each, and the registry of all of them."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
+
+import numpy as np
 
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import MetricError
@@ -26,13 +28,41 @@ ROUNDING = 1e-9
 """how far the rounding of a mean, of up to billions of values, may take it out of its range"""
 
 
+def check_name(kind: str, name: str) -> None:
+    """Refuse what cannot be part of ``[side.][ties.][average.]name[@k]``, whose names are in lower case.
+
+    Raises
+    ------
+    MetricError
+        if it cannot
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_-]+", name):
+        raise MetricError(f"{kind} {name!r}: a name is of lower-case letters, digits, - and _, such as 'my-metric'.")
+
+
 class Undefined(MetricError):
     """A metric has no value on this input; the message says why."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Metric:
-    """A metric: the facts that ``kgeval list metrics`` prints, and the function."""
+    """A metric: what ``kgeval list metrics`` prints of it, and the function that computes it.
+
+    Raises
+    ------
+    MetricError
+        if its name is not of lower-case letters, digits, - and _
+
+    Examples
+    --------
+    >>> import kgeval
+    >>> best = kgeval.Metric(
+    ...     "best-rank", "best rank", "min r", "—", lowest=1, highest=math.inf, increasing=False,
+    ...     compute=lambda ranks, k: ranks.values.min(),
+    ... )
+    >>> kgeval.summarize(kgeval.evaluate(lambda h, r, t: h + t, "nations"), [best])["best-rank"]
+    1.0
+    """
 
     name: str
     title: str
@@ -42,7 +72,7 @@ class Metric:
     """the end of its range that it approaches or reaches from above"""
     highest: float
     increasing: bool | None
-    """whether larger is better; nothing where it says nothing about quality"""
+    """whether larger is better; ``None`` where it says nothing about quality"""
     compute: Callable[[Any, int], float]
     """(what it needs, the cut-off or 0) -> its value"""
     needs: Needs = "ranks"
@@ -55,15 +85,45 @@ class Metric:
     undefined: str = "no ranks"
     """when it has no value"""
 
-    def __call__(self, given: Any, *, k: int = 0) -> float:
+    def __post_init__(self) -> None:
+        """Refuse a name that cannot be read again."""
+        check_name("metric", self.name)
+
+    def __call__(self, data: Any, *, k: int = 0) -> float:
         """Compute the metric.
 
         Raises
         ------
         Undefined
             where it has no value; never a silent 0 or NaN
+        MetricError
+            if the function returns something else than a number
         """
-        return self.bounded(self.compute(given, k))
+        value = self.compute(data, k)
+        if not isinstance(value, float | int | np.number):
+            raise MetricError(f"metric {self.name!r}: expected a number, found {value!r:.100}.")
+        return self.bounded(value if isinstance(value, int) else float(value))
+
+    def at(self, k: int) -> Metric:
+        """Return the metric with a cut-off of its own, for metrics that are given as objects.
+
+        Raises
+        ------
+        MetricError
+            if it takes none
+
+        Examples
+        --------
+        >>> metrics()["hits"].at(3).title
+        'hits at k, k = 3'
+        """
+        if self.cutoff == "none":
+            raise MetricError(f"metric {self.name!r} has no cut-off.")
+        compute = self.compute
+        name, title = f"{self.name}-at-{k}", f"{self.title}, k = {k}"
+        return replace(
+            self, name=name, title=title, cutoff="none", synonyms=(), compute=lambda data, _: compute(data, k)
+        )
 
     def bounded(self, value: float) -> float:
         """Return a value of the metric; one that only rounding took out of its range is the range's end.
@@ -84,7 +144,7 @@ class Metric:
         return end if abs(value - end) <= ROUNDING else value
 
     def cutoff_in(self, text: str) -> int | None:
-        """Read the cut-off in one of its names, 0 in a name without; nothing where the text is none of its names.
+        """Read the cut-off in one of its names, 0 in a name without one; ``None`` if the text is none of its names.
 
         >>> [metrics()["ndcg"].cutoff_in(text) for text in ("ndcg@10", "ndcg", "map")]
         [10, 0, None]
@@ -109,7 +169,7 @@ class Metric:
 
 @cache
 def metrics(*needs: Needs) -> dict[str, Metric]:
-    """All metrics that need one of some things, by name; by default those of rank tables, ranks and lists.
+    """Return all metrics that need one of some things, by name; by default those of rank tables: ranks and lists.
 
     A name is one metric of rank tables, of labels, and of confidences: ``f1`` at a cut-off of a list is not that of
     triple classification.

@@ -1,4 +1,4 @@
-"""Policies: what else a metric of ranks depends on, beside the ranks."""
+"""Options of a summary: what the metrics of ranks depend on beside the ranks."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.ranks.ties import TIES, Ties
+from kgeval.metrics.ranks.ties import Ties, tie_policy
 
 _LARGEST = 10
 """an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
 
 Chance = Literal["exact", "without-answer"]
-"""how many candidates random ranking has: N, the answer included, as PyKEEN's evaluator counts them too; or N − 1, the
-answer left out, on which the z-scores published by Hoyt et al. (2022) rest"""
+"""how many candidates random ranking has: N, with the answer, as in PyKEEN's evaluator; or N − 1, without it, as in the
+z-scores published by Hoyt et al. (2022)"""
 
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """How ties, chance and popularity are read.
+    """The tie policy, and the conventions of adjusted and stratified metrics.
 
     Raises
     ------
     MetricError
         if one is unknown, or not a number that it can be
 
-    >>> Policies(popularity=[1, 0]).popularity
+    >>> MetricOptions(popularity=[1, 0]).popularity
     (1.0, 0.0)
     """
 
@@ -37,20 +37,21 @@ class MetricOptions:
     """of random ties"""
     chance: Chance = "exact"
     """what adjusted metrics and z-scores compare with"""
-    popularity_exponents: tuple[float, float] = (1.0, 1.0)
+    popularity: tuple[float, float] = (1.0, 1.0)
     """the exponents of the frequencies of answers and relations, for strat"""
 
     def __post_init__(self) -> None:
-        for what, given, choices in (("tie policy", self.ties, TIES), ("chance", self.chance, get_args(Chance))):
-            if given not in choices:
-                raise MetricError(f"unknown {what} {given!r}. {did_you_mean(str(given), choices)}")
+        """Refuse what is unknown or malformed."""
+        tie_policy(self.ties)
+        if self.chance not in get_args(Chance):
+            raise MetricError(f"unknown chance {self.chance!r}. {did_you_mean(str(self.chance), get_args(Chance))}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
             raise MetricError(f"the seed of random ties must be a whole number, found {self.seed!r}.")
         object.__setattr__(self, "seed", int(self.seed))
-        object.__setattr__(self, "popularity", checked_exponents(self.popularity_exponents))
+        object.__setattr__(self, "popularity", checked_exponents(self.popularity))
 
 
-def checked_exponents(given: Any) -> tuple[float, float]:
+def checked_exponents(exponents: Any) -> tuple[float, float]:
     """Read the two exponents of popularity.
 
     Raises
@@ -61,12 +62,12 @@ def checked_exponents(given: Any) -> tuple[float, float]:
     >>> checked_exponents([1, 0.5])
     (1.0, 0.5)
     """
-    pair = list(given) if isinstance(given, tuple | list | np.ndarray) else []
+    pair = list(exponents) if isinstance(exponents, tuple | list | np.ndarray) else []
     numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
     if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
         raise MetricError(
             "the exponents of popularity are two numbers, of the frequencies of answer and relation, each from "
-            f"-{_LARGEST} to {_LARGEST}, found {given!r}."
+            f"-{_LARGEST} to {_LARGEST}, found {exponents!r}."
         )
     return numbers[0], numbers[1]
 

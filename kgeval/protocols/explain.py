@@ -13,8 +13,8 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import MetricError
+from kgeval.metrics.summarize import summarize
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.summary import summarize
 from kgeval.protocols.protocol import FrameworkMetric, Protocol, protocol
 from kgeval.protocols.report import notes_on
 from kgeval.provenance import Provenance
@@ -193,7 +193,7 @@ def explain(
     standard = protocol("standard")
     rows = [_explained(rules, standard, value, rules.rules.applicable_to(scorer), ranked) for rules in named]
     ties = summarize(ranked(standard), ["count"]).groups[0].ties
-    notes = (*ranked(standard).notes, *([str(ties)] if ties.serious else []))
+    notes = (*ranked(standard).notes, *([str(ties)] if ties and ties.serious else []))
     return Explanation(
         str(parse(metric)), value(standard), ranked(standard).provenance, rows=tuple(rows), notes=tuple(notes)
     )

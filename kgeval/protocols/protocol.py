@@ -19,8 +19,8 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.tables.names import Part, parse
+from kgeval.metrics.tables.rank_summary import DEFAULT
 from kgeval.metrics.tables.selection import TableView
-from kgeval.metrics.tables.summary import DEFAULT
 from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
 from kgeval.protocols.framework_means import MeanFunction, Values, float64
 from kgeval.protocols.protocol_candidates import all_entities
@@ -144,7 +144,7 @@ class Protocol:
         return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
     def _broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
-        draws = TableView(table).draws if self.ties == "random" else None
+        draws = TableView(table).draws_for(self.ties)
         return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).values
 
     def value(self, table: RankTable, printed: FrameworkMetric) -> float:

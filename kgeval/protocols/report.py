@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from kgeval.errors import MetricError
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.summary import Summary, summarize
 from kgeval.protocols.protocol import COUNTS, FrameworkMetric, Protocol, protocol, protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY

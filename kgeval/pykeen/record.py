@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgeval.metrics.tables.summary import summarize
+from kgeval.metrics.summarize import summarize
 from kgeval.pykeen.results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable

@@ -10,8 +10,8 @@ from pykeen.evaluation.rank_based_evaluator import RankBasedMetricKey, RankPack
 from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
 from kgeval.errors import MetricError
+from kgeval.metrics.summarize import summarize
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.summary import summarize
 from kgeval.ranking.rank_table import RankTable
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 
 from kgeval.errors import ConfigError, MetricError, RunError
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
-from kgeval.metrics.labels.label_names import parse_label_metrics
-from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelSummary
+from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.summary import Summary, summarize
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
+from kgeval.metrics.tables.names import Kind, parse, parse_all
+from kgeval.metrics.tables.rank_summary import RankSummary
 from kgeval.ranking.rank_table import RankTable
 from kgeval.runs.outcome import Outcome
 
@@ -19,7 +19,7 @@ Bounds = Mapping[str, float]
 """the least value of each metric, by any of its names"""
 
 
-def refuse_bounds(bounds: Bounds, kind: str, metrics: Sequence[str] = ()) -> None:
+def refuse_bounds(bounds: Bounds, kind: Kind, metrics: Sequence[str] = ()) -> None:
     """Refuse bounds of metrics that are unknown, or better the lower they are, before anything is ranked.
 
     Parameters
@@ -43,13 +43,12 @@ def refuse_bounds(bounds: Bounds, kind: str, metrics: Sequence[str] = ()) -> Non
         raise ConfigError(f"--fail-under: {error}") from error
 
 
-def _metric(name: str, kind: str, metrics: Sequence[str]) -> Metric:
+def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
     if kind == "ranks":
         return parse(name).metric
-    confidences = kind == "confidences"
-    (wanted,) = parse_label_metrics([name], confidences=confidences)
-    computed = metrics or (CONFIDENCES if confidences else CLASSIFICATION)
-    if wanted not in parse_label_metrics(computed, confidences=confidences):
+    wanted = parse(name, kind)
+    computed = metrics or (CONFIDENCES if kind == "confidences" else CLASSIFICATION)
+    if wanted not in parse_all(computed, kind):
         raise MetricError(f"{name} is not among the metrics of this task. Add it to them.")
     return wanted.metric
 
@@ -59,14 +58,14 @@ def _refuse_falling(name: str, metric: Metric) -> None:
         raise MetricError(f"{name} is better the lower it is, and a bound is the least that a metric may be.")
 
 
-def measured(outcome: Outcome, names: Sequence[str]) -> Summary | LabelSummary:
+def measured(outcome: Outcome, names: Sequence[str]) -> Summary:
     """Compute metrics of an outcome; those of ranks need not be among the ones that it shows."""
-    if isinstance(outcome.table, RankTable) and isinstance(outcome.summary, Summary):
-        return summarize(outcome.table, names, **asdict(outcome.summary.policies))
+    if isinstance(outcome.table, RankTable) and isinstance(outcome.summary, RankSummary):
+        return summarize(outcome.table, names, **vars(outcome.summary.options))
     return outcome.summary
 
 
-def refuse_shortfalls(summaries: Mapping[str, Summary | LabelSummary], bounds: Bounds) -> None:
+def refuse_shortfalls(summaries: Mapping[str, Summary], bounds: Bounds) -> None:
     """Fail if a metric of a model is below its bound, or undefined.
 
     Parameters
@@ -93,7 +92,7 @@ def refuse_shortfalls(summaries: Mapping[str, Summary | LabelSummary], bounds: B
         raise RunError("\n  ".join([f"--fail-under: {len(short)} metrics fell short", *short]))
 
 
-def _shortfall(summary: Summary | LabelSummary, metric: str, bound: float) -> Iterator[str]:
+def _shortfall(summary: Summary, metric: str, bound: float) -> Iterator[str]:
     try:
         value = summary[metric]
     except MetricError as error:

@@ -8,14 +8,13 @@ from typing import Any
 
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.vocabulary import display_label
-from kgeval.metrics.labels.label_summary import LabelSummary
-from kgeval.metrics.tables.summary import Summary
+from kgeval.metrics.summary import Summary
 
 COLUMNS = (*TRIPLE, *(f"{column}_label" for column in TRIPLE))
 """the columns whose values are labels"""
 
 
-def named(summary: Summary | LabelSummary, names: Mapping[str, str]) -> Summary | LabelSummary:
+def named(summary: Summary, names: Mapping[str, str]) -> Summary:
     """Spell the labels that groups have in common with their names before them, for people to read.
 
     >>> from kgeval import evaluate, load_dataset, summarize
@@ -28,6 +27,4 @@ def named(summary: Summary | LabelSummary, names: Mapping[str, str]) -> Summary 
     def spelled(key: dict[str, Any]) -> dict[str, Any]:
         return {column: display_label(value, names) if column in COLUMNS else value for column, value in key.items()}
 
-    if isinstance(summary, LabelSummary):
-        return replace(summary, lines=tuple(replace(line, group=spelled(line.group)) for line in summary.lines))
     return replace(summary, groups=tuple(replace(group, key=spelled(group.key)) for group in summary.groups))

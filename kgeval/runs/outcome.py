@@ -11,8 +11,7 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.errors import KgevalError, RunError
-from kgeval.metrics.labels.label_summary import LabelSummary
-from kgeval.metrics.tables.summary import Summary
+from kgeval.metrics.summary import Summary
 from kgeval.protocols.report import FrameworkMetrics
 from kgeval.ranking.rank_table import RankTable
 from kgeval.runs.run_task import TaskResult
@@ -25,7 +24,7 @@ class Outcome:
     name: str
     """the model's name in the configuration; empty where there is only one"""
     table: RankTable | TaskResult
-    summary: Summary | LabelSummary
+    summary: Summary
     printed: FrameworkMetrics | None
     """what the framework prints whose protocol was followed, if it has names of its own"""
     asked: bool

@@ -10,11 +10,13 @@ from typing import Any
 from kgeval.errors import ConfigError, InputError, MetricError, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
-from kgeval.metrics.confidences.confidence_summary import CONFIDENCES, summarize_confidences
+from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
-from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelSummary, summarize_labels
+from kgeval.metrics.labels.label_summary import CLASSIFICATION
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.summary import DEFAULT, Summary, summarize
+from kgeval.metrics.tables.rank_summary import DEFAULT
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.run_directory.contents import (
@@ -74,7 +76,7 @@ def read_confidences(run: Path, asked: MetricRequest) -> tuple[ConfidenceTables,
     return ConfidenceTables(labels, ranks), asked.task
 
 
-def recompute_metrics(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Summary | LabelSummary:
+def recompute_metrics(run: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Summary:
     """Compute metrics of a stored run, or of ranks alone.
 
     Parameters
@@ -95,7 +97,7 @@ def recompute_metrics(run: Path, metrics: tuple[str, ...], said: Mapping[str, An
     changed = _changed(run)
     kind = _kind(run, metrics)
     _refuse_unfit(said, kind)
-    answers: dict[str, Callable[..., Summary | LabelSummary]] = {
+    answers: dict[str, Callable[..., Summary]] = {
         "classification": _of_labels,
         "confidences": _of_confidences,
         "ranks": _of_ranks,
@@ -142,18 +144,18 @@ def _refuse_unfit(said: Mapping[str, Any], kind: str) -> None:
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _of_confidences(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> LabelSummary:
+def _of_confidences(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> Summary:
     if not 0 < said.get("high", 1) <= 1:
         raise ConfigError(f"--high {said['high']:g}: confidences go up to 1, and high ones begin above 0.")
     tables, task = read_confidences(run, asked)
-    return summarize_confidences(
+    return summarize(
         tables,
         metrics or asked.metrics or CONFIDENCES,
         mapping=ConfidenceMapping(kind=said["mapping"]) if "mapping" in said else task.mapping,
-        high=said.get("high", task.high),
+        high_confidence=said.get("high", task.high),
         ties=asked.ties or "realistic",
         seed=asked.seed,
-        by_relation="by" in said,
+        by=said.get("by", ()),
     )
 
 
@@ -167,8 +169,8 @@ def _of_ranks(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: M
     return summarize(table, metrics or usual, by=said.get("by", ()), **policies)
 
 
-def _of_labels(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> LabelSummary:
+def _of_labels(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> Summary:
     table = read_labels(run)
     own = asked.task.calibration if isinstance(asked.task, Classification) else "platt"
     names, calibration = metrics or asked.metrics or CLASSIFICATION, said.get("calibration", own)
-    return summarize_labels(table, names, calibration=calibration, by_relation="by" in said)
+    return summarize(table, names, calibration=calibration, by=said.get("by", ()))

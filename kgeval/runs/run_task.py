@@ -12,9 +12,9 @@ import numpy as np
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
-from kgeval.metrics.confidences.confidence_summary import summarize_confidences
-from kgeval.metrics.labels.label_summary import LabelSummary, summarize_labels
 from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
 from kgeval.progress import Progress
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import LABELS, RANKS, ranks_of
@@ -29,7 +29,7 @@ class TaskResult:
     """What a run that judges labelled triples found."""
 
     labels: LabelTable
-    summary: LabelSummary
+    summary: Summary
     notes: tuple[str, ...]
     ranks: Mapping[str, RankTable] = field(default_factory=dict)
     """by predictor: of what ranked, the model's under ``score``, each baseline's under its name"""
@@ -61,9 +61,9 @@ def run_task(
     """Carry a task out and summarise it."""
     if isinstance(task, Classification):
         labels = task(model, dataset, title=title)
-        return TaskResult(labels, summarize_labels(labels, metrics, calibration=task.calibration), labels.notes)
+        return TaskResult(labels, summarize(labels, metrics, calibration=task.calibration), labels.notes)
     found = task(model, dataset, progress=progress, title=title)
-    summary = summarize_confidences(found, metrics, mapping=task.mapping, high=task.high, ties=ties, seed=seed)
+    summary = summarize(found, metrics, mapping=task.mapping, high_confidence=task.high, ties=ties, seed=seed)
     return TaskResult(found.labels, summary, found.notes, found.ranks)
 
 

@@ -16,7 +16,9 @@ from kgeval.data.layouts.pykeen_layout import read_named
 from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError, InputError, KgevalError
 from kgeval.metrics.labels.label_summary import LabelSummary
-from kgeval.metrics.tables.summary import Summary, summarize
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
 from kgeval.progress import Progress
 from kgeval.protocols.protocol import protocol
 from kgeval.protocols.report import FrameworkMetrics, framework_metrics
@@ -155,7 +157,8 @@ def _run_model(
             scorer = read_model(job, config, dataset)
     table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
     rules = protocol(config.protocol)
-    asked = (config.metrics, config.policies) != (rules.metrics, MetricRequest(ties=rules.ties).policies)
+    usual = MetricRequest(ties=tie_policy(rules.ties).name).policies
+    asked = (config.metrics, config.policies) != (rules.metrics, usual)
     outcome = Outcome(name, table, summary, printed, asked, folder)
     if stage is not None and folder is not None:
         tables = table.tables if isinstance(table, TaskResult) else {RANKS: table}
@@ -195,7 +198,7 @@ def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any
 
 def _results(
     config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
-) -> tuple[RankTable | TaskResult, Summary | LabelSummary, FrameworkMetrics | None]:
+) -> tuple[RankTable | TaskResult, Summary, FrameworkMetrics | None]:
     metrics, job = config.metrics, config.jobs[name]
     title = name or (job.model if isinstance(job, TrainingConfig) else None)
     if (task := config.task) is not None:

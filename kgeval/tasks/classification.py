@@ -121,11 +121,11 @@ def classify(
 
     Examples
     --------
-    >>> from kgeval.metrics.labels.label_summary import summarize_labels
+    >>> from kgeval import summarize
     >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
     >>> table
     LabelTable(800 labelled triples)
-    >>> summarize_labels(table, ["accuracy"])["accuracy"] > 0.4
+    >>> summarize(table, ["accuracy"])["accuracy"] > 0.4
     True
     """
     classification = Classification(negatives=negatives or GeneratedNegatives(), side=side, unseen=unseen)

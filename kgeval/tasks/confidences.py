@@ -76,7 +76,7 @@ class ConfidenceTables:
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
         weights = self._largest.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
-        draws = TableView(table, MetricOptions(ties, seed)).draws if ties == "random" else None
+        draws = TableView(table, MetricOptions(ties, seed)).draws_for(ties)
         ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)

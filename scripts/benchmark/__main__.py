@@ -15,7 +15,8 @@ from typing import Any
 import click
 import numpy as np
 
-from kgeval import Dataset, Uniform, evaluate, summarize
+from kgeval import Dataset, evaluate, summarize
+from kgeval.corruption import Uniform
 from kgeval.data.queries import Queries
 from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kgeval import Uniform, evaluate, explain, framework_metrics, load_checkpoint
+from kgeval import evaluate, explain, framework_metrics, load_checkpoint
 from kgeval.checkpoints.native import save_checkpoint
 from kgeval.checkpoints.reader import formats
+from kgeval.corruption import Uniform
 from kgeval.errors import CheckpointError, InputError
 from kgeval.protocols.protocol import protocol
 from tests.brute_force import as_counts, brute_force

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.metrics.labels.label_summary import summarize_labels
+from kgeval import summarize
 from kgeval.tasks.classification import classify
 from kgeval.tasks.negatives import NegativesFromFiles
 from tests.cli.conftest import ENTITIES, SPLITS, below_head, write_config, write_model
@@ -37,12 +37,12 @@ def test_it_says_what_python_says(place, data):
     dataset = kgeval.load_dataset("graph")
     scorer = kgeval.load_checkpoint("model", dataset=dataset, model="TransE", norm=1)
     negatives = NegativesFromFiles(valid="valid_negatives.txt", test="test_negatives.txt")
-    expected = summarize_labels(classify(scorer, dataset, negatives=negatives)).to_dict()
+    expected = summarize(classify(scorer, dataset, negatives=negatives)).to_dict()
     assert data(*ARGUMENTS, *NEGATIVES) == json.loads(json.dumps(expected))
 
 
 def test_people_see_the_baselines_beside_the_model(done):
-    printed = done(*ARGUMENTS, *NEGATIVES, "-m", "accuracy", "-m", "macro.f1")
+    printed = done(*ARGUMENTS, *NEGATIVES, "-m", "accuracy", "-m", "relation.f1")
     assert [line.split("  ")[0] for line in below_head(printed)[2:]] == [
         "model",
         "relation majority",
@@ -98,13 +98,13 @@ def test_metrics_come_from_the_stored_labels(done, data, refused):
 def test_drawn_negatives_depend_on_the_seed_alone(done, place):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         done(*ARGUMENTS, "--count", "2", "--seed", seed, "--out", name)
-    tails = [kgeval.LabelTable.from_parquet(f"{name}/labels.parquet").column("tail") for name in "abc"]
+    tails = [kgeval.tasks.LabelTable.from_parquet(f"{name}/labels.parquet").column("tail") for name in "abc"]
     assert np.array_equal(tails[0], tails[1])
     assert not np.array_equal(tails[0], tails[2])
 
 
 def test_the_calibration_of_the_run_is_the_usual_one(data):
-    told = data(*ARGUMENTS, *NEGATIVES, "--calibration", "isotonic", "-m", "macro.f1", "-m", "brier", "--out", "out")
+    told = data(*ARGUMENTS, *NEGATIVES, "--calibration", "isotonic", "-m", "relation.f1", "-m", "brier", "--out", "out")
     assert data("metrics", "out") == told
 
 
@@ -120,7 +120,7 @@ def test_random_ties_of_confidences_have_a_seed(place, data):
     assert data("metrics", "out") == told
     assert data("metrics", "out", "--seed", "6") != told
     ranks = kgeval.RankTable.from_parquet("out/ranks.parquet")
-    labels = kgeval.LabelTable.from_parquet("out/labels.parquet").to_pandas().query("split == 'test'")
+    labels = kgeval.tasks.LabelTable.from_parquet("out/labels.parquet").to_pandas().query("split == 'test'")
     said = {tuple(row[:3]): row[3] for row in labels[["head", "relation", "tail", "label"]].to_numpy()}
     weights = [said[row] for row in zip(*(ranks.column(name) for name in ("head", "relation", "tail")), strict=True)]
     groups = kgeval.summarize(ranks, ["mr"], by=("triple", "side"), ties="random", seed=5).groups

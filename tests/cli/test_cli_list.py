@@ -16,7 +16,7 @@ import yaml
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.metrics.ranks.ties import TIES
+from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.metrics.tables.averages import AVERAGES
 from kgeval.metrics.tables.names import parse
 from kgeval.runs.config.run_config import RunConfig
@@ -43,7 +43,7 @@ def test_everything_there_is_can_be_listed(data, what):
 
 def test_averages_and_tie_policies_are_listed_with_the_metrics_that_take_them(data):
     listed = {row["name"]: row for row in data("list", "metrics") if row["name"].endswith(".")}
-    assert list(listed) == [f"{name}." for name in (*AVERAGES, *TIES)]
+    assert list(listed) == [f"{name}." for name in (*AVERAGES, *tie_policies())]
     assert all(row["title"] and row["formula"] and row["source"] for row in listed.values())
     for average in AVERAGES:
         parse(f"{average}.mrr")

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from kgeval import RankTable, Uniform, evaluate, load_dataset
+from kgeval import RankTable, evaluate, load_dataset
+from kgeval.corruption import Uniform
 
 UNIFORM = ["negatives", "graph/", "--kind", "uniform", "--count", 3, "--out"]
 

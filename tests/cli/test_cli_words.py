@@ -152,7 +152,7 @@ def test_a_task_has_bounds_of_its_own_metrics(place):
     assert invoke("metrics", "runs/task", "--fail-under", "accuracy=1.1").exit_code == 1
     for metric, message in (
         ("mrr", "unknown metric 'mrr'"),
-        ("macro.recall", "macro.recall is not among the metrics of this task"),
+        ("relation.recall", "relation.recall is not among the metrics of this task"),
     ):
         result = invoke("run", "task.yaml", "--force", "--fail-under", f"{metric}=0")
         assert result.exit_code == 2

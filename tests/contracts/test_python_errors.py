@@ -57,7 +57,7 @@ WRONG = {
         "a vocabulary gives the label of an id, and 'brazil' is a label. For the id of a label, call .id('brazil').",
     ),
     "a count without its name": (
-        lambda path, data: kgeval.Uniform(50),
+        lambda path, data: kgeval.corruption.Uniform(50),
         "Uniform takes its settings by name (count, seed, allow_known), found 50.",
     ),
     "a model's path": (

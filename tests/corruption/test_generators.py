@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.stats import chisquare
 
-from kgeval import AllEntities, CallableScorer, Dataset, FileNegatives, Uniform, Vocabulary, evaluate
+from kgeval import CallableScorer, Dataset, Vocabulary, evaluate
+from kgeval.corruption import AllEntities, FileNegatives, Uniform
 from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries

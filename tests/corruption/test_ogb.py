@@ -7,17 +7,8 @@ import gzip
 import numpy as np
 import pytest
 
-from kgeval import (
-    AllEntities,
-    CallableScorer,
-    FileNegatives,
-    OGBNegatives,
-    evaluate,
-    explain,
-    framework_metrics,
-    load_dataset,
-    summarize,
-)
+from kgeval import CallableScorer, evaluate, explain, framework_metrics, load_dataset, summarize
+from kgeval.corruption import AllEntities, FileNegatives, OGBNegatives
 from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.errors import DatasetError
 from kgeval.scorers.families.products.distmult import DistMult

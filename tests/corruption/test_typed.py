@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import CallableScorer, Dataset, Triples, TypeConstrained, Vocabulary, evaluate, load_dataset
+from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate, load_dataset
+from kgeval.corruption import TypeConstrained
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.errors import DatasetError, InputError

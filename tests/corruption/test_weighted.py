@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from kgeval import CallableScorer, DegreeWeighted, PopularityWeighted, Uniform, evaluate
+from kgeval import CallableScorer, evaluate
+from kgeval.corruption import DegreeWeighted, PopularityWeighted, Uniform
 from kgeval.corruption.sampling.weighted_draw import draw_weighted
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries

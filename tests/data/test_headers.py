@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import CallableScorer, FileNegatives, Uniform, evaluate, load_dataset
+from kgeval import CallableScorer, evaluate, load_dataset
+from kgeval.corruption import FileNegatives, Uniform
 from kgeval.corruption.export import generate_negatives
 from kgeval.data.io.triple_files import read_triples
 from kgeval.errors import DatasetError

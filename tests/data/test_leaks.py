@@ -128,7 +128,7 @@ def test_every_evaluation_says_so(leaking):
 
     assert note in kgeval.evaluate(score, leaking).notes
     assert notes_on_leaks(leaking, "valid")[0] in kgeval.evaluate(score, leaking, split="valid").notes
-    assert note in kgeval.classify(score, leaking, negatives=kgeval.GeneratedNegatives()).notes
+    assert note in kgeval.classify(score, leaking, negatives=kgeval.tasks.GeneratedNegatives()).notes
 
 
 def test_ranks_made_elsewhere_say_so(leaking, tmp_path):
@@ -145,7 +145,7 @@ def test_predicted_confidences_say_so(leaking):
         relations=leaking.relations,
         confidences={split: np.full(len(part), 0.5) for split, part in leaking.splits.items()},
     )
-    tables = kgeval.Confidences()(lambda h, r, t: (h + t) % 3 / 3, weighted)
+    tables = kgeval.tasks.Confidences()(lambda h, r, t: (h + t) % 3 / 3, weighted)
     assert tables.notes.count(notes_on_leaks(leaking, "test")[0]) == 1
 
 

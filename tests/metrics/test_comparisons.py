@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kgeval import CallableScorer, DegreeWeighted, RankTable, Uniform, compare, evaluate, summarize
+from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
+from kgeval.corruption import DegreeWeighted, Uniform
 from kgeval.errors import MetricError
 from kgeval.metrics.tables.comparison import Comparison
 from tests.conftest import random_dataset
@@ -129,6 +130,6 @@ def test_the_best_model_is_that_with_the_better_ranks(metric):
 
 
 def test_a_frame_has_all_sides():
-    frame = Comparison({"hash": summarize(FULL, ["mrr"])}).to_pandas()
+    frame = Comparison({"hash": summarize(FULL, ["mrr"])}).to_frame()
     assert frame.columns.tolist() == ["both.mrr", "head.mrr", "tail.mrr"]
     assert frame.loc["hash", "both.mrr"] == summarize(FULL, ["mrr"])["mrr"]

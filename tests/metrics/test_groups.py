@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, summarize
-from kgeval.metrics.ranks.functions_of_means import OfGroups
-from kgeval.metrics.ranks.ties import TIES
+from kgeval.metrics.numerics.group_means import OfGroups
+from kgeval.metrics.ranks.ties import tie_policies
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS
 
@@ -42,7 +42,9 @@ def names():
     return [*spelled, *(f"{average}.{name}" for name in averaged for average in ("macro", "relation"))]
 
 
-@pytest.mark.parametrize(("ties", "chance"), [*((ties, "exact") for ties in TIES), ("realistic", "without-answer")])
+@pytest.mark.parametrize(
+    ("ties", "chance"), [*((ties, "exact") for ties in tie_policies()), ("realistic", "without-answer")]
+)
 @pytest.mark.parametrize("by", [("relation",), ("tail",), ("head", "side")], ids=",".join)
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_a_group_is_the_table_of_its_rows(table, by, ties, chance):

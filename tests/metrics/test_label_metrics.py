@@ -13,16 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.frozen import FrozenEstimator
 
+from kgeval import summarize
 from kgeval.errors import MetricError
-from kgeval.metrics.confidences.confidence_summary import summarize_confidences
 from kgeval.metrics.labels.calibration import calibrator
 from kgeval.metrics.labels.curves import precision_recall, reliability, roc
-from kgeval.metrics.labels.label_names import parse_label_metrics
 from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_labels
-from kgeval.metrics.labels.label_summary import summarize_labels
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.labels.thresholds import Thresholds
 from kgeval.metrics.metric import Undefined, metrics
+from kgeval.metrics.tables.names import parse_all
 
 METRICS = metrics("labels")
 
@@ -344,10 +343,26 @@ def test_confidences_are_no_truth_values():
 
 
 def test_all_unknown_names_are_told_at_once():
-    with pytest.raises(MetricError, match=r"(?s)'accurcy'.*'accuracy'.*'marco'.*'macro'"):
-        parse_label_metrics(["accurcy", "marco.f1", "f1"], confidences=False)
-    with pytest.raises(MetricError, match="unknown metric 'rmse' of triple classification"):
-        parse_label_metrics(["rmse"], confidences=False)
+    with pytest.raises(MetricError, match=r"(?s)'accurcy'.*'accuracy'.*'relatoin'.*'relation'"):
+        parse_all(["accurcy", "relatoin.f1", "f1"], "classification")
+    with pytest.raises(MetricError, match="'rmse': rmse is computed from confidences, not from labels"):
+        parse_all(["rmse"], "classification")
+    with pytest.raises(MetricError, match="unknown metric 'recal' of classification. Did you mean 'recall'"):
+        parse_all("recal", "classification")
+
+
+@pytest.mark.parametrize("kind", ["classification", "confidences"])
+def test_macro_means_over_queries_and_relation_over_relations(kind):
+    name = {"classification": "f1", "confidences": "rmse"}[kind]
+    with pytest.raises(MetricError, match=r"macro is the mean over queries. Write 'relation.…'"):
+        parse_all(f"macro.{name}", kind)
+    assert [str(found) for found in parse_all([f"micro.{name}", f"relation.{name}"], kind)] == [
+        name,
+        f"relation.{name}",
+    ]
+    for prefix in ("head", "random", "strat"):
+        with pytest.raises(MetricError, match=f"unknown average '{prefix}'"):
+            parse_all(f"{prefix}.{name}", kind)
 
 
 def test_every_declaration_says_where_it_comes_from():
@@ -367,8 +382,8 @@ def test_own_scores_and_labels_are_summarised_as_scikit_learn_does():
     relations = rng.choice(["likes", "knows"], 400).tolist()
     valid = ScoredLabels(scores[:200].tolist(), labels[:200].tolist(), relations[:200])
     test = ScoredLabels(torch.tensor(scores[200:], requires_grad=True), torch.tensor(labels[200:]), relations[200:])
-    names = ["roc_auc", "average_precision", "accuracy", "macro.f1", "ece"]
-    summary = summarize_labels({"valid": valid, "test": test}, names)
+    names = ["roc_auc", "average_precision", "accuracy", "relation.f1", "ece"]
+    summary = summarize({"valid": valid, "test": test}, names)
     assert summary["roc_auc"] == pytest.approx(sk.roc_auc_score(labels[200:], scores[200:]))
     assert summary["average_precision"] == pytest.approx(sk.average_precision_score(labels[200:], scores[200:]))
     own = np.array(relations)
@@ -381,7 +396,7 @@ def test_own_scores_and_labels_are_summarised_as_scikit_learn_does():
     }
     decisions = scores[200:] >= [thresholds[name] for name in relations[200:]]
     assert summary["accuracy"] == pytest.approx((decisions == labels[200:]).mean())
-    assert [line.predictor for line in summary.lines] == ["model"]
+    assert [line.predictor for line in summary.groups] == ["model"]
 
 
 @pytest.mark.parametrize(
@@ -393,10 +408,9 @@ def test_own_scores_and_labels_are_summarised_as_scikit_learn_does():
         (lambda: ScoredLabels([0.5], [1], 7), r"relations: expected one id or label for each triple, found shape \(\)"),
         (lambda: ScoredLabels([0.5], [1], [[1], [2, 3]]), "relations: expected one id or label for each triple"),
         (lambda: ScoredLabels([0.5], [1, 0], ["a"]), "1 scores, 2 labels and 1 relations"),
-        (lambda: summarize_labels({"test": scored([1], [1])}), "ScoredLabels of 'valid' and of 'test', found {'test'"),
-        (lambda: summarize_labels({"valid": 1, "test": 2}), "found {'valid': int, 'test': int}"),
-        (lambda: summarize_labels(5), "expected the table that kgeval.classify makes, .* found int"),
-        (lambda: summarize_confidences(5), "expected the tables that kgeval.Confidences makes, found int"),
+        (lambda: summarize({"test": scored([1], [1])}), "ScoredLabels of 'valid' and of 'test', found {'test'"),
+        (lambda: summarize({"valid": 1, "test": 2}), "found {'valid': int, 'test': int}"),
+        (lambda: summarize(5), "the table that kgeval.classify or kgeval.tasks.Confidences makes; .* found int"),
     ],
 )
 def test_what_is_not_labelled_is_explained(call, message):
@@ -406,6 +420,6 @@ def test_what_is_not_labelled_is_explained(call, message):
 
 def test_predictors_are_looked_up_by_name():
     labelled = scored([0.1, 0.9], [0, 1])
-    summary = summarize_labels({"valid": labelled, "test": labelled}, ["accuracy"])
+    summary = summarize({"valid": labelled, "test": labelled}, ["accuracy"])
     with pytest.raises(MetricError, match="the summary has no predictor 5"):
         summary.of(5, "accuracy")

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval import CallableScorer, RankTable, Uniform, evaluate, generate_negatives, summarize
+from kgeval import CallableScorer, RankTable, evaluate, generate_negatives, summarize
+from kgeval.corruption import Uniform
 from kgeval.errors import MetricError, TableError
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.lists.gain import normalised_gains

@@ -8,7 +8,6 @@ import pytest
 
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import metrics
-from kgeval.metrics.ranks.ties import TIES, Ties
 from kgeval.metrics.tables.averages import AVERAGES, Average
 from kgeval.metrics.tables.names import parse
 
@@ -91,6 +90,5 @@ def test_a_metric_of_labels_is_not_asked_of_ranks(name, needs):
         parse(name)
 
 
-def test_the_types_name_what_is_declared():
-    assert get_args(Ties) == TIES
+def test_the_type_names_the_averages_that_are_declared():
     assert get_args(Average) == AVERAGES

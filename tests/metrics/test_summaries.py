@@ -48,7 +48,7 @@ def test_groups_are_the_summaries_of_their_rows():
         alone = summarize(TABLE.where(TABLE.column("relation") == index), ["mrr", "hits@3"])
         assert alone.groups[0].values == group.values
     assert summarize(TABLE, ["mrr", "hits@3"], by="relation") == summary
-    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_pandas()
+    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_frame()
     assert len(frame) == 8
     with pytest.raises(MetricError, match="grouped by relation"):
         summary["mrr"]
@@ -74,7 +74,7 @@ def test_comparisons_need_the_same_triples():
     assert comparison.summaries["constant"]["mrr"] == summarize(other, ["mrr"])["mrr"]
     means = {name: (1 + table.column("greater") + table.column("tied") / 2).mean() for name, table in tables.items()}
     assert comparison.best("mr") == min(means, key=means.get)
-    assert comparison.to_pandas().loc["hash", "both.mrr"] == summarize(TABLE)["mrr"]
+    assert comparison.to_frame().loc["hash", "both.mrr"] == summarize(TABLE)["mrr"]
     with pytest.raises(MetricError, match="do not rank the same triples"):
         compare({"hash": TABLE, "half": TABLE.where(TABLE.column("triple") < 5)})
 

@@ -13,10 +13,11 @@ from pykeen.nn.modules import DistMultInteraction
 from pykeen.triples import TriplesFactory
 
 import kgeval.pykeen
-from kgeval import PyKEENScorer, ScoreTable
+from kgeval import ScoreTable
 from kgeval.data.layouts.pykeen_layout import from_factories
 from kgeval.data.queries import Queries
 from kgeval.pykeen import scorer_of
+from kgeval.scorers.adapters.live_model import PyKEENScorer
 from kgeval.scorers.families.products.distmult import DistMult
 from kgeval.scorers.scorer import PartitionedScorer, VectorScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import AllEntities, CallableScorer, Uniform, VectorScorer, evaluate
+from kgeval import CallableScorer, VectorScorer, evaluate
+from kgeval.corruption import AllEntities, Uniform
 from kgeval.errors import ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel

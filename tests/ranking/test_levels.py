@@ -8,8 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgeval import AllEntities, Evaluation, ScoreTable, Uniform
+from kgeval import ScoreTable
+from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
+from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.quirks import Rules
 from kgeval.ranking.tie_rules import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_3_decimals
 from kgeval.scorers.families.distances.transe import TransE

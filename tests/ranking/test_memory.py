@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval import Dataset, DegreeWeighted, PopularityWeighted, Triples, Uniform, Vocabulary, evaluate
+from kgeval import Dataset, Triples, Vocabulary, evaluate
 from kgeval.checkpoints import Checkpoint
+from kgeval.corruption import DegreeWeighted, PopularityWeighted, Uniform
 from kgeval.errors import InputError
 from kgeval.scorers.families.products.distmult import DistMult
 from tests.checkpoints.memory import at_most

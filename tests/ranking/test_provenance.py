@@ -12,20 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval import (
-    CallableScorer,
-    DegreeWeighted,
-    FileNegatives,
-    PopularityWeighted,
-    RankTable,
-    ScoreTable,
-    TypeConstrained,
-    Uniform,
-    evaluate,
-    generate_negatives,
-    load_ranks,
-    summarize,
-)
+from kgeval import CallableScorer, RankTable, ScoreTable, evaluate, generate_negatives, load_ranks, summarize
+from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.corruption.export import write_negatives
 from kgeval.errors import TableError
 from kgeval.provenance import UNKNOWN, Provenance

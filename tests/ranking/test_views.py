@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kgeval import AllEntities, CallableScorer, ScoreTable, Uniform, VectorScorer, evaluate
+from kgeval import CallableScorer, ScoreTable, VectorScorer, evaluate
+from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import ScoreError

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgeval import RankTable, Uniform, generate_negatives, load_dataset
+from kgeval import RankTable, generate_negatives, load_dataset
+from kgeval.corruption import Uniform
 from kgeval.corruption.export import write_negatives
 from kgeval.errors import InputError, RunError
 from kgeval.run_directory.contents import altered, is_run

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import PyKEENScorer, Uniform, evaluate
+from kgeval import evaluate
+from kgeval.corruption import Uniform
 from kgeval.data.layouts.pykeen_layout import from_factories
 from kgeval.data.queries import Queries
+from kgeval.scorers.adapters.live_model import PyKEENScorer
 
 
 @pytest.fixture(scope="module")

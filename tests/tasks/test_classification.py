@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import kgeval
+from kgeval import summarize
 from kgeval.corruption import Uniform
 from kgeval.data.dataset import Dataset
 from kgeval.errors import DatasetError, InputError, MetricError, TableError
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
-from kgeval.metrics.labels.label_summary import CLASSIFICATION, summarize_labels
+from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.tasks.classification import Classification, classify
 from kgeval.tasks.confidences import Confidences
 from kgeval.tasks.label_table import LabelTable
@@ -50,7 +51,7 @@ def test_the_baselines_reach_the_published_numbers(shared, name, majority, frequ
     data = kgeval.load_dataset(folder)
     negatives = NegativesFromFiles(valid=str(folder / "valid_negatives.txt"), test=str(folder / "test_negatives.txt"))
     table = classify(model, data, negatives=negatives)
-    summary = summarize_labels(table)
+    summary = summarize(table)
     assert not any("known facts" in note for note in table.notes)
     for baseline, published in (("relation majority", majority), ("tail frequency", frequency)):
         for metric, expected in zip(("accuracy", "f1"), published, strict=True):
@@ -123,8 +124,8 @@ def test_negatives_that_are_made_are_seeded_and_false():
 
 def test_the_summary_groups_by_relation_as_a_plain_mask_does(files):
     table = classify(model, DATA, negatives=files)
-    names = ["accuracy", "roc_auc", "macro.accuracy"]
-    grouped = summarize_labels(table, names, by_relation=True)
+    names = ["accuracy", "roc_auc", "relation.accuracy"]
+    grouped = summarize(table, names, by="relation")
     scored = table.scored("test")
     from sklearn.metrics import roc_auc_score
 
@@ -134,12 +135,12 @@ def test_the_summary_groups_by_relation_as_a_plain_mask_does(files):
         expected = roc_auc_score(scored.labels[rows], scored.scores[rows])
         assert grouped.of("model", "roc_auc", relation=relation) == pytest.approx(expected)
         accuracies.append(grouped.of("model", "accuracy", relation=relation))
-    assert grouped["macro.accuracy"] == pytest.approx(np.mean(accuracies))
-    assert grouped["accuracy"] == summarize_labels(table)["accuracy"]
+    assert grouped["relation.accuracy"] == pytest.approx(np.mean(accuracies))
+    assert grouped["accuracy"] == summarize(table)["accuracy"]
 
 
 def test_the_metrics_file_says_everything(files):
-    summary = summarize_labels(classify(model, DATA, negatives=files))
+    summary = summarize(classify(model, DATA, negatives=files))
     content = summary.to_dict()
     assert set(content["metrics"]) == {"model", "relation majority", "tail frequency"}
     assert set(content["metrics"]["model"]) == set(CLASSIFICATION)
@@ -158,18 +159,18 @@ def test_the_metrics_file_says_everything(files):
     with pytest.raises(MetricError, match="Did you mean 'tail frequency'"):
         summary.of("tail frequencies", "f1")
     with pytest.raises(MetricError, match="does not hold"):
-        summarize_labels(classify(model, DATA), ["f1"])["accuracy"]
+        summarize(classify(model, DATA), ["f1"])["accuracy"]
 
 
-def test_macro_averages_tell_how_many_relations_they_leave_out(tmp_path):
+def test_means_over_relations_tell_how_many_relations_they_leave_out(tmp_path):
     (tmp_path / "n.txt").write_text(f"{DATA.entities[0]}\tr00\t{DATA.entities[1]}\n")
     path = str(tmp_path / "n.txt")
-    summary = summarize_labels(
-        classify(model, DATA, negatives=NegativesFromFiles(valid=path, test=path)), ["macro.roc_auc"]
+    summary = summarize(
+        classify(model, DATA, negatives=NegativesFromFiles(valid=path, test=path)), ["relation.roc_auc"]
     )
-    (line,) = summary.of_model
-    assert line.left_out == {"macro.roc_auc": 3}
-    assert "model: macro.roc_auc leaves out 3 relations, where it is undefined." in summary.notes
+    (group,) = (group for group in summary.groups if group.predictor == "model")
+    assert group.left_out == {"relation.roc_auc": 3}
+    assert "model: relation.roc_auc leaves out 3 relations, where it is undefined." in summary.notes
 
 
 def test_a_table_comes_back_from_disk(tmp_path, files):
@@ -177,7 +178,7 @@ def test_a_table_comes_back_from_disk(tmp_path, files):
     table.to_parquet(tmp_path / "labels.parquet")
     back = LabelTable.from_parquet(tmp_path / "labels.parquet")
     assert (back.notes, dict(back.baselines)) == (table.notes, dict(table.baselines))
-    assert summarize_labels(back).to_dict() == summarize_labels(table).to_dict()
+    assert summarize(back).to_dict() == summarize(table).to_dict()
     assert back.to_pandas().equals(table.to_pandas())
 
 
@@ -185,18 +186,18 @@ def test_results_say_what_they_are_of(tmp_path, files):
     table = classify(model, DATA, negatives=files)
     expected = {"model": "model", "dataset": "random", "split": "test", "triples": len(DATA.test) + 40}
     assert table.provenance.to_dict() == {**expected, "negatives": "40 of file test.txt"}
-    printed = str(summarize_labels(table, ["accuracy"])).splitlines()
+    printed = str(summarize(table, ["accuracy"])).splitlines()
     assert printed[0] == f"model on random, {len(DATA.test) + 40} labelled test triples, negatives: 40 of file test.txt"
     assert {f"Note: {note}" for note in table.notes} <= set(printed) != set()
     assert [line.split("  ")[0] for line in printed[3:6]] == ["model", "relation majority", "tail frequency"]
-    assert printed[3].split()[-1] == f"{summarize_labels(table, ['accuracy'])['accuracy']:.6f}"
+    assert printed[3].split()[-1] == f"{summarize(table, ['accuracy'])['accuracy']:.6f}"
     about = b'{"notes": [], "thresholds": {"relation majority": 0.5}}'
     pq.write_table(table.data.replace_schema_metadata({"kgeval_labels": about}), tmp_path / "old.parquet")
     old = LabelTable.from_parquet(tmp_path / "old.parquet").provenance
     assert (old.model, old.dataset, old.negatives) == ("unknown", "unknown", "40 of unknown origin")
     bare = {split: table.scored(split) for split in ("valid", "test")}
-    assert summarize_labels(bare).provenance == old
-    assert "unknown model on unknown dataset" in str(summarize_labels(bare))
+    assert summarize(bare).provenance == old
+    assert "unknown model on unknown dataset" in str(summarize(bare))
 
 
 def test_further_columns_are_kept_and_those_of_text_are_no_baselines(tmp_path, files):
@@ -206,7 +207,7 @@ def test_further_columns_are_kept_and_those_of_text_are_no_baselines(tmp_path, f
     back = LabelTable.from_parquet(tmp_path / "labels.parquet")
     assert back.column("note").tolist() == notes.to_pylist()
     assert dict(back.baselines) == dict(table.baselines)
-    assert summarize_labels(back).to_dict() == summarize_labels(table).to_dict()
+    assert summarize(back).to_dict() == summarize(table).to_dict()
 
 
 def test_what_is_no_label_table_is_refused(tmp_path):

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 import kgeval
+from kgeval import summarize
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError, MetricError
-from kgeval.metrics.confidences.confidence_summary import ERRORS, summarize_confidences
+from kgeval.metrics.confidences.confidence_summary import ERRORS
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.metric import Undefined, metrics
-from kgeval.metrics.ranks.ties import TIES
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.tasks.classification import classify
 from kgeval.tasks.confidences import Confidences
@@ -58,7 +59,7 @@ def test_the_baseline_and_the_leakage_of_ppi5k(shared):
     }
     task = Confidences(negatives=NegativesFromFiles(test=str(folder / "test_with_neg.tsv")), rank_baselines=False)
     tables = task(lambda h, r, t: np.full(len(h), 0.5), data)
-    summary = summarize_confidences(tables)
+    summary = summarize(tables)
     assert round(summary.of("same or reversed", "mse"), 4) == 0.0082
     assert round(summary.of("same or reversed", "mae"), 4) == 0.0322
     assert summary.counts["facts"] == summary.counts["negatives"] == 21720
@@ -106,7 +107,7 @@ def test_weighted_ranks_by_brute_force(ties):
             high = (scores[competes] >= scores[answer]).sum()
             ranks.append({"optimistic": low, "pessimistic": high, "realistic": (low + high) / 2}[ties])
             weights.append(max(stated))
-    summary = summarize_confidences(Confidences()(tied_model, DATA), ties=ties)
+    summary = summarize(Confidences()(tied_model, DATA), ties=ties)
     assert summary["wmr"] == pytest.approx(np.average(ranks, weights=weights))
     assert summary["wmrr"] == pytest.approx(np.average(1 / np.array(ranks), weights=weights))
 
@@ -128,7 +129,7 @@ def graded_lists(lowest=0.0):
 
 @pytest.mark.parametrize(("name", "gain"), [("graded-ndcg", lambda g: g), ("graded-ndcg-exp", lambda g: 2**g - 1)])
 def test_graded_ndcg_agrees_with_scikit_learn_over_all_entities(name, gain):
-    summary = summarize_confidences(Confidences(high=0.6)(tied_model, DATA), high=0.6)
+    summary = summarize(Confidences(high=0.6)(tied_model, DATA), high_confidence=0.6)
     whole = [ndcg_score([gain(grades)], [scores]) for grades, scores in graded_lists()]
     assert summary[name] == pytest.approx(np.mean(whole))
     high = [ndcg_score([gain(grades)], [scores]) for grades, scores in graded_lists(0.6)]
@@ -142,7 +143,7 @@ def test_a_model_that_knows_the_confidences_is_perfect():
     def oracle(heads, relations, tails):
         return np.nan_to_num(best.of(Triples(np.stack([heads, relations, tails], 1))), nan=-1.0)
 
-    summary = summarize_confidences(Confidences()(oracle, DATA), ["graded-ndcg", "graded-ndcg-exp", "graded-ndcg@3"])
+    summary = summarize(Confidences()(oracle, DATA), ["graded-ndcg", "graded-ndcg-exp", "graded-ndcg@3"])
     assert summary["graded-ndcg"] == pytest.approx(1)
     assert summary["graded-ndcg-exp"] == pytest.approx(1)
     assert summary["graded-ndcg@3"] == pytest.approx(1)
@@ -152,7 +153,7 @@ def test_errors_are_those_of_every_stated_row():
     tables = Confidences()(tied_model, DATA)
     said = DATA.confidences["test"]
     gaps = tied_model(*said.triples.ids.T) - said.labels
-    summary = summarize_confidences(tables, high=0.5)
+    summary = summarize(tables, high_confidence=0.5)
     assert summary["mse"] == pytest.approx(np.mean(gaps**2))
     assert summary["rmse"] == pytest.approx(np.sqrt(np.mean(gaps**2)))
     assert summary["mae"] == pytest.approx(np.mean(np.abs(gaps)))
@@ -163,7 +164,7 @@ def test_errors_are_those_of_every_stated_row():
 def test_negatives_have_confidence_zero_and_no_rank(tmp_path):
     (tmp_path / "n.tsv").write_text("e0000\tr00\te0001\t0\ne0002\tr01\te0003\t0.4\ne0004\tr01\te0003\t0.0\n")
     task = Confidences(negatives=NegativesFromFiles(test=str(tmp_path / "n.tsv")))
-    summary = summarize_confidences(task(tied_model, DATA))
+    summary = summarize(task(tied_model, DATA))
     assert summary.counts["negatives"] == 2
     said = DATA.confidences["test"]
     gaps = np.append(tied_model(*said.triples.ids.T) - said.labels, [tied_model(0, 0, 1), tied_model(4, 1, 3)])
@@ -172,22 +173,22 @@ def test_negatives_have_confidence_zero_and_no_rank(tmp_path):
         summary.of("model", "wmr", facts="with negatives")
 
 
-@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("ties", list(tie_policies()))
 def test_every_value_lies_in_its_range(ties):
-    summary = summarize_confidences(Confidences()(tied_model, DATA), ties=ties, by_relation=True)
-    for line in summary.lines:
+    summary = summarize(Confidences()(tied_model, DATA), ties=ties, by="relation")
+    for line in summary.groups:
         for name, value in line.values.items():
-            metric = metrics("confidences")[name]
+            metric = name.metric
             assert value is None or metric.lowest <= value <= metric.highest
 
 
 def test_the_undefined_is_named():
-    summary = summarize_confidences(Confidences(sides=("head",))(tied_model, DATA), high=1.0)
+    summary = summarize(Confidences(sides=("head",))(tied_model, DATA), high_confidence=1.0)
     with pytest.raises(MetricError, match="graded-ndcg is undefined: no tails were ranked"):
         summary["graded-ndcg"]
     none = weighted(1, triples=20)
     assert not (none.confidences["test"].labels >= 1).any()
-    summary = summarize_confidences(Confidences(high=1.0)(tied_model, none), high=1.0)
+    summary = summarize(Confidences(high=1.0)(tied_model, none), high_confidence=1.0)
     for name in ("mse", "rmse", "mae", "wmr", "wmrr", "graded-ndcg"):
         with pytest.raises(MetricError, match="there are no facts"):
             summary.of("model", name, facts="confidence ≥ 1")
@@ -221,10 +222,10 @@ class Labelled(CallableScorer):
 
 def test_model_and_baseline_are_judged_on_what_the_model_knows():
     model = Labelled(tied_model, len(DATA.entities), len(DATA.relations))
-    dropped = summarize_confidences(Confidences(unseen="drop")(model, with_strangers(DATA)))
-    whole = summarize_confidences(Confidences()(tied_model, DATA))
-    assert {line.predictor for line in dropped.lines} == {"model", "same or reversed"}
-    assert [line.values for line in dropped.lines] == [line.values for line in whole.lines]
+    dropped = summarize(Confidences(unseen="drop")(model, with_strangers(DATA)))
+    whole = summarize(Confidences()(tied_model, DATA))
+    assert {line.predictor for line in dropped.groups} == {"model", "same or reversed"}
+    assert [line.values for line in dropped.groups] == [line.values for line in whole.groups]
 
 
 # Mappings
@@ -277,7 +278,7 @@ def test_scores_that_no_weight_tells_apart_are_undefined():
 
 def test_errors_beyond_float64_are_undefined_and_large_ones_are_not():
     data = weighted(2, triples=40)
-    summary = summarize_confidences(Confidences(rank_baselines=False)(lambda h, r, t: h * 0 + 1e200, data), ERRORS)
+    summary = summarize(Confidences(rank_baselines=False)(lambda h, r, t: h * 0 + 1e200, data), ERRORS)
     assert summary["mae"] == pytest.approx(1e200)
     assert summary["rmse"] == pytest.approx(1e200)
     with pytest.raises(MetricError, match="mse is undefined: its value is no finite number in float64"):

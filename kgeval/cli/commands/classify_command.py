@@ -29,7 +29,13 @@ from kgeval.cli.shared_options import FOLDER, JSON, NAMES, QUIET, listed
 )
 @click.option("--unseen", help="Triples the model does not know: error or drop.  [default: error]")
 @click.option(
-    "--metric", "-m", "metrics", multiple=True, callback=listed, metavar="METRIC", help="[macro.]name; may be repeated."
+    "--metric",
+    "-m",
+    "metrics",
+    multiple=True,
+    callback=listed,
+    metavar="METRIC",
+    help="[relation.]name; may be repeated.",
 )
 @click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")

@@ -28,7 +28,7 @@ def command(what: str, as_json: bool) -> None:
 
 def _metrics() -> Listing:
     from kgeval.metrics.metric import metrics
-    from kgeval.metrics.ranks.ties import TIE_POLICIES
+    from kgeval.metrics.ranks.ties import tie_policies
     from kgeval.metrics.tables.averages import WEIGHINGS
 
     cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
@@ -55,7 +55,7 @@ def _metrics() -> Listing:
     ]
     ties = [
         [f"{one.name}.", one.title, "ranks", one.formula, "", "", one.undefined, "", one.source]
-        for one in TIE_POLICIES.values()
+        for one in tie_policies().values()
     ]
     return columns, [*rows, *averages, *ties]
 

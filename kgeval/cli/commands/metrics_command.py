@@ -63,8 +63,8 @@ def command(
     Of several models, give the directory that holds their runs.
 
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
-    classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
-    its ranks too: name them.
+    classification or of confidences are [relation.]name, and can be grouped by relation. A run of confidences has those
+    of its ranks too: name them.
 
     Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header, or --columns,
     names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
@@ -72,7 +72,6 @@ def command(
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.cli.streams import say_json
     from kgeval.data.human_names import Names, read_names
-    from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.run_directory.contents import is_several
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
     from kgeval.runs.named_groups import named
@@ -88,7 +87,7 @@ def command(
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
         measured = recompute_metrics(run, tuple(fail_under), whole)
-        refuse_bounds(fail_under, measured.kind if isinstance(measured, LabelSummary) else "ranks", [*fail_under])
+        refuse_bounds(fail_under, measured.kind, [*fail_under])
     if as_json:
         say_json(summary.to_dict())
     else:

@@ -11,7 +11,7 @@ from kgeval.cli.shared_options import FAIL_UNDER, FOLDER, JSON, QUIET
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.metrics.tables.summary import Summary
+    from kgeval.metrics.summary import Summary
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.outcome import Outcome
 
@@ -112,7 +112,7 @@ def show_outcomes(outcomes: list[Outcome]) -> None:
     from kgeval.cli.display import show_comparison, show_labels, show_outcome, show_summary
     from kgeval.cli.streams import say
     from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.metrics.tables.summary import Summary
+    from kgeval.metrics.summary import Summary
     from kgeval.runs.outcome import comparability_notes
 
     judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}

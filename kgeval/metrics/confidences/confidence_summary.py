@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError
 from kgeval.metrics.confidences.facts import ConfidencePredictions, RankedFacts
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
-from kgeval.metrics.labels.label_names import parse_label_metrics
-from kgeval.metrics.labels.label_summary import MODEL, LabelSummary, ResultRow, lines_of
+from kgeval.metrics.labels.label_summary import LabelSummary, label_groups
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.summary import MODEL, Group
+from kgeval.metrics.tables.names import parse_all
 from kgeval.provenance import LabelProvenance
 
 ERRORS = ("rmse", "mse", "mae")
-"""the metrics that negatives, which have no rank, have too"""
+"""the metrics that are also computed with negatives, which have no rank"""
 
 CONFIDENCES = (*ERRORS, "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr")
-"""the metrics of a prediction of confidences that names none"""
+"""the metrics of confidences if none are named"""
 
 
 @runtime_checkable
@@ -53,75 +54,52 @@ class ConfidenceColumns(Protocol):
         ...
 
 
-def summarize_confidences(
+def confidence_summary(
     tables: ConfidenceColumns,
-    metrics: Sequence[str] = CONFIDENCES,
+    metrics: Any = CONFIDENCES,
     *,
-    mapping: ConfidenceMapping | None = None,
-    high: float = 0.7,
-    ties: Ties = "realistic",
-    seed: int = 0,
+    mapping: ConfidenceMapping,
+    high_confidence: float = 0.7,
+    options: MetricOptions = DEFAULT_OPTIONS,
     by_relation: bool = False,
 ) -> LabelSummary:
-    """Compute metrics of predicted confidences, of the model and of the baselines.
-
-    Parameters
-    ----------
-    tables
-        the facts and their ranks
-    metrics
-        names ``[macro.]name``
-    mapping
-        how the model's scores become confidences; raw by default. Baselines predict confidences as they are
-    high
-        from which confidence on a fact belongs to the subset, whose metrics are given too
-    ties, seed
-        the tie policy of the weighted ranks, and the seed of random ties
-    by_relation
-        whether to add the metrics of each relation
-
-    Raises
-    ------
-    MetricError
-        if a name is unknown, or if there are no confidences
-    """
-    if not isinstance(tables, ConfidenceColumns):
-        raise MetricError(f"expected the tables that kgeval.Confidences makes, found {type(tables).__name__}.")
-    names = parse_label_metrics(metrics, confidences=True)
-    lines: list[ResultRow] = []
-    fitted = _fitted(mapping or ConfidenceMapping(), tables)
+    """Compute metrics of predicted confidences; see :func:`kgeval.summarize`."""
+    names = parse_all(metrics, "confidences")
+    errors = [name for name in names if name.name in ERRORS]
+    subset = f"confidence ≥ {high_confidence:g}"
+    fitted = _fitted(mapping, tables)
+    groups: list[Group] = []
     for column in tables.predictors:
-        predictor, mapped = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
-        ranked = tables.ranked(column, ties=ties, seed=seed)
-        whole = _confided(tables.facts("test", column), mapped, ranked)
-        lines += lines_of(predictor, whole, names, by_relation=by_relation)
-        lines += lines_of(
-            predictor, whole.with_confidence_at_least(high), names, by_relation=False, facts=f"confidence ≥ {high:g}"
-        )
-        everything = tables.facts("test", column, negatives=True)
-        if len(everything) > len(whole.confidences):
-            errors = [name for name in names if name.metric.name in ERRORS]
-            both = _confided(everything, mapped, None)
-            lines += lines_of(predictor, both, errors, by_relation=False, facts="with negatives")
-    facts, everything = tables.facts("test"), tables.facts("test", negatives=True)
-    counts = {
-        "facts": len(facts),
-        "high": int((facts.labels >= high).sum()),
-        "negatives": len(everything) - len(facts),
-        "validation": len(tables.facts("valid")),
-    }
-    details = {"mapping": str(fitted) if isinstance(fitted, Undefined) else fitted.model_dump(exclude_none=True)}
+        predictor, own = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
+        ranked = tables.ranked(column, ties=options.ties, seed=options.seed)
+        whole = _predictions(tables.facts("test", column), own, ranked)
+        groups += label_groups(predictor, whole, names, by_relation=by_relation)
+        groups += label_groups(predictor, whole.with_confidence_at_least(high_confidence), names, facts=subset)
+        with_negatives = tables.facts("test", column, negatives=True)
+        if len(with_negatives) > len(whole.confidences):
+            groups += label_groups(predictor, _predictions(with_negatives, own, None), errors, facts="with negatives")
+    facts = tables.facts("test")
     return LabelSummary(
-        "confidences",
         tables.provenance,
-        counts,
-        tuple(lines),
-        {**details, "high": high},
-        table_notes=tuple(tables.notes),
+        tuple(groups),
+        ("relation",) if by_relation else (),
+        tuple(names),
+        tuple(tables.notes),
+        "confidences",
+        {
+            "facts": len(facts),
+            "high_confidence": int((facts.labels >= high_confidence).sum()),
+            "negatives": len(tables.facts("test", negatives=True)) - len(facts),
+            "validation": len(tables.facts("valid")),
+        },
+        {
+            "mapping": str(fitted) if isinstance(fitted, Undefined) else fitted.model_dump(exclude_none=True),
+            "high_confidence": high_confidence,
+        },
     )
 
 
-def _confided(
+def _predictions(
     facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranked: RankedFacts | None
 ) -> ConfidencePredictions:
     predicted: Float64Array | Undefined = mapping if isinstance(mapping, Undefined) else mapping(facts.scores)

@@ -21,36 +21,36 @@ class Confusion(NamedTuple):
     false_negatives: int
 
 
-def confusion(judged: LabelPredictions) -> Confusion:
+def confusion(predictions: LabelPredictions) -> Confusion:
     """Count the decisions."""
-    truths, called = judged.truths, judged.predicted_labels()
+    truths, called = predictions.truths, predictions.predicted_labels()
     pairs = ((truths, called), (~truths, called), (~truths, ~called), (truths, ~called))
     return Confusion(*(int((truth & said).sum()) for truth, said in pairs))
 
 
-def accuracy(judged: LabelPredictions) -> float:
+def accuracy(predictions: LabelPredictions) -> float:
     """The share of right decisions, (TP + TN) / n."""
-    decisions = judged.predicted_labels()
-    if len(judged) == 0:
+    decisions = predictions.predicted_labels()
+    if len(predictions) == 0:
         raise Undefined("there are no triples")
-    return float(np.mean(decisions == judged.truths))
+    return float(np.mean(decisions == predictions.truths))
 
 
-def precision(judged: LabelPredictions) -> float:
+def precision(predictions: LabelPredictions) -> float:
     """The share of true triples among those called true, TP / (TP + FP)."""
-    counts = confusion(judged)
+    counts = confusion(predictions)
     return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was called true")
 
 
-def recall(judged: LabelPredictions) -> float:
+def recall(predictions: LabelPredictions) -> float:
     """The share of those called true among the true triples, TP / (TP + FN)."""
-    counts = confusion(judged)
+    counts = confusion(predictions)
     return _ratio(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
 
 
-def f1(judged: LabelPredictions) -> float:
+def f1(predictions: LabelPredictions) -> float:
     """The harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
-    counts = confusion(judged)
+    counts = confusion(predictions)
     twice = 2 * counts.true_positives
     wrong = counts.false_positives + counts.false_negatives
     return _ratio(twice, twice + wrong, "no triple is true or was called so")

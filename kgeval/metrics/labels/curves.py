@@ -44,7 +44,7 @@ class Reliability(NamedTuple):
     share_true: Float64Array
 
 
-def roc(judged: LabelPredictions) -> ROC:
+def roc(predictions: LabelPredictions) -> ROC:
     """Compute the ROC curve, without the points between two others on a line.
 
     Raises
@@ -54,11 +54,11 @@ def roc(judged: LabelPredictions) -> ROC:
     """
     from sklearn.metrics import roc_curve
 
-    both_classes(judged)
-    return ROC(*roc_curve(judged.truths, judged.scores))
+    both_classes(predictions)
+    return ROC(*roc_curve(predictions.truths, predictions.scores))
 
 
-def precision_recall(judged: LabelPredictions) -> PrecisionRecall:
+def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
     """Compute the precision-recall curve, without the points between two others on a line.
 
     Raises
@@ -68,12 +68,14 @@ def precision_recall(judged: LabelPredictions) -> PrecisionRecall:
     """
     from sklearn.metrics import precision_recall_curve
 
-    both_classes(judged)
-    precision, recall, thresholds = precision_recall_curve(judged.truths, judged.scores, drop_intermediate=True)
+    both_classes(predictions)
+    precision, recall, thresholds = precision_recall_curve(
+        predictions.truths, predictions.scores, drop_intermediate=True
+    )
     return PrecisionRecall(precision, recall, np.append(thresholds, np.inf))
 
 
-def reliability(judged: LabelPredictions, *, bins: int = BINS) -> Reliability:
+def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Reliability:
     """Group triples by their probability, in equally wide bins.
 
     Raises
@@ -81,29 +83,33 @@ def reliability(judged: LabelPredictions, *, bins: int = BINS) -> Reliability:
     Undefined
         if there are no triples or no probabilities
     MetricError
-        if there is to be no bin
+        if ``bins`` is less than 1
 
     Examples
     --------
     >>> truths, probabilities = np.array([True, True, False]), np.array([1, 0.9, 0.2])
-    >>> sure = Judged(truths, probabilities, np.zeros(3), truths, probabilities)
+    >>> sure = LabelPredictions(truths, probabilities, np.zeros(3), truths, probabilities)
     >>> curve = reliability(sure, bins=2)
     >>> curve.triples, curve.mean_probability, curve.share_true
     (array([1, 2]), array([0.2 , 0.95]), array([0., 1.]))
     """
     if bins < 1:
         raise MetricError(f"a reliability curve needs at least one bin, found {bins}.")
-    probabilities = judged.predicted_probabilities()
-    if len(judged) == 0:
+    probabilities = predictions.predicted_probabilities()
+    if len(predictions) == 0:
         raise Undefined("there are no triples")
-    owners = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)
-    counts = np.bincount(owners, minlength=bins)
+    bin_ids = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)
+    counts = np.bincount(bin_ids, minlength=bins)
     used = counts > 0
     edges = np.arange(bins + 1) / bins
 
     def means(values: Float64Array) -> Float64Array:
-        return np.bincount(owners, values, minlength=bins)[used] / counts[used]
+        return np.bincount(bin_ids, values, minlength=bins)[used] / counts[used]
 
     return Reliability(
-        edges[:-1][used], edges[1:][used], counts[used], means(probabilities), means(judged.truths.astype(np.float64))
+        edges[:-1][used],
+        edges[1:][used],
+        counts[used],
+        means(probabilities),
+        means(predictions.truths.astype(np.float64)),
     )

@@ -7,7 +7,7 @@ from kgeval.metrics.labels.scored_labels import without_cutoff
 from kgeval.metrics.metric import Metric
 
 
-def roc_auc(judged: LabelPredictions) -> float:
+def roc_auc(predictions: LabelPredictions) -> float:
     """The share of (true, false) pairs in which the true triple scores higher, a tie counting half.
 
     Raises
@@ -17,11 +17,11 @@ def roc_auc(judged: LabelPredictions) -> float:
     """
     from sklearn.metrics import roc_auc_score
 
-    both_classes(judged)
-    return float(roc_auc_score(judged.truths, judged.scores))
+    both_classes(predictions)
+    return float(roc_auc_score(predictions.truths, predictions.scores))
 
 
-def average_precision_of_triples(judged: LabelPredictions) -> float:
+def average_precision_of_triples(predictions: LabelPredictions) -> float:
     """Σ (recall gained at a score) · (precision from that score on); a tied block is one step.
 
     Raises
@@ -31,8 +31,8 @@ def average_precision_of_triples(judged: LabelPredictions) -> float:
     """
     from sklearn.metrics import average_precision_score
 
-    both_classes(judged)
-    return float(average_precision_score(judged.truths, judged.scores))
+    both_classes(predictions)
+    return float(average_precision_score(predictions.truths, predictions.scores))
 
 
 ROC_AUC = Metric(

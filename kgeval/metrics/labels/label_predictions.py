@@ -1,4 +1,4 @@
-"""Judgements: what was made of test triples with the help of validation triples, as the metrics of labels read it."""
+"""Label predictions: test triples called true or false, with probabilities, by what validation triples taught."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Column = Literal["decisions", "probabilities"]
 
 @dataclass(frozen=True, eq=False)
 class LabelPredictions:
-    """Test triples with their scores, decisions and probabilities."""
+    """Test triples with their scores, predicted labels and probabilities."""
 
     truths: BoolArray
     """bool[triple]"""
@@ -29,7 +29,7 @@ class LabelPredictions:
     relations: npt.NDArray[Any]
     """[triple]"""
     decisions: BoolArray | Undefined
-    """bool[triple], called true or false; or why there are none"""
+    """bool[triple], the predicted labels; or why there are none"""
     probabilities: Float64Array | Undefined
     """float64[triple], of being true; or why there are none"""
 
@@ -53,7 +53,7 @@ class LabelPredictions:
         return self[self.relations == relation]
 
     def predicted_labels(self) -> BoolArray:
-        """Return the decisions.
+        """Return the predicted labels; bool[triple].
 
         Raises
         ------
@@ -65,7 +65,7 @@ class LabelPredictions:
         return self.decisions
 
     def predicted_probabilities(self) -> Float64Array:
-        """Return the probabilities.
+        """Return the probabilities of being true; float64[triple].
 
         Raises
         ------
@@ -80,12 +80,12 @@ class LabelPredictions:
 def predict_labels(
     valid: ScoredLabels, test: ScoredLabels, *, calibration: Calibration = "platt", threshold: float | None = None
 ) -> LabelPredictions:
-    """Decide about test triples, and give each a probability, by what was seen in validation triples.
+    """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
 
     Parameters
     ----------
     valid, test
-        the triples; nothing is learned from those of test
+        the triples; nothing is fitted on those of test
     calibration
         how scores become probabilities; see ``kgeval.metrics.labels.calibration``
     threshold
@@ -94,7 +94,7 @@ def predict_labels(
     Examples
     --------
     >>> valid = ScoredLabels(np.array([0.1, 0.9]), np.array([0.0, 1.0]), np.array(["r", "r"]))
-    >>> judge(valid, valid, calibration="none").decided()
+    >>> predict_labels(valid, valid, calibration="none").predicted_labels()
     array([False,  True])
     """
 
@@ -105,20 +105,20 @@ def predict_labels(
         test.is_true,
         test.scores,
         test.relations,
-        _or_why_not(decisions),
-        _or_why_not(lambda: calibrator(valid, calibration)(test.scores)),
+        _or_reason(decisions),
+        _or_reason(lambda: calibrator(valid, calibration)(test.scores)),
     )
 
 
-def _or_why_not(column: Callable[[], Any]) -> Any:
-    """Compute a column; if it is undefined, so are only the metrics that read it."""
+def _or_reason(column: Callable[[], Any]) -> Any:
+    """Compute a column, or return why it is undefined, which leaves the metrics of other columns as they are."""
     try:
         return column()
     except Undefined as reason:
         return reason
 
 
-def both_classes(judged: LabelPredictions) -> None:
+def both_classes(predictions: LabelPredictions) -> None:
     """Refuse triples that are all true or all false.
 
     Raises
@@ -126,8 +126,8 @@ def both_classes(judged: LabelPredictions) -> None:
     Undefined
         if they are, or there are none
     """
-    true = int(judged.truths.sum())
-    if len(judged) == 0:
+    true = int(predictions.truths.sum())
+    if len(predictions) == 0:
         raise Undefined("there are no triples")
-    if true in (0, len(judged)):
+    if true in (0, len(predictions)):
         raise Undefined(f"the triples are all {'true' if true else 'false'}")

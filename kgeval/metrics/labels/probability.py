@@ -10,17 +10,17 @@ from kgeval.metrics.labels.scored_labels import without_cutoff
 from kgeval.metrics.metric import Metric, Undefined
 
 
-def brier(judged: LabelPredictions) -> float:
+def brier(predictions: LabelPredictions) -> float:
     """The mean squared difference between probability and truth, Σ (p − y)² / n."""
     from sklearn.metrics import mean_squared_error
 
-    probabilities = judged.predicted_probabilities()
-    if len(judged) == 0:
+    probabilities = predictions.predicted_probabilities()
+    if len(predictions) == 0:
         raise Undefined("there are no triples")
-    return float(mean_squared_error(judged.truths.astype(float), probabilities))
+    return float(mean_squared_error(predictions.truths.astype(float), probabilities))
 
 
-def log_loss(judged: LabelPredictions) -> float:
+def log_loss(predictions: LabelPredictions) -> float:
     """The mean negative log-likelihood, −Σ (y ln p + (1 − y) ln (1 − p)) / n.
 
     Raises
@@ -30,19 +30,19 @@ def log_loss(judged: LabelPredictions) -> float:
     """
     from scipy.special import xlog1py, xlogy
 
-    probabilities = judged.predicted_probabilities()
-    if len(judged) == 0:
+    probabilities = predictions.predicted_probabilities()
+    if len(predictions) == 0:
         raise Undefined("there are no triples")
-    refuted = int((probabilities == np.where(judged.truths, 0.0, 1.0)).sum())
+    refuted = int((probabilities == np.where(predictions.truths, 0.0, 1.0)).sum())
     if refuted:
         raise Undefined(f"{refuted} triples were certain (probability 0 or 1) and are not so: the loss is infinite")
-    likely = xlogy(judged.truths, probabilities) + xlog1py(~judged.truths, -probabilities)
+    likely = xlogy(predictions.truths, probabilities) + xlog1py(~predictions.truths, -probabilities)
     return float(-np.mean(likely))
 
 
-def ece(judged: LabelPredictions) -> float:
+def ece(predictions: LabelPredictions) -> float:
     """The expected calibration error, Σ (triples of a bin / n) · |share true − mean probability|, of 15 equal bins."""
-    curve = reliability(judged)
+    curve = reliability(predictions)
     gaps = np.abs(curve.share_true - curve.mean_probability)
     return float(np.sum(curve.triples * gaps) / np.sum(curve.triples))
 

@@ -37,7 +37,7 @@ def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> Ranke
 
     >>> ranks = Ranks(np.array([1, 0]), np.array([0, 0]), np.array([9, 9]))
     >>> lists = answer_lists(np.array([4, 4]), np.array([0.5, 0.8]), ranks)
-    >>> lists.before, lists.lengths
+    >>> lists.num_above, lists.lengths
     (array([0, 2]), array([10]))
     """
     if np.isnan(scores).any():

@@ -19,7 +19,7 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.numerics.array_inputs import order_preserving_float64, relevances
-from kgeval.metrics.ranks.functions_of_means import means_of_groups
+from kgeval.metrics.numerics.group_means import means_of_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class RankedLists:
     Examples
     --------
     >>> lists = ranked([0, 1, 1, 0], scores=[0.9, 0.5, 0.5, 0.5])
-    >>> lists.before, lists.level, lists.within(2)
+    >>> lists.num_above, lists.tie_block_size, lists.probability_in_top_k(2)
     (array([1, 1]), array([3, 3]), array([0.33333333, 0.33333333]))
     """
 

@@ -57,13 +57,13 @@ def floats(values: npt.ArrayLike, name: str) -> Float64Array:
 def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
     """Read scores, of which only the order matters: where float64 would round them, their places in it; float64[item].
 
-    >>> heights([2**53, 2**53 + 1], "scores")
+    >>> order_preserving_float64([2**53, 2**53 + 1], "scores")
     array([0., 1.])
 
     Raises
     ------
     MetricError
-        as :func:`array`
+        as :func:`as_number_row`
     """
     row, given = as_number_row(scores, name, infinite=True), _row(scores, name)
     exact = given.dtype.kind in "bf" and given.dtype.itemsize <= row.dtype.itemsize

@@ -22,9 +22,9 @@ class Standardizer(NamedTuple):
 
         Scores are first brought below 1 by a power of two, which is exact and keeps their squares finite.
 
-        >>> Standard.of(np.array([-1e200, 1e200]))(np.array([-1e200, 0, 1e200]))
+        >>> Standardizer.of(np.array([-1e200, 1e200]))(np.array([-1e200, 0, 1e200]))
         array([-1.,  0.,  1.])
-        >>> Standard.of(np.full(1000, 0.1))(np.array([0.1]))  # whose computed deviation is not quite 0
+        >>> Standardizer.of(np.full(1000, 0.1))(np.array([0.1]))  # whose computed deviation is not quite 0
         array([0.])
         """
         exponent = int(np.frexp(np.abs(scores).max())[1])

@@ -15,6 +15,7 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.numerics.powers import log_mean_power, log_relative_square
 from kgeval.metrics.numerics.sums import sum_of_inverse_squares, sum_of_reciprocals
 from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import EXPECTED
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Mean:
 
     def values(self, ranks: Ranks, k: int) -> Float64Array:
         """The function of each rank; with expected ties, its exact expectation; float64[row]."""
-        if ranks.ties == "expected":
+        if ranks.policy is EXPECTED:
             return self.function.mean(ranks.optimistic, ranks.pessimistic, k)
         return self.function.of(ranks.values, k)
 
@@ -78,7 +79,7 @@ class GeometricMean:
 
     def value(self, ranks: Ranks, k: int) -> float:
         """Compute it; with expected ties, its exact expectation."""
-        if ranks.ties == "expected":
+        if ranks.policy is EXPECTED:
             return float(np.exp(self._log_mean(ranks, ranks.optimistic, ranks.pessimistic)))
         return float(np.exp(self.power * ranks.mean(np.log(ranks.values))))
 
@@ -96,7 +97,7 @@ class GeometricMean:
 
     def log_relative(self, ranks: Ranks) -> float:
         """ln(M / E[M]) of the statistic M, to the rounding of ln M."""
-        if ranks.ties == "expected":
+        if ranks.policy is EXPECTED:
             value = self._log_mean(ranks, ranks.optimistic, ranks.pessimistic)
         else:
             value = self.power * ranks.mean(np.log(ranks.values))

@@ -1,4 +1,4 @@
-"""Ranks: what every rank-based metric is a function of, with the policy for ties and the weights of the answers."""
+"""Ranks: the optimistic and the pessimistic rank of each answer, and its rank under a tie policy."""
 
 from __future__ import annotations
 
@@ -8,35 +8,36 @@ from functools import cached_property
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.errors import MetricError
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.ranks.functions_of_means import means_of_groups
+from kgeval.metrics.numerics.group_means import means_of_groups
 from kgeval.metrics.ranks.keyed_random import uniform
-from kgeval.metrics.ranks.ties import TIE_POLICIES, Ties
+from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Intervals of ranks: an answer that ties with others may stand anywhere from ``lowest`` to ``highest``.
+    """Intervals of ranks: an answer that ties with others may have any rank from ``optimistic`` to ``pessimistic``.
 
     Examples
     --------
     >>> ranks = Ranks(greater=np.array([0, 2]), tied=np.array([0, 3]), candidates=np.array([5, 9]))
-    >>> ranks.lowest, ranks.highest, ranks.broken
+    >>> ranks.optimistic, ranks.pessimistic, ranks.values
     (array([1, 3]), array([1, 6]), array([1. , 4.5]))
     """
 
     greater: IntArray
-    """int64[row], candidates strictly above the answer"""
+    """int64[row], candidates that score strictly above the answer"""
     tied: IntArray
-    """int64[row], candidates level with it"""
+    """int64[row], candidates that tie with it"""
     candidates: IntArray
     """int64[row], candidates and the answer itself (N)"""
     ties: Ties = "realistic"
-    """where an answer stands that ties with others; see ``kgeval.metrics.ranks.ties``"""
+    """the tie policy; see ``kgeval.metrics.ranks.ties``"""
     weights: Float64Array | None = None
     """float64[row], how much each answer counts; all the same by default"""
     draws: Float64Array | None = None
-    """float64[row] in [0, 1), which random breaks ties by; by default keyed by the number of the row"""
+    """float64[row] in [0, 1), for random ties; by default keyed by the number of the row"""
 
     def __len__(self) -> int:
         return len(self.greater)
@@ -57,23 +58,33 @@ class Ranks:
 
     @cached_property
     def values(self) -> Float64Array:
-        """The ranks with their ties broken by the policy; float64[row].
+        """The ranks under the tie policy; float64[row].
 
         Raises
         ------
         Undefined
             if there are ties, and the policy is the expectation over all of their orders
+        MetricError
+            if a policy of another package does not give a rank from a to b for each row
         """
-        return TIE_POLICIES[self.ties].rank(self)
+        draws = self.draws
+        if draws is None:
+            draws = uniform(0, np.arange(len(self))) if self.policy.random else np.zeros(len(self))
+        ranks = np.asarray(self.policy.rank(self.optimistic, self.pessimistic, draws))
+        if ranks.shape != draws.shape or not ((self.optimistic <= ranks) & (ranks <= self.pessimistic)).all():
+            raise MetricError(
+                f"tie policy {self.policy.name!r}: expected a rank from 1 + greater to 1 + greater + tied for each row."
+            )
+        return ranks.astype(np.float64, copy=False)
 
     @property
-    def random_draws(self) -> Float64Array:
-        """What random breaks ties by; float64[row] in [0, 1)."""
-        return uniform(0, np.arange(len(self))) if self.draws is None else self.draws
+    def policy(self) -> TiePolicy:
+        """The tie policy."""
+        return tie_policy(self.ties)
 
     @cached_property
     def normalized_weights(self) -> Float64Array:
-        """The weights, as shares of their sum; float64[row].
+        """The weights, divided by their sum; float64[row].
 
         Raises
         ------
@@ -95,7 +106,7 @@ class Ranks:
         Undefined
             if there are no ranks, or none with a weight
         """
-        self.normalized_weights  # noqa: B018 - it tells why there is no mean
+        self.normalized_weights  # noqa: B018 - raises where there is no mean
         return float(self.means(values, np.zeros(1, np.int64))[0])
 
     def means(self, values: Float64Array, starts: IntArray) -> Float64Array:

@@ -10,6 +10,7 @@ from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.ranks.moments import RANK
 from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import EXPECTED
 
 NORMAL = 1.482602218505602
 """1 / Φ⁻¹(3/4): the standard deviation of a normal distribution whose median absolute deviation is 1"""
@@ -26,7 +27,7 @@ def median_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
 
 def variance(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     """Σ (r − MR)² / n; the exact expectation over ties subtracts the variance that the mean itself has."""
-    if ranks.ties != "expected":
+    if ranks.policy is not EXPECTED:
         return ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)
     middles, within = (ranks.optimistic + ranks.pessimistic) / 2, RANK.variance(ranks.tied + 1, 0)
     between = ranks.mean((middles - ranks.mean(middles)) ** 2)

@@ -1,91 +1,135 @@
-"""Tie policies: where an answer stands that ties with others. Each is one declaration and one function."""
+"""Tie policies: the rank of an answer that ties with other candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cache
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
-from kgeval.metrics.metric import Undefined
-
-if TYPE_CHECKING:
-    from kgeval.metrics.ranks.ranks import Ranks
-
-Ties = Literal["optimistic", "realistic", "rounded", "pessimistic", "expected", "random"]
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.discovery import brought, by_name
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.metric import Undefined, check_name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TiePolicy:
-    """A tie policy: the facts that ``kgeval list metrics`` prints, and the function."""
+    """A tie policy: its name, what ``kgeval list metrics`` prints of it, and its function.
 
-    name: Ties
-    title: str
-    formula: str
-    """of a rank anywhere from a to b"""
-    source: str
-    rank: Callable[[Ranks], Float64Array]
-    """the ranks with their ties broken"""
+    An answer that ties with others may have any rank from a = 1 + greater to b = 1 + greater + tied.
+
+    Raises
+    ------
+    MetricError
+        if its name cannot be the prefix of a metric's name
+
+    Examples
+    --------
+    >>> thirds = TiePolicy("thirds", rank=lambda optimistic, pessimistic, draws: (2 * optimistic + pessimistic) / 3)
+    >>> thirds.rank(np.array([1]), np.array([4]), np.zeros(1))
+    array([2.])
+    """
+
+    name: str
+    rank: Callable[[IntArray, IntArray, Float64Array], Float64Array]
+    """(a, b, draws) -> ranks from a to b; draws are uniform on [0, 1), zeros unless ``random``; [row] each"""
+    title: str = ""
+    formula: str = "—"
+    """of a rank from a to b"""
+    source: str = "—"
+    random: bool = False
+    """whether the rank depends on the draws, and so on the seed"""
     undefined: str = "never"
 
+    def __post_init__(self) -> None:
+        """Refuse a name that no metric's name could begin with."""
+        check_name("tie policy", self.name)
 
-def _mean(ranks: Ranks) -> Float64Array:
-    return np.asarray((ranks.optimistic + ranks.pessimistic) / 2, np.float64)
+
+Ties = str | TiePolicy
+"""a tie policy, or the name of one"""
 
 
-def _untied(ranks: Ranks) -> Float64Array:
-    if ranks.tied.any():
+def _mean(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
+    return np.asarray((optimistic + pessimistic) / 2, np.float64)
+
+
+def _untied(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
+    if (optimistic < pessimistic).any():
         raise Undefined("its expectation over ties has no closed form; choose another tie policy")
-    return ranks.optimistic.astype(np.float64)
+    return optimistic.astype(np.float64)
 
 
-POLICIES = (
-    TiePolicy(
-        name="optimistic",
-        title="the best of the tied places",
-        formula="a = 1 + greater",
-        source="Berrendorf et al., 2020",
-        rank=lambda ranks: ranks.optimistic.astype(np.float64),
-    ),
-    TiePolicy(
-        name="realistic",
-        title="the mean of the tied places, which may be x.5",
-        formula="(a + b) / 2",
-        source="Berrendorf et al., 2020",
-        rank=_mean,
-    ),
-    TiePolicy(
-        name="rounded",
-        title="the mean of the tied places, rounded up",
-        formula="⌈(a + b) / 2⌉",
-        source="Broscheit et al., 2020 (LibKGE)",
-        rank=lambda ranks: np.ceil(_mean(ranks)),
-    ),
-    TiePolicy(
-        name="pessimistic",
-        title="the worst of the tied places",
-        formula="b = 1 + greater + tied",
-        source="Berrendorf et al., 2020",
-        rank=lambda ranks: ranks.pessimistic.astype(np.float64),
-    ),
-    TiePolicy(
-        name="expected",
-        title="the exact mean of the metric, not of the rank, over all orders of the tied",
-        formula="Σ metric(r) / (b − a + 1) over r = a … b",
-        source="Sun et al., 2020",
-        rank=_untied,
-        undefined="a tie, where there is no closed form: median, inverse-median, std, mad, imr, hmr",
-    ),
-    TiePolicy(
-        name="random",
-        title="one of the tied places, keyed by the seed and the triple",
-        formula="a + ⌊u (b − a + 1)⌋, u uniform on [0, 1)",
-        source="Sun et al., 2020",
-        rank=lambda ranks: np.asarray(ranks.optimistic + np.floor(ranks.random_draws * (ranks.tied + 1)), np.float64),
-    ),
+OPTIMISTIC = TiePolicy(
+    name="optimistic",
+    title="the best of the tied ranks",
+    formula="a = 1 + greater",
+    source="Berrendorf et al., 2020",
+    rank=lambda a, _, __: a.astype(np.float64),
 )
 
-TIE_POLICIES: dict[Ties, TiePolicy] = {policy.name: policy for policy in POLICIES}
-TIES: tuple[Ties, ...] = tuple(TIE_POLICIES)
+REALISTIC = TiePolicy(
+    name="realistic",
+    title="the mean of the tied ranks, which may be x.5",
+    formula="(a + b) / 2",
+    source="Berrendorf et al., 2020",
+    rank=lambda a, b, _: _mean(a, b),
+)
+
+ROUNDED = TiePolicy(
+    name="rounded",
+    title="the mean of the tied ranks, rounded up",
+    formula="⌈(a + b) / 2⌉",
+    source="Broscheit et al., 2020 (LibKGE)",
+    rank=lambda a, b, _: np.ceil(_mean(a, b)),
+)
+
+PESSIMISTIC = TiePolicy(
+    name="pessimistic",
+    title="the worst of the tied ranks",
+    formula="b = 1 + greater + tied",
+    source="Berrendorf et al., 2020",
+    rank=lambda _, b, __: b.astype(np.float64),
+)
+
+EXPECTED = TiePolicy(
+    name="expected",
+    title="the exact mean of the metric, not of the rank, over all orders of the tied",
+    formula="Σ metric(r) / (b − a + 1) over r = a … b",
+    source="Sun et al., 2020",
+    rank=lambda a, b, _: _untied(a, b),
+    undefined="a tie, where there is no closed form: median, inverse-median, std, mad, imr, hmr",
+)
+
+RANDOM = TiePolicy(
+    name="random",
+    title="one of the tied ranks, keyed by the seed and the triple",
+    formula="a + ⌊u (b − a + 1)⌋, u uniform on [0, 1)",
+    source="Sun et al., 2020",
+    rank=lambda a, b, u: np.asarray(a + np.floor(u * (b - a + 1)), np.float64),
+    random=True,
+)
+
+
+@cache
+def tie_policies() -> dict[str, TiePolicy]:
+    """Return all tie policies by name, those of installed packages too."""
+    own = (OPTIMISTIC, REALISTIC, ROUNDED, PESSIMISTIC, EXPECTED, RANDOM)
+    return by_name("tie policies", [*own, *brought("kgeval.tie_policies", TiePolicy)])
+
+
+def tie_policy(ties: Ties) -> TiePolicy:
+    """Find a tie policy by name; a policy is itself.
+
+    Raises
+    ------
+    MetricError
+        if there is none of that name, with the nearest one
+    """
+    if isinstance(ties, TiePolicy):
+        return ties
+    if not isinstance(ties, str) or ties not in tie_policies():
+        raise MetricError(f"unknown tie policy {ties!r}. {did_you_mean(str(ties), tie_policies())}")
+    return tie_policies()[ties]

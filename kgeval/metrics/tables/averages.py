@@ -1,27 +1,53 @@
-"""Averages: over answers (micro), queries (macro), relations, or against popularity. Each is a way to weigh."""
+"""Averages: over answers (micro), queries (macro), relations, or weighed against popularity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 
-if TYPE_CHECKING:
-    from kgeval.metrics.tables.selection import RowSelection
-
 Average = Literal["micro", "macro", "relation", "strat"]
 
-Weigh = Callable[["RowSelection"], Float64Array | None]
-"""the weights of some answers or lists; nothing where all weigh the same"""
+
+class Weighable(Protocol):
+    """Answers, and the ranked lists of their queries, as an average sees them."""
+
+    @property
+    def queries(self) -> IntArray:
+        """The query of each answer; int64[row]."""
+        ...
+
+    @property
+    def relations(self) -> IntArray:
+        """The relation of each answer; int64[row]."""
+        ...
+
+    @property
+    def unpopularity(self) -> Float64Array:
+        """The weight of each answer against its popularity; float64[row]."""
+        ...
+
+    @property
+    def answers_per_list(self) -> IntArray:
+        """How many answers each list has; int64[list]."""
+        ...
+
+    def of_lists(self, column: IntArray) -> IntArray:
+        """Return the value that a column of the answers has for each list; int64[list]."""
+        ...
+
+
+Weigh = Callable[[Weighable], Float64Array | None]
+"""the weights of some answers or lists; ``None`` where all weigh the same"""
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """A way to average: the facts that ``kgeval list metrics`` prints, and the functions."""
+    """A way to average: what ``kgeval list metrics`` prints of it, and its functions."""
 
     name: Average
     title: str
@@ -30,7 +56,7 @@ class Weighing:
     source: str
     answers: Weigh
     lists: Weigh | None
-    """nothing where lists, of which each has several answers, cannot be weighed so"""
+    """``None`` where lists, of which each has several answers, cannot be weighed so"""
 
 
 def evenly(groups: IntArray) -> Float64Array:
@@ -39,8 +65,8 @@ def evenly(groups: IntArray) -> Float64Array:
     >>> evenly(np.array([7, 7, 9]))
     array([0.5, 0.5, 1. ])
     """
-    _, owners, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.asarray(1 / sizes[owners], np.float64)
+    _, group_ids, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.asarray(1 / sizes[group_ids], np.float64)
 
 
 def against_popularity(
@@ -75,14 +101,14 @@ WEIGHINGS: dict[str, Weighing] = {
             formula="Σ v / #answers; of lists Σ m v / Σ m, m their answers",
             source="Bordes et al., 2013",
             answers=lambda _: None,
-            lists=lambda sample: sample.unweighed.relevant.astype(np.float64),
+            lists=lambda rows: rows.answers_per_list.astype(np.float64),
         ),
         Weighing(
             name="macro",
             title="the mean over queries of their means; of lists the usual one",
             formula="Σ_q (Σ v / #answers of q) / #queries",
             source="Buckley and Voorhees, 2000",
-            answers=lambda sample: evenly(sample.queries),
+            answers=lambda rows: evenly(rows.queries),
             lists=lambda _: None,
         ),
         Weighing(
@@ -90,15 +116,15 @@ WEIGHINGS: dict[str, Weighing] = {
             title="the mean over relations of their means",
             formula="Σ_r (Σ v / #values of r) / #relations",
             source="—",
-            answers=lambda sample: evenly(sample.relations),
-            lists=lambda sample: evenly(sample.of_lists(sample.relations)),
+            answers=lambda rows: evenly(rows.relations),
+            lists=lambda rows: evenly(rows.of_lists(rows.relations)),
         ),
         Weighing(
             name="strat",
             title="the mean over answers, weighed against the popularity of answer and relation",
             formula="Σ w v / Σ w, w = 1 / (freq(e)^βe · freq(r)^βr)",
             source="Mohamed et al., 2020",
-            answers=lambda sample: sample.source.unpopularity[sample.rows],
+            answers=lambda rows: rows.unpopularity,
             lists=None,
         ),
     )

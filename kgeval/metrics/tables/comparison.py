@@ -1,4 +1,4 @@
-"""Comparisons: the same metrics of several models, side by side, where their ranks are of the same triples and kind."""
+"""Comparisons: the same metrics of several models side by side, if they ranked the same triples in the same way."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.metric_options import Chance
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric_options import Chance, MetricOptions
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.selection import RankColumns, rank_columns
-from kgeval.metrics.tables.summary import DEFAULT, Summary, number, summarize
+from kgeval.metrics.tables.rank_summary import DEFAULT, RankSummary, rank_summary
+from kgeval.metrics.tables.rendering import as_html, as_text, number
+from kgeval.metrics.tables.selection import RankColumns, refuse_other_tables
 from kgeval.provenance import UNKNOWN, Provenance
 
 if TYPE_CHECKING:
@@ -28,21 +30,22 @@ TRIPLES = "triples"
 class Comparison:
     """Summaries of several models, by the models' names."""
 
-    summaries: Mapping[str, Summary]
+    summaries: Mapping[str, RankSummary]
     notes: tuple[str, ...] = ()
-    """in what the models' ranks differ, so that their metrics do not compare, or may not"""
+    """how the models' ranks differ, so that their metrics do not compare, or may not"""
 
-    def best(self, name: str) -> str:
+    def best(self, name: str | Metric) -> str:
         """Name the model that is best by a metric (the first of equals).
 
         Raises
         ------
         MetricError
-            if the metric says nothing about quality, was not asked for, or is undefined for a model
+            if the metric says nothing about quality, was not requested, or is undefined for a model
         """
-        increasing = parse(name).metric.increasing
+        requested = next(iter(self.summaries.values())).requested
+        increasing = parse(name, also=[one.metric for one in requested]).metric.increasing
         if increasing is None:
-            raise MetricError(f"{name} says nothing about which model is better.")
+            raise MetricError(f"{getattr(name, 'name', name)} says nothing about which model is better.")
         sign = 1 if increasing else -1
         return max(self.summaries, key=lambda model: sign * self.summaries[model][name])
 
@@ -55,36 +58,35 @@ class Comparison:
         names = list(dict.fromkeys(replace(name, side=name.side or "both") for name in requested))
         columns = ["model", *(name.base if name.side == "both" else str(name) for name in names)]
         values = {model: summary.groups[0].values for model, summary in self.summaries.items()}
-        return columns, [[model, *(number(mine[name]) for name in names)] for model, mine in values.items()]
+        return columns, [[model, *(number(own[name]) for name in names)] for model, own in values.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the content of each model's ``metrics.json``, and the notes on all of them."""
         models = {model: summary.to_dict() for model, summary in self.summaries.items()}
         return {"models": models, "notes": list(self.notes)}
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return one row per model, one column per metric and side."""
         import pandas as pd
 
         rows = [
-            {"model": model, **row} for model, s in self.summaries.items() for row in s.to_pandas().to_dict("records")
+            {"model": model, **row} for model, s in self.summaries.items() for row in s.to_frame().to_dict("records")
         ]
         return pd.DataFrame(rows).set_index("model")
 
     def __str__(self) -> str:
-        columns, rows = self.table()
-        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-            for row in (columns, *rows)
-        ]
-        heads = [f"{model}: {summary.provenance}" for model, summary in self.summaries.items()]
-        return "\n".join([*heads, "", *lines, *(f"Note: {note}" for note in self.notes)])
+        return as_text(self._heads(), *self.table(), self.notes)
+
+    def _repr_html_(self) -> str:
+        return as_html(self._heads(), *self.table(), self.notes)
+
+    def _heads(self) -> list[str]:
+        return [f"{model}: {summary.provenance}" for model, summary in self.summaries.items()]
 
 
 def compare(
     tables: Mapping[str, RankColumns],
-    metrics: Sequence[str] = DEFAULT,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT,
     *,
     ties: Ties = "realistic",
     seed: int = 0,
@@ -101,7 +103,7 @@ def compare(
     metrics, ties, seed, chance, popularity
         as :func:`summarize` takes them
     allow
-        in what the ranks may differ nevertheless, which is then said in the notes: ``"dataset"``, ``"split"``,
+        how the ranks may differ nevertheless, which the notes then say: ``"dataset"``, ``"split"``,
         ``"protocol"``, ``"filter"``, ``"candidates"`` or ``"triples"``; other datasets and splits have other triples
 
     Raises
@@ -112,7 +114,8 @@ def compare(
 
     Examples
     --------
-    >>> from kgeval import evaluate, load_dataset, Uniform
+    >>> from kgeval import evaluate, load_dataset
+    >>> from kgeval.corruption import Uniform
     >>> data = load_dataset("nations")
     >>> def add(h, r, t):
     ...     return h + t
@@ -128,7 +131,7 @@ def compare(
     if not isinstance(tables, Mapping) or not tables:
         raise MetricError('nothing to compare: give at least one table with a name, as in {"complex": table}.')
     for table in tables.values():
-        rank_columns(table)
+        refuse_other_tables(table)
     allowed = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
     for name in allowed:
         if name not in (*ALIKE, TRIPLES):
@@ -138,20 +141,18 @@ def compare(
     if not differences.keys() & {"dataset", "split"}:  # whose triples are others, which need not be said again
         differences = {**_other_ranks(tables), **differences}
     if refused := [field for field in differences if field not in allowed]:
-        told = "\n".join(f"{field}: {differences[field]}" for field in refused)
+        listed = "\n".join(f"{field}: {differences[field]}" for field in refused)
         raise MetricError(
-            f"these ranks do not compare.\n{told}\nRank them alike, or allow it: compare(…, allow={refused})."
+            f"these ranks do not compare.\n{listed}\nRank them alike, or allow it: compare(…, allow={refused})."
         )
-    notes = [f"these metrics do not compare: {field}: {told}." for field, told in differences.items()]
-    summaries = {
-        name: summarize(table, metrics, ties=ties, seed=seed, chance=chance, popularity=popularity)
-        for name, table in tables.items()
-    }
-    return Comparison(summaries, (*notes, *_untold(provenances)))
+    notes = [f"these metrics do not compare: {field}: {difference}." for field, difference in differences.items()]
+    options = MetricOptions(ties, seed, chance, popularity)
+    summaries = {model: rank_summary(table, metrics, by=(), options=options) for model, table in tables.items()}
+    return Comparison(summaries, (*notes, *_notes_on_unknowns(provenances)))
 
 
 def _differences(provenances: Mapping[str, Provenance]) -> dict[str, str]:
-    """Say in what ranks differ, and whose have what; what a table does not tell differs from nothing."""
+    """Say in which fields ranks differ, and which models have which value; an unknown value differs from none."""
     found = {}
     for field in ALIKE:
         whose: dict[str, list[str]] = {}
@@ -166,15 +167,15 @@ def _differences(provenances: Mapping[str, Provenance]) -> dict[str, str]:
 
 
 def _other_ranks(tables: Mapping[str, RankColumns]) -> dict[str, str]:
-    """Say which models ranked other triples and sides, or, where a table does not tell how, among how many others."""
+    """Say which models ranked other triples and sides or, if their candidates are unknown, other numbers of them."""
     (first, table), *others = tables.items()
     tasks = _tasks(table)
     strangers, unlike = [], []
     for model, other in others:
-        mine = _tasks(other)
-        if mine.keys() != tasks.keys():
+        own = _tasks(other)
+        if own.keys() != tasks.keys():
             strangers.append(model)
-        elif mine != tasks:
+        elif own != tasks:
             unlike.append(model)
     if strangers:
         return {TRIPLES: f"{', '.join(strangers)} and {first} do not rank the same triples and sides"}
@@ -195,8 +196,8 @@ def _bare(dataset: str) -> str:
     return "".join(filter(str.isalnum, dataset)).lower()
 
 
-def _untold(provenances: Mapping[str, Provenance]) -> Iterator[str]:
-    """Say what is not known to be alike."""
+def _notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
+    """Say which fields of the provenances are unknown."""
     for model, provenance in provenances.items():
         fields = [field for field in ALIKE if _value(provenance, field) == UNKNOWN]
         if fields and len(provenances) > 1:

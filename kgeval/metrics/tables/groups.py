@@ -1,13 +1,12 @@
-"""Groups: the rows of a table divided by its columns, and the metrics of all groups at once.
+"""Groups: the rows of a rank table grouped by its columns, and the metrics of each group.
 
-What is a mean over answers or lists is computed for all groups together; what is not, and what that leaves open because
-it is undefined, is computed group by group, which tells why.
+A mean over answers or lists is computed for all groups at once; any other metric, and one that is undefined in a group,
+group by group, which gives the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,29 +16,11 @@ from kgeval.arrays import IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.ranks.functions_of_means import OfGroups
+from kgeval.metrics.numerics.group_means import OfGroups
+from kgeval.metrics.summary import Group
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.selection import RankColumns, RowSelection, TableView
-from kgeval.metrics.tables.tie_report import TieStatistics, diagnose, diagnose_groups
-
-
-@dataclass(frozen=True)
-class Group:
-    """The metrics of some rows of a table."""
-
-    key: dict[str, Any]
-    """the values that these rows have in common, by column; empty for all rows"""
-    values: dict[MetricName, float | None]
-    """by metric with its side; nothing where a metric is undefined"""
-    ties: TieStatistics
-    """of these rows, both sides together"""
-    undefined: dict[str, str] = field(default_factory=dict)
-    """why, by the metric's name"""
-
-    def rows(self) -> Iterator[tuple[str, dict[str, float | None]]]:
-        """Yield each metric's name with its values by side."""
-        for base in dict.fromkeys(name.base for name in self.values):
-            yield base, {str(name.side): value for name, value in self.values.items() if name.base == base}
+from kgeval.metrics.tables.tie_report import diagnose, diagnose_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,124 +30,125 @@ class Grouping:
     keys: list[dict[str, Any]]
     rows: IntArray
     """int64[row], into the table"""
-    owners: IntArray
+    group_ids: IntArray
     """int64[row], ascending: the group that each of them belongs to"""
 
-    def of_side(self, source: TableView, side: str | None) -> Grouping:
+    def of_side(self, view: TableView, side: str | None) -> Grouping:
         """Keep the rows of one side, or of both."""
-        mine = slice(None) if side == "both" else np.flatnonzero(source.sides[self.rows] == side)
-        return Grouping(self.keys, self.rows[mine], self.owners[mine])
+        kept = slice(None) if side == "both" else np.flatnonzero(view.sides[self.rows] == side)
+        return Grouping(self.keys, self.rows[kept], self.group_ids[kept])
 
     def of_group(self, group: int) -> IntArray:
-        """The rows of one group; int64[row]."""
-        low, high = np.searchsorted(self.owners, [group, group + 1])
+        """Return the rows of one group; int64[row]."""
+        low, high = np.searchsorted(self.group_ids, [group, group + 1])
         return self.rows[low:high]
 
 
 def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
-    """Divide a table by the values of columns; entities and relations are keyed by their labels.
+    """Group a table by the values of columns; entities and relations are keyed by their labels.
 
     Raises
     ------
     TableError
         if there is no such column
     MetricError
-        if its values are no plain ones
+        if its values are not numbers, text or dates
     """
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     values = [table.column(name) for name in columns]
     codes = [_codes(value, name) for value, name in zip(values, by, strict=True)]
     rows = np.lexsort(codes[::-1])
     starts = starts_of_runs(*(code[rows] for code in codes))
-    owners = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
+    group_ids = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
     first = [value[rows[starts]] for value in values]
     keys = [dict(zip(by, map(_plain, key), strict=True)) for key in zip(*first, strict=True)]
-    return Grouping(keys, rows, owners)
+    return Grouping(keys, rows, group_ids)
 
 
 def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
-    """Number the values of a column in their order; those that are not there come first."""
+    """Number the values of a column in their order, missing ones first."""
     if values.dtype != object:
         return np.unique(values, return_inverse=True)[1]
-    there = np.array([value is not None for value in values], bool)
+    present = np.array([value is not None for value in values], bool)
     codes = np.zeros(len(values), np.int64)
     try:
-        plain, codes[there] = np.unique(values[there], return_inverse=True)
-        codes[there] += 1
-        set(plain)  # which what holds other values, such as a list, cannot be in
+        distinct, codes[present] = np.unique(values[present], return_inverse=True)
+        codes[present] += 1
+        set(distinct)  # raises for lists and the like, which are not hashable
     except (TypeError, ValueError) as error:
         raise MetricError(f"by: the values of {name!r} are no numbers, text or dates to group by.") from error
     return codes
 
 
-def summarize_all(names: list[MetricName], source: TableView) -> Group:
+def summarize_all(names: list[MetricName], view: TableView) -> Group:
     """Compute metrics of a whole table."""
-    sample = RowSelection(source, slice(None))
-    group = Group({}, dict.fromkeys(names), diagnose(sample.ranks("realistic", None)))
-    samples = {"both": sample}
+    selections = {"both": RowSelection(view, slice(None))}
+    group = Group({}, dict.fromkeys(names), ties=diagnose(selections["both"].ranks("realistic", None)))
     for name in names:
-        part = str(name.side)
-        if part not in samples:
-            samples[part] = RowSelection(source, np.flatnonzero(source.sides == part))
-        _compute_single_group(group, name, samples[part])
+        side = str(name.side)
+        if side not in selections:
+            selections[side] = RowSelection(view, np.flatnonzero(view.sides == side))
+        _compute_single_group(group, name, selections[side])
     return group
 
 
-def groups_of(division: Grouping, names: list[MetricName], source: TableView) -> list[Group]:
+def groups_of(grouping: Grouping, names: list[MetricName], view: TableView) -> list[Group]:
     """Compute metrics of each group of a table."""
-    if not division.keys:
+    if not grouping.keys:
         return []
-    ranks = RowSelection(source, division.rows).ranks("realistic", None)
-    ties = diagnose_groups(ranks, starts_of_runs(division.owners))
-    groups = [Group(key, dict.fromkeys(names), told) for key, told in zip(division.keys, ties, strict=True)]
+    ranks = RowSelection(view, grouping.rows).ranks("realistic", None)
+    ties = diagnose_groups(ranks, starts_of_runs(grouping.group_ids))
+    groups = [
+        Group(key, dict.fromkeys(names), ties=of_group) for key, of_group in zip(grouping.keys, ties, strict=True)
+    ]
     for side in dict.fromkeys(name.side for name in names):
-        part = division.of_side(source, side)
-        sample = RowSelection(source, part.rows, part.owners)
+        part = grouping.of_side(view, side)
+        selection = RowSelection(view, part.rows, part.group_ids)
         for name in (name for name in names if name.side == side):
-            for number, value in enumerate(_of_groups(name, sample, len(groups))):
+            for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
                 if value is None:
-                    _compute_single_group(groups[number], name, RowSelection(source, part.of_group(number)))
+                    _compute_single_group(groups[number], name, RowSelection(view, part.of_group(number)))
                 else:
                     groups[number].values[name] = value
     return groups
 
 
-def _of_groups(name: MetricName, sample: RowSelection, count: int) -> list[float | None]:
-    """Compute a metric of all groups at once; nothing where that does not tell."""
+def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> list[float | None]:
+    """Compute a metric of all groups at once; ``None`` where it has to be computed by itself."""
     values: list[float | None] = [None] * count
     compute: object = name.metric.compute
-    if not isinstance(compute, OfGroups) or sample.groups is None or not len(sample.groups):
+    if not isinstance(compute, OfGroups) or selection.groups is None or not len(selection.groups):
         return values
     try:
-        given = _given(name, sample)
-        owners = sample.of_lists(sample.groups) if name.metric.needs == "lists" else sample.groups
-        starts = starts_of_runs(owners)
-        found = compute.of_groups(given, starts, name.k)
+        data = _data(name, selection)
+        group_ids = selection.of_lists(selection.groups) if name.metric.needs == "lists" else selection.groups
+        starts = starts_of_runs(group_ids)
+        computed = compute.of_groups(data, starts, name.k)
     except Undefined:
         return values
-    finite = np.isfinite(found)
-    for number, value in zip(owners[starts][finite].tolist(), found[finite].tolist(), strict=True):
+    finite = np.isfinite(computed)
+    for number, value in zip(group_ids[starts][finite].tolist(), computed[finite].tolist(), strict=True):
         values[number] = name.metric.bounded(value)
     return values
 
 
-def _compute_single_group(group: Group, name: MetricName, sample: RowSelection) -> None:
+def _compute_single_group(group: Group, name: MetricName, selection: RowSelection) -> None:
     """Compute a metric of one group."""
     try:
-        group.values[name] = name.metric(_given(name, sample), k=name.k)
+        group.values[name] = name(_data(name, selection))
     except Undefined as error:
         group.undefined[str(name)] = str(error)
 
 
-def _given(name: MetricName, sample: RowSelection) -> Any:
-    """What the metric is a function of."""
+def _data(name: MetricName, selection: RowSelection) -> Any:
+    """Return what the metric is a function of: ranked lists, or ranks."""
     if name.metric.needs == "lists":
-        return sample.lists(name.average)
-    return sample.ranks(name.ties, name.average)
+        return selection.lists(name.average)
+    return selection.ranks(name.ties, name.average)
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has for a value: itself, or its text."""
+    """Return a value as JSON has it: a number, text or ``None``."""
     plain = value.item() if isinstance(value, np.number | np.bool_) else value
-    itself = isinstance(plain, str | int | None) or (isinstance(plain, float) and np.isfinite(plain))
-    return plain if itself else str(plain)
+    in_json = isinstance(plain, str | int | None) or (isinstance(plain, float) and np.isfinite(plain))
+    return plain if in_json else str(plain)

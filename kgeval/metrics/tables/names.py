@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kgeval.errors import MetricError, did_you_mean, nearest
-from kgeval.metrics.metric import Metric, metrics
-from kgeval.metrics.ranks.ties import TIES, Ties
+from kgeval.metrics.metric import Metric, Needs, metrics
+from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.metrics.tables.averages import AVERAGES, WEIGHINGS, Average
 
 Part = Literal["both", "head", "tail"]
 PARTS: tuple[Part, ...] = get_args(Part)
 
+Kind = Literal["ranks", "classification", "confidences"]
+"""what kind of table a metric is computed from"""
+
+_NEEDS: dict[Kind, tuple[Needs, ...]] = {
+    "ranks": ("ranks", "lists"),
+    "classification": ("labels",),
+    "confidences": ("confidences",),
+}
+
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric, and on what it is computed. What is not said is left to the summary."""
+    """A metric with its cut-off, and the rows, tie policy and average that it is computed with."""
 
-    name: str
+    metric: Metric = field(repr=False)
     k: int = 0
     """the cut-off, 0 for metrics without one"""
     side: Part | None = None
-    ties: Ties | None = None
+    """``None`` for every side, and in tables of labels"""
+    ties: str | None = None
+    """``None`` for the tie policy of the summary"""
     average: Average | None = None
-    """nothing where it is the metric's own: micro of ranks, macro of lists"""
+    """``None`` for the metric's own: macro of lists, micro of all else"""
 
     @property
-    def metric(self) -> Metric:
-        """The declaration of the metric."""
-        return metrics()[self.name]
+    def name(self) -> str:
+        """The name of the metric itself."""
+        return self.metric.name
 
     @property
     def base(self) -> str:
@@ -38,78 +49,120 @@ class MetricName:
         tail = f"@{self.k}" if self.k else ""
         return ".".join(part for part in (self.ties, self.average, f"{self.name}{tail}") if part)
 
+    def __call__(self, data: Any) -> float:
+        """Compute the metric of data that are selected and weighed already."""
+        return self.metric(data, k=self.k)
+
     def __str__(self) -> str:
-        return f"{self.side + '.' if self.side else ''}{self.base}"
+        return f"{self.side}.{self.base}" if self.side else self.base
 
 
-def as_name_list(metrics: str | Iterable[str]) -> list[str]:
-    """Read one name of a metric, or several.
+def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
+    """Read one metric or several, each a name or a ``Metric``.
 
     Raises
     ------
     MetricError
-        if it is neither
+        with all problems in one message
 
-    >>> texts("mrr"), texts(("mrr", "mr"))
+    Examples
+    --------
+    >>> [str(name) for name in parse_all("mrr")], [str(name) for name in parse_all(("mrr", "mean_rank"))]
     (['mrr'], ['mrr', 'mr'])
+    >>> [str(name) for name in parse_all(["micro.f1", "Relation.auc"], "classification")]
+    ['f1', 'relation.roc_auc']
     """
-    given = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str | bytes) else [metrics]
-    return [checked(text) for text in given]
+    several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
+    names, problems = [], []
+    for metric in requested if several else [requested]:
+        try:
+            names.append(parse(metric, kind))
+        except MetricError as error:
+            problems.append(str(error))
+    if problems:
+        raise MetricError("\n".join(dict.fromkeys(problems)))
+    return list(dict.fromkeys(names))
 
 
-def checked(text: Any) -> str:
-    """Refuse what is no text.
+def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
+    """Read the name of a metric, or take a ``Metric``.
 
-    Raises
-    ------
-    MetricError
-        if it is none
-    """
-    if not isinstance(text, str):
-        raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {text!r}.")
-    return text
-
-
-def parse(text: str) -> MetricName:
-    """Read the name of a metric of rank tables.
+    Parameters
+    ----------
+    requested
+        the name, or a metric that needs no cut-off (``metric.at(10)`` needs none)
+    kind
+        the kind of the table
+    also
+        metrics without a name in the registry, which the text may mean too
 
     Raises
     ------
     MetricError
         if a part of it is unknown, with the nearest name; if a cut-off, a tie policy or an average is missing or not
-        wanted; if the metric needs something else than ranks
+        wanted; if the metric needs another kind of table
 
     Examples
     --------
-    >>> parse("head.hits@10")
-    MetricName(name='hits', k=10, side='head', ties=None, average=None)
+    >>> name = parse("head.hits@10")
+    >>> name.name, name.k, name.side
+    ('hits', 10, 'head')
     >>> str(parse("both.realistic.inverse_harmonic_mean_rank")), str(parse("strat-mrr")), str(parse("macro.map@10"))
     ('both.realistic.mrr', 'strat.mrr', 'map@10')
+    >>> str(parse("relation.f1", "classification"))
+    'relation.f1'
     """
-    stem, at, cutoff = checked(text).strip().lower().replace("strat-", "strat.").partition("@")
+    if isinstance(requested, Metric):
+        return _of_metric(requested, kind)
+    if not isinstance(requested, str):
+        raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {requested!r}.")
+    known = {metric.name: metric for metric in also} | metrics(*_NEEDS[kind])
+    stem, at, cutoff = requested.strip().lower().replace("strat-", "strat.").partition("@")
     *prefixes, last = stem.split(".")
-    left = list(prefixes)
-    # Each kind of prefix at most once, in this order.
-    side, ties, average = (_take(left, kind) for kind in (PARTS, TIES, AVERAGES))
-    if left:
-        raise MetricError(f"metric {text!r}: {_misplaced(left[0], side, ties)}")
-    name, k = _resolve(text, last + at + cutoff)
-    _refuse_unfit(text, metrics()[name], ties, average)
-    own = "micro" if metrics()[name].needs == "ranks" else "macro"
+    side, ties, average = _prefixes(requested, prefixes, kind)
+    metric, k = _resolve(requested, last + at + cutoff, kind, known)
+    _refuse_unfit(requested, metric, ties, average)
     return MetricName(
-        name,
+        metric,
         k,
-        side=next((part for part in PARTS if part == side), None),
-        ties=next((policy for policy in TIES if policy == ties and metrics()[name].needs == "ranks"), None),
-        average=next((kind for kind in AVERAGES if kind == average and kind != own), None),
+        side=side,
+        ties=ties if metric.needs == "ranks" else None,
+        average=None if average == ("macro" if metric.needs == "lists" else "micro") else average,
     )
 
 
-def _take(prefixes: list[str], kind: tuple[str, ...]) -> str | None:
-    return prefixes.pop(0) if prefixes and prefixes[0] in kind else None
+def _of_metric(metric: Metric, kind: Kind) -> MetricName:
+    if metric.needs not in _NEEDS[kind]:
+        raise MetricError(f"metric {metric.name!r} is computed from {metric.needs}, not from {kind}.")
+    if metric.cutoff == "required":
+        raise MetricError(f"metric {metric.name!r} needs a cut-off, as in metric.at(10).")
+    if metrics(*_NEEDS[kind]).get(metric.name, metric) is not metric:
+        raise MetricError(f"metric {metric.name!r}: another metric has this name. Choose a different one.")
+    return MetricName(metric)
 
 
-def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: str | None) -> None:
+def _prefixes(text: str, prefixes: list[str], kind: Kind) -> tuple[Part | None, str | None, Average | None]:
+    """Read the side, the tie policy and the average: each at most once, in this order."""
+    left = list(prefixes)
+    side = next((part for part in PARTS if kind == "ranks" and left[:1] == [part]), None)
+    left = left[side is not None :]
+    ties = next((name for name in tie_policies() if kind == "ranks" and left[:1] == [name]), None)
+    left = left[ties is not None :]
+    averages: tuple[Average, ...] = AVERAGES if kind == "ranks" else ("micro", "relation")
+    average = next((name for name in averages if left[:1] == [name]), None)
+    left = left[average is not None :]
+    if not left:
+        return side, ties, average
+    if kind == "ranks":
+        raise MetricError(f"metric {text!r}: {_misplaced(left[0], side, ties)}")
+    if left[0] == "macro":
+        raise MetricError(
+            f"metric {text!r}: macro is the mean over queries. Write 'relation.…', the mean over relations."
+        )
+    raise MetricError(f"metric {text!r}: unknown average {left[0]!r}. {did_you_mean(left[0], averages)}")
+
+
+def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:
     """Refuse a tie policy or an average that the metric cannot have."""
     if metric.needs != "ranks" and ties not in {None, "expected"}:
         raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
@@ -120,38 +173,44 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: str | No
 
 
 def _misplaced(prefix: str, side: str | None, ties: str | None) -> str:
+    policies = tuple(tie_policies())
     if prefix in PARTS and side:
         return f"names two sides, {side!r} and {prefix!r}. Ask for them one by one."
-    if prefix in TIES and ties:
+    if prefix in policies and ties:
         return f"names two tie policies, {ties!r} and {prefix!r}. Ask for them one by one."
     if prefix in PARTS and ties:
         return f"the side stands first. Write '{prefix}.{ties}.…'."
-    choices = PARTS + TIES + AVERAGES
+    choices = PARTS + policies + AVERAGES
     if prefix in choices:
         return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
     return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
 
 
-def _resolve(text: str, last: str) -> tuple[str, int]:
+def _resolve(text: str, last: str, kind: Kind, known: dict[str, Metric]) -> tuple[Metric, int]:
+    """Find the metric, and read its cut-off, by any of its names."""
     # PyKEEN writes k for its default, 10.
-    given = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
-    for metric in metrics().values():
-        if (k := metric.cutoff_in(given)) is not None:
-            return metric.name, k
-    _explain_cutoff(text, last)
-    for metric in metrics("labels", "confidences").values():
-        if metric.cutoff_in(last) is not None:
-            raise MetricError(f"metric {text!r}: {metric.name} is computed from {metric.needs}, not from ranks.")
-    own, every = ([name.replace("{k}", "10") for name in names] for names in _spellings())
+    spelled = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
+    for metric in known.values():
+        if (k := metric.cutoff_in(spelled)) is not None:
+            return metric, k
+    _explain_cutoff(text, last, known)
+    for needs in (needs for needs in _NEEDS.values() if needs != _NEEDS[kind]):
+        if other := next((metric for metric in metrics(*needs).values() if metric.cutoff_in(last) is not None), None):
+            what = f"{other.name} is computed from {other.needs}, not from {_NEEDS[kind][0]}"
+            raise MetricError(f"metric {text!r}: {what}.")
+    names = [[name.replace("{k}", "10") for name in metric.spellings()] for metric in known.values()]
+    own, every = [first for first, *_ in names], [name for several in names for name in several]
     near = own if nearest(last, own) else every
     advice = did_you_mean(last, near if nearest(last, near) else own)
-    raise MetricError(f"unknown metric {text!r}. {advice} 'kgeval list metrics' shows all.")
+    raise MetricError(
+        f"unknown metric {text!r}{'' if kind == 'ranks' else f' of {kind}'}. {advice} 'kgeval list metrics' shows all."
+    )
 
 
-def _explain_cutoff(text: str, last: str) -> None:
+def _explain_cutoff(text: str, last: str, known: dict[str, Metric]) -> None:
     """Refuse the name of a metric whose cut-off is the only thing that is wrong."""
     stem, at, k = last.partition("@")
-    for metric in metrics().values():
+    for metric in known.values():
         if stem not in {metric.name, *metric.synonyms}:
             continue
         if metric.cutoff == "none":
@@ -161,9 +220,3 @@ def _explain_cutoff(text: str, last: str) -> None:
             f"metric {text!r}: {stem} needs a cut-off, a whole number from 1 and below 10¹⁸, {found}. "
             f"Write {stem + '@10'!r}."
         )
-
-
-def _spellings() -> tuple[list[str], list[str]]:
-    """List the names that results carry, and all names."""
-    spelled = [metric.spellings() for metric in metrics().values()]
-    return [names[0] for names in spelled], [name for names in spelled for name in names]

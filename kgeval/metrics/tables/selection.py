@@ -1,10 +1,10 @@
-"""Samples: some rows of a rank table, handed to each metric as what it needs, ranks or lists."""
+"""Selections: some rows of a rank table, as the ranks or the ranked lists that a metric is computed from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks.keyed_random import uniform
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.tables.averages import WEIGHINGS, Average, against_popularity
 from kgeval.provenance import Provenance
 
@@ -57,28 +57,31 @@ class RankColumns(Protocol):
         ...
 
 
-def rank_columns(table: Any) -> RankColumns:
-    """Take a table of ranks for what it is.
+def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
+    """Whether a table is one of ranks."""
+    # Two members that no other kind of table has; a runtime_checkable protocol would compute all of them.
+    return callable(getattr(table, "column", None)) and hasattr(table, "filter")
+
+
+def refuse_other_tables(table: Any) -> None:
+    """Refuse what is no table of ranks.
 
     Raises
     ------
     MetricError
         if it is something else
     """
-    # Two that no other kind of table has; to look at all would count the triples.
-    if not callable(getattr(table, "column", None)) or not hasattr(table, "filter"):
+    if not is_rank_table(table):
         what = "a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one"
         raise MetricError(f"expected {what}, found {type(table).__name__}.")
-    ranks: RankColumns = table
-    return ranks
 
 
 @dataclass(frozen=True, eq=False)
 class TableView:
-    """The whole table; what only some metrics read is worked out when the first of them asks."""
+    """A whole rank table; what only some metrics read is computed when the first of them needs it."""
 
     table: RankColumns
-    policies: MetricOptions = DEFAULT_OPTIONS
+    options: MetricOptions = DEFAULT_OPTIONS
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -98,14 +101,14 @@ class TableView:
 
     @cached_property
     def ids(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Whether the tail is predicted, the entity that is kept, the relation, and the answer of every row."""
+        """Whether the tail is predicted, the anchor, the relation, and the answer of every row."""
         head, relation, tail = (self.table.column(name) for name in ("head", "relation", "tail"))
         tails = self.sides == "tail"
         return tails.astype(np.int64), np.where(tails, head, tail), relation, np.where(tails, tail, head)
 
     @cached_property
     def queries(self) -> IntArray:
-        """The number of the query that each row asks."""
+        """The number of each row's query."""
         side, anchor, relation, _ = self.ids
         order = np.lexsort((anchor, relation, side))
         first = starts_of_runs(side[order], relation[order], anchor[order])
@@ -118,37 +121,40 @@ class TableView:
         """The weight of each row against the popularity, in the whole table, of its answer and relation."""
         _, anchor, relation, answer = self.ids
         entities = np.bincount(np.r_[anchor, answer])
-        return against_popularity(
-            answer, relation, (entities, np.bincount(relation)), self.policies.popularity_exponents
-        )
+        return against_popularity(answer, relation, (entities, np.bincount(relation)), self.options.popularity)
 
     @cached_property
     def draws(self) -> Float64Array:
-        """What random ties are broken by: a function of the seed and of the row's side and triple."""
-        return uniform(self.policies.seed, *self.ids)
+        """Uniform random numbers for random ties: a function of the seed and of the row's side and triple."""
+        return uniform(self.options.seed, *self.ids)
+
+    def draws_for(self, ties: Ties) -> Float64Array | None:
+        """Return the draws, if the tie policy is random."""
+        return self.draws if tie_policy(ties).random else None
 
 
 @dataclass(frozen=True, eq=False)
 class RowSelection:
-    """Some rows of a table, which may be those of several groups, one after the other."""
+    """Some rows of a table, or the rows of several groups, group by group."""
 
-    source: TableView
+    view: TableView
     rows: Rows
     groups: IntArray | None = None
-    """int64[row], ascending: the group of each row; nothing where all are one group"""
+    """int64[row], ascending: the group of each row; ``None`` where all are one group"""
 
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
-        """Their ranks under a tie policy (of those of the source by default), weighed by an average (micro)."""
-        policies = self.source.policies
-        ties = ties or policies.ties
-        draws = self.source.draws[self.rows] if ties == "random" else None
+        """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""
+        options = self.view.options
+        ties = ties or options.ties
         weights = WEIGHINGS[average or "micro"].answers(self)
-        # Of ranks alone: lists are as long as they are.
-        candidates = self._counts.candidates - (policies.chance == "without-answer")
+        # The convention is one of random ranking alone: the length of a list is what it is.
+        candidates = self._counts.candidates - (options.chance == "without-answer")
+        draws = self.view.draws_for(ties)
+        draws = None if draws is None else draws[self.rows]
         return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
 
     def lists(self, average: Average | None) -> RankedLists:
-        """The lists of their queries, weighed by an average (macro by default).
+        """Return the lists of their queries, weighed by an average (macro by default).
 
         Raises
         ------
@@ -164,16 +170,26 @@ class RowSelection:
 
     @property
     def queries(self) -> IntArray:
-        """The number of the query that each row asks, in its group."""
-        return self._by_group(self.source.queries)
+        """The number of each row's query, another one in each group."""
+        return self._by_group(self.view.queries)
 
     @property
     def relations(self) -> IntArray:
-        """The number of the relation of each row, in its group."""
-        return self._by_group(self.source.ids[2])
+        """The number of each row's relation, another one in each group."""
+        return self._by_group(self.view.ids[2])
+
+    @property
+    def unpopularity(self) -> Float64Array:
+        """The weight of each row against its popularity."""
+        return self.view.unpopularity[self.rows]
+
+    @property
+    def answers_per_list(self) -> IntArray:
+        """How many answers each list has."""
+        return self.unweighed.relevant
 
     def of_lists(self, column: IntArray) -> IntArray:
-        """A column of each list; the lists are in the order of the numbers of their queries."""
+        """Return the value of a column for each list, in the order of the numbers of their queries."""
         return column[np.unique(self.queries, return_index=True)[1]]
 
     def _by_group(self, column: IntArray) -> IntArray:
@@ -182,7 +198,7 @@ class RowSelection:
 
     @cached_property
     def _counts(self) -> Ranks:
-        whole, rows = self.source.ranks, self.rows
+        whole, rows = self.view.ranks, self.rows
         return Ranks(whole.greater[rows], whole.tied[rows], whole.candidates[rows])
 
     @cached_property
@@ -194,10 +210,10 @@ class RowSelection:
         Undefined
             as :meth:`lists`
         """
-        table = self.source.table
+        table = self.view.table
         if table.filter is not None and table.split not in table.filter:
             raise Undefined(
                 f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
                 "other answers of its query too"
             )
-        return answer_lists(self.queries, self.source.scores[self.rows], self._counts)
+        return answer_lists(self.queries, self.view.scores[self.rows], self._counts)

@@ -1,4 +1,4 @@
-"""Tie diagnosis: how many answers tie with candidates, and how far the tie policy alone moves the MRR."""
+"""Tie statistics: how many answers tie with candidates, and how far the tie policy alone moves the MRR."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgeval.arrays import IntArray
 from kgeval.metrics.ranks.ranks import Ranks
 
 SERIOUS = 0.01
-"""the gap from which on a number without its tie policy says little"""
+"""the gap of the MRR above which its tie policy has to be known"""
 
 
 @dataclass(frozen=True)
@@ -24,23 +24,23 @@ class TieStatistics:
     largest: int
     """the most candidates that one answer ties with"""
     optimistic_mrr: float | None
-    """nothing, like the pessimistic one, where there are no ranks"""
+    """``None``, like the pessimistic one, if there are no ranks"""
     pessimistic_mrr: float | None
 
     @property
     def gap(self) -> float | None:
-        """How far the tie policy alone moves the MRR; nothing where there are no ranks."""
+        """How far the tie policy alone moves the MRR; ``None`` if there are no ranks."""
         if self.optimistic_mrr is None or self.pessimistic_mrr is None:
             return None
         return self.optimistic_mrr - self.pessimistic_mrr
 
     @property
     def serious(self) -> bool:
-        """Whether that is more than 0.01."""
+        """Whether the gap is more than 0.01."""
         return self.gap is not None and self.gap > SERIOUS
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what stands in ``metrics.json``."""
+        """Return the content of ``tie_diagnosis`` in ``metrics.json``."""
         return {
             "ranks": self.ranks,
             "tied": self.tied,
@@ -61,7 +61,7 @@ class TieStatistics:
 
 
 def diagnose(ranks: Ranks) -> TieStatistics:
-    """Look at the ties of ranks.
+    """Compute the tie statistics of ranks.
 
     >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5]))).gap
     0.25
@@ -70,7 +70,7 @@ def diagnose(ranks: Ranks) -> TieStatistics:
 
 
 def diagnose_groups(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
-    """Look at the ties of each of the groups that begin at some ranks."""
+    """Compute the tie statistics of each of the groups that begin at some ranks."""
     columns = (
         np.diff(np.r_[starts, len(ranks)]),
         np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),

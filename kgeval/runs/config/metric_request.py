@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from kgeval.metrics.metric_options import Chance
-from kgeval.metrics.ranks.ties import Ties
-from kgeval.runs.config.types import Exponents, Metrics
+from kgeval.runs.config.types import Exponents, Metrics, TieName
 from kgeval.settings.settings import Settings
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
@@ -44,8 +43,8 @@ class MetricRequest(Settings):
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
     """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
     metrics: Metrics = ()
-    """``[side.][ties.][average.]name[@k]``, of a task ``[macro.]name[@k]``; by default those of the task or protocol"""
-    ties: Ties | None = None
+    """``[side.][ties.][average.]name[@k]``, of a task ``[relation.]name[@k]``; by default those of task or protocol"""
+    ties: TieName | None = None
     """the rank of an answer that ties with others; by default as the protocol says"""
     seed: int = 0
     """of random ties"""

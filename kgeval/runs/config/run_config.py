@@ -14,6 +14,7 @@ from kgeval.data.loading import PYKEEN
 from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
+from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
@@ -196,9 +197,10 @@ class RunConfig(MetricRequest, Evaluated):
     def resolved(self, dataset: Dataset) -> RunConfig:
         """Say what the protocol left to be said; of its filter, the splits that there are."""
         rules = protocol(self.protocol)
+        ties = self.ties or tie_policy(rules.ties).name
         if self.task is not None:
             usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
-            return self.model_copy(update={"metrics": self.metrics or usual, "ties": self.ties or rules.ties})
+            return self.model_copy(update={"metrics": self.metrics or usual, "ties": ties})
         said = self.evaluation
         filtered = said.filter if "filter" in said.model_fields_set else rules.filter[said.split]
         present = tuple(split for split in filtered if split in dataset.splits)
@@ -207,7 +209,7 @@ class RunConfig(MetricRequest, Evaluated):
             update={
                 "evaluation": self.evaluation.model_copy(update=chosen),
                 "metrics": self.metrics or rules.metrics,
-                "ties": self.ties or rules.ties,
+                "ties": ties,
             }
         )
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic_core import PydanticKnownError
 
 from kgeval.data.io.text import first_line
 from kgeval.errors import InputError
-from kgeval.metrics.labels.label_names import parse_label_metrics
 from kgeval.metrics.metric_options import checked_exponents
+from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.metrics.tables.names import parse
 from kgeval.paths import exists_safely, no_file
 from kgeval.settings.messages import short_repr
@@ -67,7 +68,7 @@ def _metric(name: str, block: ValidationInfo) -> str:
         return name
     task = block.data["task"]
     with as_validation_error():
-        parse(name) if task is None else parse_label_metrics([name], confidences=task.kind == "confidences")
+        parse(name, "ranks" if task is None else task.kind)
     return name
 
 
@@ -85,6 +86,21 @@ Metrics = Annotated[
     Field(strict=False),
 ]
 """one metric name, or several"""
+
+
+def _tie_name(value: Any) -> Any:
+    names = tie_policies()
+    if not isinstance(value, str) or value not in names:
+        raise PydanticKnownError("literal_error", {"expected": ", ".join(map(repr, names))})
+    return value
+
+
+TieName = Annotated[
+    str,
+    BeforeValidator(_tie_name, json_schema_input_type=str),
+    Field(json_schema_extra=lambda schema: schema.update(enum=list(tie_policies()))),
+]
+"""the name of a tie policy, which an installed package may bring"""
 
 
 def _exponents(value: Any) -> tuple[float, float]:

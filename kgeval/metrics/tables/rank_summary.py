@@ -1,0 +1,141 @@
+"""Summaries of rank tables: metrics by side, and by any of the table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kgeval.errors import MetricError
+from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.summary import Group, Summary
+from kgeval.metrics.tables.groups import group_rows, groups_of, summarize_all
+from kgeval.metrics.tables.names import PARTS, Kind, MetricName, parse_all
+from kgeval.metrics.tables.rendering import number
+from kgeval.metrics.tables.selection import RankColumns, TableView
+
+DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
+"""the metrics of a rank table if none are named"""
+
+
+@dataclass(frozen=True)
+class RankSummary(Summary):
+    """Metrics of a rank table."""
+
+    options: MetricOptions = DEFAULT_OPTIONS
+    """what the numbers depend on beside the ranks"""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the table."""
+        return "ranks"
+
+    @property
+    def ties(self) -> str:
+        """The name of the tie policy of metrics that name none."""
+        return tie_policy(self.options.ties).name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: of the ranks, why metrics are undefined, and where ties decide the result."""
+        reasons = {
+            f"{name} is undefined: {why}."
+            for group in self.groups
+            for name, why in group.undefined.items()
+            if not _of_other_side(name, group)
+        }
+        serious = [str(group.ties) for group in self.groups if group.ties and group.ties.serious]
+        if self.by and serious:
+            serious = [
+                f"in {len(serious)} of {len(self.groups)} groups the tie policy alone moves the MRR by more than 0.01."
+            ]
+        return (*self.table_notes, *sorted(reasons), *serious)
+
+    def _spellings(self, wanted: MetricName) -> list[MetricName]:
+        """A metric without a side is that of both; the tie policy of the summary need not be named."""
+        if wanted.metric.needs == "lists":
+            return [replace(wanted, side=wanted.side or "both")]
+        ties = wanted.ties if wanted.ties != self.ties else None
+        return [replace(wanted, side=wanted.side or "both", ties=name) for name in (ties, self.ties)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of ``metrics.json``."""
+        head = {
+            "schema": 1,
+            "provenance": self.provenance.to_dict(),
+            "split": self.provenance.split,
+            "ties": self.ties,
+            "num_triples": self.provenance.triples,
+            **self._further_options(),
+            "notes": list(self.notes),
+        }
+        if self.by:
+            groups = [{"key": group.key, **_content(group)} for group in self.groups]
+            return {**head, "by": list(self.by), "groups": groups}
+        return {**head, **_content(self.groups[0])}
+
+    def _further_options(self) -> dict[str, Any]:
+        """The options that these numbers depend on, beyond those of every summary."""
+        names = [name for group in self.groups for name in group.values]
+        further: dict[str, Any] = {}
+        if any(tie_policy(ties).random for ties in {self.options.ties, *(name.ties or self.ties for name in names)}):
+            further["seed"] = self.options.seed
+        if any(name.average == "strat" for name in names):
+            further["popularity"] = list(self.options.popularity)
+        if self.options.chance != "exact":
+            further["chance"] = self.options.chance
+        return further
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return a row per metric and a column per side; of groups, a row per group and a column per metric."""
+        names = list(self.groups[0].values) if self.groups else []
+        if self.by:
+            rows = [[*map(str, group.key.values()), *map(number, group.values.values())] for group in self.groups]
+            return [*self.by, *map(str, names)], rows
+        sides = list(dict.fromkeys(str(name.side) for name in names))
+        return ["", *sides], [
+            [base, *("" if side not in values else number(values[side]) for side in sides)]
+            for base, values in self.groups[0].rows()
+        ]
+
+
+def rank_summary(table: RankColumns, metrics: Any, *, by: Any, options: MetricOptions) -> RankSummary:
+    """Compute metrics of a rank table; see :func:`kgeval.summarize`."""
+    names = parse_all(metrics)
+    view = TableView(table, options)
+    parts = [part for part in PARTS if part == "both" or (view.sides == part).any()]
+    for name in names:
+        if name.side and name.side not in parts:
+            raise MetricError(f"{name}: the table has no {name.side} ranks.")
+    of_sides = [replace(name, side=part) for name in names for part in ([name.side] if name.side else parts)]
+    distinct, columns = list(dict.fromkeys(of_sides)), column_names(by)
+    groups = groups_of(group_rows(table, columns), distinct, view) if columns else [summarize_all(distinct, view)]
+    return RankSummary(table.provenance, tuple(groups), columns, tuple(names), tuple(table.notes), options)
+
+
+def column_names(by: Any) -> tuple[str, ...]:
+    """Read the name of one column, or of several.
+
+    Raises
+    ------
+    MetricError
+        if it is something else
+    """
+    names = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Iterable) else (by,)
+    if not all(isinstance(name, str) for name in names):
+        raise MetricError(f"by: groups are named by a column or by several, such as 'relation', found {by!r}.")
+    return names
+
+
+def _of_other_side(name: str, group: Group) -> bool:
+    """Whether a metric is undefined only because the rows of a group are all of the other side."""
+    return "side" in group.key and name.startswith(("head.", "tail.")) and not name.startswith(group.key["side"])
+
+
+def _content(group: Group) -> dict[str, Any]:
+    metrics: dict[str, dict[str, float | None]] = {}
+    for name, value in group.values.items():
+        metrics.setdefault(str(name.side), {})[name.base] = value
+    ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
+    return {"metrics": metrics, **ties, **({"undefined": group.undefined} if group.undefined else {})}
