@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import grimp
-import networkx
+import networkx as nx
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "kgeval"
@@ -38,10 +38,10 @@ def test_no_class_name_stands_twice():
 @pytest.mark.parametrize("for_types_only", [False, True])
 def test_no_circle_of_imports(for_types_only):
     modules = grimp.build_graph("kgeval", exclude_type_checking_imports=not for_types_only, cache_dir=None)
-    imports = networkx.DiGraph()
+    imports = nx.DiGraph()
     for module in modules.modules:
         imports.add_edges_from((module, other) for other in modules.find_modules_directly_imported_by(module))
-    assert not [sorted(circle) for circle in networkx.strongly_connected_components(imports) if len(circle) > 1]
+    assert not [sorted(circle) for circle in nx.strongly_connected_components(imports) if len(circle) > 1]
 
 
 def test_every_file_says_its_idea_in_its_first_line():
