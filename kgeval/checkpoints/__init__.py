@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.reader import formats, recognise
+from kgeval.checkpoints.reader import formats
+from kgeval.checkpoints.recognise import recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.layout import as_dataset
 from kgeval.errors import CheckpointError, did_you_mean

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.discovery import brought, by_name, instances
-from kgeval.errors import CheckpointError
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
@@ -34,22 +33,3 @@ def formats() -> dict[str, Reader]:
     return by_name(
         "formats", [*instances("kgeval.checkpoints.readers", Reader), *brought("kgeval.checkpoints", Reader)]
     )
-
-
-def recognise(path: Path) -> Reader:
-    """Find the reader of a checkpoint from its files.
-
-    Raises
-    ------
-    CheckpointError
-        if none, or more than one, recognises it
-    """
-    fitting = [reader for reader in formats().values() if reader.recognises(path)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        names = " and ".join(reader.name for reader in fitting)
-        raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
-    from kgeval.checkpoints.unknown_checkpoint import unknown  # it tells of readers
-
-    raise CheckpointError(unknown(path, formats()))
