@@ -33,7 +33,7 @@ def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
 def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     """Multiply rows with a matrix, from its first row to its last; float64[row, column].
 
-    >>> times(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]))
+    >>> matmul_ordered(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]))
     array([[21.,  2.]])
     """
     from kgeval.scorers.numerics.matmul_kernel import (
