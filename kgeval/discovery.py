@@ -70,11 +70,12 @@ def brought(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
 
 
 def _loaded(point: Any, kind: type[Any], *, classes: bool) -> Any:
-    where = f"entry point {point.name!r} ({point.value}) of group {point.group}"
+    package = "" if point.dist is None else f" of package {point.dist.name}"
+    where = f"entry point {point.name!r} ({point.value}) in group {point.group}{package}"
     try:
         value = point.load()
     except Exception as error:
-        raise InputError(f"{where} cannot be loaded: {reason(error)}. Mend or remove the package.") from error
+        raise InputError(f"{where} cannot be loaded: {reason(error)}. Mend or uninstall the package.") from error
     fits = isinstance(value, type) and issubclass(value, kind) if classes else isinstance(value, kind)
     if not fits:
         expected = f"a class below {kind.__name__}" if classes else f"a {kind.__name__}"
@@ -88,12 +89,20 @@ def by_name(what: str, members: Iterable[T]) -> dict[str, T]:
     Raises
     ------
     InputError
-        if two have one name
+        if two have one name, with the packages that bring members
     """
     found: dict[str, T] = {}
     for member in members:
         name = str(member.name)  # type: ignore[attr-defined]
         if name in found:
-            raise InputError(f"two {what} are called {name!r}. Rename the one that an installed package brings.")
+            raise InputError(
+                f"two {what} are called {name!r}. Rename or remove the one of an installed package: {_packages()}."
+            )
         found[name] = member
     return found
+
+
+def _packages() -> str:
+    """Name the packages that bring members of any registry."""
+    points = [point for group in GROUPS for point in entry_points(group=group) if point.dist is not None]
+    return ", ".join(sorted({point.dist.name for point in points if point.dist is not None})) or "there is none"

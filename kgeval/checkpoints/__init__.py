@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
-from kgeval.checkpoints.reader import formats, recognise
+from kgeval.checkpoints.reader import Reader, formats
+from kgeval.checkpoints.recognise import recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.errors import CheckpointError, did_you_mean
@@ -25,7 +26,7 @@ def load_checkpoint(
     path: str | Path,
     *,
     dataset: Dataset | str | Path | None = None,
-    format: str = "auto",
+    format: str | Reader = "auto",
     nan: str = "error",
     **options: Any,
 ) -> Checkpoint:
@@ -39,7 +40,8 @@ def load_checkpoint(
         the graph it will be evaluated on, or its folder or PyKEEN name; given, it is checked at once that their
         vocabularies agree, and it tells the labels that some frameworks keep nowhere
     format
-        ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows
+        ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows; or a
+        :class:`kgeval.Reader`
     nan
         ``"error"`` refuses parameters that are not finite; ``"worst"`` lets them through, for ``evaluate(nan="worst")``
     options
@@ -65,7 +67,12 @@ def load_checkpoint(
 
 
 def read_checkpoint(
-    path: Path, options: Mapping[str, Any], *, dataset: Dataset | None = None, format: str = "auto", nan: str = "error"
+    path: Path,
+    options: Mapping[str, Any],
+    *,
+    dataset: Dataset | None = None,
+    format: str | Reader = "auto",
+    nan: str = "error",
 ) -> Checkpoint:
     """Read a model as :func:`load_checkpoint` does, whatever the names of its options."""
     refuse_special(path)
@@ -73,16 +80,22 @@ def read_checkpoint(
         raise CheckpointError(f"no such file or folder {str(path)!r}. {suggest_paths(path)}".strip())
     if nan not in {"error", "worst"}:
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
-    if format.lower() not in ("auto", *formats()):
-        raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, formats())}")
-    reader = recognise(path) if format.lower() == "auto" else formats()[format.lower()]
-    given = Options(options, dataset)
+    said = Options(options, dataset)
     with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
-        checkpoint = reader.read(path, given)
-    given.refuse_unused(path)
+        checkpoint = _reader(path, format).read(path, said)
+    said.refuse_unused(path)
     checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":
         checkpoint.refuse_nonfinite()
     if dataset is not None:
         align(checkpoint, dataset)
     return checkpoint
+
+
+def _reader(path: Path, format: str | Reader) -> Reader:
+    if isinstance(format, Reader):
+        return format
+    name = str(format).lower()
+    if name not in ("auto", *formats()):
+        raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats())}")
+    return recognise(path) if name == "auto" else formats()[name]

@@ -1,4 +1,4 @@
-"""Readers: what it takes to read a framework's checkpoint; each file in ``readers`` declares one."""
+"""Readers: what it takes to read a checkpoint of one format; each file in ``readers`` declares one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.discovery import brought, by_name, instances
-from kgeval.errors import CheckpointError
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
@@ -17,15 +16,48 @@ PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 
 @dataclass(frozen=True)
 class Reader:
-    """One way of storing a model."""
+    """A checkpoint format: how its files are recognised, and how they become a model.
+
+    ``read`` takes a file or folder and the :class:`~kgeval.checkpoints.checkpoint.Options` of the user. It returns a
+    :class:`~kgeval.checkpoints.checkpoint.Checkpoint`: a :class:`kgeval.Family` (in a
+    :class:`~kgeval.scorers.wrappers.reciprocal.Reciprocal` where heads are predicted with inverse relations), the
+    files that it has read, the labels of the ids where it finds any, and ``options.origins``. What the files do not say
+    it takes with ``options.resolve`` or ``options.require``, so that what the user says for nothing is refused. It
+    executes nothing that it reads, and refuses damaged files with a ``CheckpointError``.
+
+    ``load_checkpoint(format=…)`` takes a reader, or the name of one: each file in ``kgeval/checkpoints/readers``
+    declares one, other packages in entry points of the group ``kgeval.checkpoints``.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import numpy as np
+    >>> import kgeval
+    >>> from kgeval.data.vocabulary import Vocabulary
+    >>> from kgeval.scorers.families.products.distmult import DistMult
+    >>> def read(path, options):
+    ...     content = json.loads(path.read_text())
+    ...     arrays = {name: np.array(content[name], float) for name in ("entity", "relation")}
+    ...     labels = Vocabulary(content["labels"])
+    ...     return Checkpoint(DistMult(**arrays), "tiny", (path,), entities=labels, origins=options.origins)
+    >>> tiny = Reader("tiny", "a DistMult in a .tiny file", recognises=lambda path: path.suffix == ".tiny", read=read)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.tiny"
+    ...     _ = path.write_text('{"entity": [[1, 2], [3, 4]], "relation": [[1, 0]], "labels": ["ant", "bee"]}')
+    ...     kgeval.load_checkpoint(path, format=tiny)
+    Checkpoint(DistMult from model.tiny: 2 entities, 1 relations)
+    """
 
     name: str
+    """what ``--format`` and ``kgeval list formats`` call it, in lower case"""
     summary: str
+    """its files, in a line"""
     recognises: Callable[[Path], bool]
     """whether a file or folder is in this format; cheap, and never by guessing"""
     read: Callable[[Path, Options], Checkpoint]
+    """(a path, what the user said) -> the model"""
     known_by: tuple[frozenset[str], ...] = ()
-    """groups of tensors (of a file) or files (of a folder), each enough to know the format by"""
+    """groups of tensors (of a file) or files (of a folder), each enough to know the format by; for hints"""
 
 
 @cache
@@ -34,22 +66,3 @@ def formats() -> dict[str, Reader]:
     return by_name(
         "formats", [*instances("kgeval.checkpoints.readers", Reader), *brought("kgeval.checkpoints", Reader)]
     )
-
-
-def recognise(path: Path) -> Reader:
-    """Find the reader of a checkpoint from its files.
-
-    Raises
-    ------
-    CheckpointError
-        if none, or more than one, recognises it
-    """
-    fitting = [reader for reader in formats().values() if reader.recognises(path)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        names = " and ".join(reader.name for reader in fitting)
-        raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
-    from kgeval.checkpoints.unknown_checkpoint import unknown  # it tells of readers
-
-    raise CheckpointError(unknown(path, formats()))

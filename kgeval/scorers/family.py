@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import mmap
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar, get_type_hints
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.discovery import brought, by_name, subclasses
@@ -24,19 +24,54 @@ Self = TypeVar("Self", bound="Family")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Family(ABC):
-    """A model family: its fields are the stored arrays, and the options of its formula.
+    """A model family: a formula that makes scores of stored arrays and options.
 
-    Arrays keep the precision they are stored in; formulas compute in float64. It is a scorer; most are a
-    :class:`VectorFamily`.
+    To add one, declare a frozen dataclass below :class:`VectorFamily`, whose score is a similarity of two vectors;
+    below :class:`kgeval.scorers.relational.RelationalFamily`, if the vectors of the candidates depend on the relation;
+    or below :class:`kgeval.scorers.block.ScoredFamily`, if no similarity gives the score. It declares
+
+    * ``name`` and ``formula``, as ``kgeval list models`` shows them;
+    * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,
+      as fields of any other type;
+    * ``__post_init__``, which refuses shapes that do not fit together with :meth:`require`;
+    * the methods that its base class leaves abstract.
+
+    Arrays keep the precision they are stored in; formulas compute in float64, and the vector of a query is a function
+    of that query alone. An entry point in the group ``kgeval.families`` makes the class known by its name.
+
+    Raises
+    ------
+    CheckpointError
+        if an array is no table of floating-point numbers, or does not fit the others
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass(frozen=True, eq=False)
+    ... class Unstructured(VectorFamily):
+    ...     name = "Unstructured"
+    ...     formula = "−‖h − t‖²"
+    ...     similarity = "squared_l2"
+    ...
+    ...     def query_vectors(self, queries):
+    ...         return rows64(self.entity, queries.anchors)  # h of a tail query, t of a head query
+    >>> import kgeval
+    >>> data = kgeval.load_dataset("nations")
+    >>> rng = np.random.default_rng(0)
+    >>> model = Unstructured(entity=rng.normal(size=(14, 4)), relation=np.zeros((55, 1)))
+    >>> table = kgeval.evaluate(model, data)
+    >>> round(kgeval.summarize(table, ["mrr"])["mrr"], 4)
+    0.2502
     """
 
     name: ClassVar[str]
+    """what checkpoints and ``kgeval list models`` call it"""
     formula: ClassVar[str]
+    """the score, in one line"""
 
     entity: FloatArray
-    """float[entity, width]"""
+    """float[entity, entity width]"""
     relation: FloatArray
-    """float[relation, width]"""
+    """float[relation, relation width]"""
 
     def __post_init__(self) -> None:
         """Refuse arrays that are no tables of numbers."""
@@ -82,7 +117,6 @@ class Family(ABC):
         CheckpointError
             if an array or option is missing, unknown or of the wrong shape or value
         """
-        wanted = {field.name: field for field in dataclasses.fields(cls)}
         for kind, given, known in (
             ("array", arrays, cls.array_names()),
             ("option", options, cls.option_names()),
@@ -91,7 +125,8 @@ class Family(ABC):
                 if name not in known:
                     hint = did_you_mean(name, known) if known else "It has none."
                     raise CheckpointError(f"{cls.name} has no {kind} {name!r}. {hint}")
-        missing = [name for name, field in wanted.items() if _required(field) and name not in {**arrays, **options}]
+        required = [field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING]
+        missing = [name for name in required if name not in {**arrays, **options}]
         if missing:
             raise CheckpointError(f"{cls.name} needs " + " and ".join(cls._how_to_give(name) for name in missing) + ".")
         return cls(**arrays, **{name: cls._checked(name, value) for name, value in options.items()})
@@ -146,7 +181,10 @@ class Family(ABC):
 
 
 class VectorFamily(Family, VectorScorer):
-    """A family whose score is a similarity of a query's vector and an entity's vector."""
+    """A family whose score is a similarity of a query's vector and an entity's vector, the same for every relation.
+
+    It declares ``similarity``, :meth:`query_vectors`, and :meth:`entity_vectors` where those are not the stored rows.
+    """
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the stored vectors of entities; float[id, dim]."""
@@ -204,5 +242,20 @@ def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
     return np.asarray(array[ids], np.float64)
 
 
-def _required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def by_relation(relations: IntArray, width: int, vectors_of: Callable[[int, BoolArray], Float64Array]) -> Float64Array:
+    """Make a vector for each row, relation by relation; float64[row, width].
+
+    Parameters
+    ----------
+    relations
+        int64[row], the relation of each row
+    width
+        the width of the vectors
+    vectors_of
+        (a relation, its rows as bool[row]) -> their vectors
+    """
+    vectors = np.empty((len(relations), width))
+    for relation in np.unique(relations):
+        part = relations == relation
+        vectors[part] = vectors_of(int(relation), part)
+    return vectors

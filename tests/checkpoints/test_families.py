@@ -30,9 +30,9 @@ CASES = {
     "LineaRE-2": ("LineaRE", {"norm": 2}),
     "PairRE-2": ("PairRE", {"norm": 2}),
     "SE-1": ("SE", {"norm": 1}),
-    "TransD-free": ("TransD", {"norm": 2, "length": "free"}),
-    "TransR-1": ("TransR", {"norm": 1, "length": "ball"}),
-    "TransH-unit": ("TransH", {"norm": 1, "length": "unit"}),
+    "TransD-free": ("TransD", {"norm": 2, "normalization": "none"}),
+    "TransR-1": ("TransR", {"norm": 1, "normalization": "max_norm"}),
+    "TransH-unit": ("TransH", {"norm": 1, "normalization": "unit"}),
     **{
         f"BigGraph-{operator}-{comparator}-{operand}{'-bias' if bias else ''}": (
             "BigGraph",
@@ -102,9 +102,9 @@ def translated(model, project, r):
     """TransH, TransR and TransD: a distance between projections."""
 
     def shortened(vector):
-        if model.length == "unit":
+        if model.normalization == "unit":
             return vector / np.linalg.norm(vector)
-        return vector / max(np.linalg.norm(vector, model.norm), 1) if model.length == "ball" else vector
+        return vector / max(np.linalg.norm(vector, model.norm), 1) if model.normalization == "max_norm" else vector
 
     return -np.linalg.norm(shortened(project("head")) + r - shortened(project("tail")), model.norm)
 
@@ -216,7 +216,7 @@ DEFINITIONS = {
     "ConvE": lambda model, _, __, ___, ids: conve(model, *ids),
     "DistMA": lambda _, h, r, t, __: h @ r + r @ t + h @ t,
     "DistMult": lambda _, h, r, t, __: sum(h * r * t),
-    "FarTransE": lambda _, h, r, t, __: np.linalg.norm(h + r - t) ** 2,
+    "MariusTransE": lambda _, h, r, t, __: np.linalg.norm(h + r - t) ** 2,
     "HolE": lambda _, h, r, t, __: np.fft.ifft(np.fft.fft(h).conj() * np.fft.fft(t)).real @ r,
     "Keci": keci,
     "LineaRE": lineare,

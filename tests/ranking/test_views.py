@@ -49,7 +49,7 @@ OPTIONS = {
     "BigGraph": [{"operator": "linear", "comparator": c, "operand": "tail", "bias": False} for c in ("dot", "l2")],
     "ConvE": [{"height": 2}],
     **{name: [{"norm": norm} for norm in (1, 2)] for name in ("LineaRE", "PairRE", "SE")},
-    **{name: [{"norm": norm, "length": "free"} for norm in (1, 2)] for name in ("TransD", "TransH", "TransR")},
+    **{name: [{"norm": norm, "normalization": "none"} for norm in (1, 2)] for name in ("TransD", "TransH", "TransR")},
 }
 CASES = [pytest.param(name, options, id=f"{name}-{i}") for name in OPTIONS for i, options in enumerate(OPTIONS[name])]
 
@@ -139,7 +139,7 @@ def test_every_relation_is_one_view_where_it_sees_the_entities_in_its_own_way(na
 
 def test_inverse_relations_see_the_entities_for_heads():
     dataset = random_dataset(3, entities=60, triples=300)
-    model = Reciprocal(random_family("TransR", {"norm": 2, "length": "ball"}, entities=60, relations=8))
+    model = Reciprocal(random_family("TransR", {"norm": 2, "normalization": "max_norm"}, entities=60, relations=8))
     finished = CallableScorer(None, 60, 4)
     object.__setattr__(finished, "scores", model.scores)
     expected = evaluate(finished, dataset).to_pandas()
@@ -155,7 +155,7 @@ def test_squares_of_distances(name):
             {"entity": rng.normal(size=(60, 5)), "relation": rng.normal(size=(4, 5))}, {"norm": 2}
         )
     else:
-        model = random_family("TransR", {"norm": 2, "length": "ball"}, entities=60)
+        model = random_family("TransR", {"norm": 2, "normalization": "max_norm"}, entities=60)
     squared, queries = Squared(model), Queries.of(dataset.test, "head")
     scores = squared.scores(queries, np.arange(60))
     np.testing.assert_allclose(scores, -(model.scores(queries, np.arange(60)) ** 2), rtol=1e-12, atol=1e-12)
@@ -165,14 +165,14 @@ def test_squares_of_distances(name):
 
 
 def test_only_euclidean_distances_are_squared():
-    model = random_family("TransR", {"norm": 1, "length": "free"})
+    model = random_family("TransR", {"norm": 1, "normalization": "none"})
     with pytest.raises(TypeError, match="only Euclidean distances"):
         list(Squared(model).views(Queries.of(Triples.of([(0, 0, 1)]), "tail")))
 
 
 def test_each_side_is_asked_of_its_own_scorer():
     dataset = random_dataset(5, entities=40, triples=300)
-    vectors = random_family("TransH", {"norm": 2, "length": "free"}, entities=40)
+    vectors = random_family("TransH", {"norm": 2, "normalization": "none"}, entities=40)
     table = ScoreTable(
         dataset.test, head=np.random.default_rng(0).integers(0, 9, (len(dataset.test), 40)).astype(float)
     )
@@ -214,7 +214,7 @@ def test_one_relations_entities_are_in_memory_at_a_time():
     entity = rng.normal(size=(20_000, 64)).astype(np.float32)
     relation, normal = rng.normal(size=(2, 40, 64)).astype(np.float32)
     model = family("TransH").build(
-        {"entity": entity, "relation": relation, "normal": normal}, {"norm": 2, "length": "free"}
+        {"entity": entity, "relation": relation, "normal": normal}, {"norm": 2, "normalization": "none"}
     )
     tracemalloc.start()
     evaluate(model, dataset, memory_limit="8MB", kernel="compiled")

@@ -96,7 +96,7 @@ def _rotate(parts: DGLKEFiles) -> Family:
 
 def _transr(parts: DGLKEFiles) -> Family:
     projection = _array(parts.folder / f"{parts.prefix}projection.npy")
-    return TransR(parts.entity, parts.relation, projection=projection, norm=1, length="free")
+    return TransR(parts.entity, parts.relation, projection=projection, norm=1, normalization="none")
 
 
 MODELS: dict[str, Callable[[DGLKEFiles], Family]] = {

@@ -169,7 +169,7 @@ def _transh(parts: LibKGEModel) -> Family:
     if halves.shape[1] % 2:
         raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
     relation, normal = np.split(halves, 2, axis=1)
-    return TransH(parts.entity, relation, normal=normalised(normal), norm=parts.norm(), length="free")
+    return TransH(parts.entity, relation, normal=normalised(normal), norm=parts.norm(), normalization="none")
 
 
 def _tucker(parts: LibKGEModel) -> Family:

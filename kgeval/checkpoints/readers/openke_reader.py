@@ -74,7 +74,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](tensors, options)
     if name == "RotatE":
         options.resolve("rel_embedding_range", tensors.number("rel_embedding_range"), file.name)
-    options.record_origins(family, "OpenKE", norm="p_norm", length="" if name == "TransD" else "norm_flag")
+    options.record_origins(family, "OpenKE", norm="p_norm", normalization="" if name == "TransD" else "norm_flag")
     whole.refuse_unused(name, *IGNORED_TENSORS, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
     return Checkpoint(
         family,
@@ -129,7 +129,7 @@ def _projected(tensors: Tensors, options: Options, kind: Callable[..., Family], 
     entity, relation = _tables(tensors)
     norm, flag = _norm(tensors, options), _is_normalised(tensors, options)
     relation = normalised(relation) if flag else relation
-    return kind(entity, relation, norm=norm, length="unit" if flag or kind is TransD else "free", **arrays)
+    return kind(entity, relation, norm=norm, normalization="unit" if flag or kind is TransD else "free", **arrays)
 
 
 def _transh(tensors: Tensors, options: Options) -> Family:

@@ -101,7 +101,7 @@ def _widened(path: Path, halves: Any, scalars: Any) -> Any:
 
 
 def _transh(tensors: Tensors, _: Options) -> Family:
-    return TransH(*_tables(tensors), normal=tensors.matrix("norm_vect.weight"), norm=2, length="free")
+    return TransH(*_tables(tensors), normal=tensors.matrix("norm_vect.weight"), norm=2, normalization="none")
 
 
 def _transr(tensors: Tensors, _: Options) -> Family:
@@ -109,13 +109,13 @@ def _transr(tensors: Tensors, _: Options) -> Family:
     stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
     # Stored as relation width × entity width.
     turned = stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
-    return TransR(entity, relation, projection=turned, norm=2, length="free")
+    return TransR(entity, relation, projection=turned, norm=2, normalization="none")
 
 
 def _transd(tensors: Tensors, _: Options) -> Family:
     transfers = tensors.matrix("ent_proj_vect.weight"), tensors.matrix("rel_proj_vect.weight")
     return TransD(
-        *_tables(tensors), entity_transfer=transfers[0], relation_transfer=transfers[1], norm=2, length="free"
+        *_tables(tensors), entity_transfer=transfers[0], relation_transfer=transfers[1], norm=2, normalization="none"
     )
 
 

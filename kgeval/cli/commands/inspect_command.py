@@ -39,8 +39,8 @@ def command(path: str, options: tuple[str, ...], dataset: str | None, names: tup
 
 def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tuple[str, ...]) -> dict[str, Any]:
     from kgeval.checkpoints import read_checkpoint
-    from kgeval.checkpoints.reader import formats, recognise
-    from kgeval.checkpoints.unknown_checkpoint import holds_models
+    from kgeval.checkpoints.reader import formats
+    from kgeval.checkpoints.recognise import holds_models, recognise
     from kgeval.data.loading import load_dataset
     from kgeval.errors import DatasetError
     from kgeval.paths import exists_safely
@@ -62,7 +62,7 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
     try:
         return {"dataset": path, **_dataset(path, names)}
     except DatasetError:
-        if exists_safely(place) and holds_models(place, formats()):
+        if exists_safely(place) and holds_models(place):
             recognise(place)  # refuses it, and tells what is in it
         raise
 

@@ -25,7 +25,8 @@ class MarginalDistributionScorer:
     >>> from scipy.sparse import csr_matrix
     >>> from kgeval.data.triples import Triples
     >>> table = csr_matrix(np.array([[0.25, 0.75, 0]], np.float32))
-    >>> Marginals(3, 1, {}, {"tail": table}).scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.arange(3))
+    >>> scorer = MarginalDistributionScorer(3, 1, {}, {"tail": table})
+    >>> scorer.scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.arange(3))
     array([[0.25, 0.75, 0.  ]], dtype=float32)
     """
 

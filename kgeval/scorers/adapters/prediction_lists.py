@@ -110,7 +110,7 @@ class PredictionLists:
     >>> from kgeval.data.triples import Triples
     >>> lists = SideLists.of({(0, 0, 2): OneList.of({2: 0.9, 1: 0.5})})
     >>> labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
-    >>> scorer, queries = ListedScores({"tail": lists}, *labels), Queries.of(Triples.of([(0, 0, 2)]), "tail")
+    >>> scorer, queries = PredictionLists({"tail": lists}, *labels), Queries.of(Triples.of([(0, 0, 2)]), "tail")
     >>> scorer.scores(queries, np.arange(4)), scorer.by_place().scores(queries, np.arange(4))
     (array([[-inf,  0.5,  0.9, -inf]]), array([[-inf,  -2.,  -1., -inf]]))
     """

@@ -33,12 +33,11 @@ def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
 def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     """Multiply rows with a matrix, from its first row to its last; float64[row, column].
 
-    >>> times(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]))
+    >>> matmul_ordered(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0], [10.0, 1.0]]))
     array([[21.,  2.]])
     """
-    from kgeval.scorers.numerics.matmul_kernel import (
-        multiply_rows,  # numba is loaded when something is multiplied, not before
-    )
+    # Numba is loaded when something is multiplied, not before.
+    from kgeval.scorers.numerics.matmul_kernel import multiply_rows
 
     rows, factor = np.ascontiguousarray(vectors), np.ascontiguousarray(matrix)
     out = np.empty((len(rows), factor.shape[1]))
@@ -74,13 +73,13 @@ def unit(vectors: Float64Array) -> Float64Array:
     return vectors / np.maximum(lengths(vectors), TINY)
 
 
-def within_ball(vectors: Float64Array, norm: int) -> Float64Array:
+def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
     """Scale vectors whose norm (1 or 2) is larger than 1 to norm 1.
 
-    >>> within_ball(np.array([[3.0, 4.0], [0.3, 0.4]]), 2)
+    >>> limit_norm(np.array([[3.0, 4.0], [0.3, 0.4]]), 2)
     array([[0.6, 0.8],
            [0.3, 0.4]])
-    >>> within_ball(np.array([[3.0, -1.0]]), 1)
+    >>> limit_norm(np.array([[3.0, -1.0]]), 1)
     array([[ 0.75, -0.25]])
     """
     norms = lengths(vectors) if norm == 2 else products(np.abs(vectors), np.ones_like(vectors))[..., None]

@@ -113,6 +113,17 @@ def _square(values: Float64Array) -> Float64Array:
     return values * values
 
 
+class NormDistance:
+    """A distance by the norm of p = 1 or 2, as the option ``norm`` says."""
+
+    norm: Literal[1, 2]
+
+    @property
+    def similarity(self) -> Similarity:
+        """The distance that the norm measures."""
+        return "l1" if self.norm == 1 else "l2"
+
+
 _CANONICAL = {
     "dot": _dot,
     "cosine": _cosine,

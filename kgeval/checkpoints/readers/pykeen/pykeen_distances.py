@@ -61,7 +61,7 @@ def _transd(parts: PyKEENModel) -> Family:
         entity_transfer=parts.entity(1),
         relation_transfer=parts.relation(1),
         norm=2,
-        length="ball",
+        normalization="max_norm",
     )
 
 
@@ -71,7 +71,7 @@ def _transe(parts: PyKEENModel) -> Family:
 
 def _transh(parts: PyKEENModel) -> Family:
     normal = parts.relation(0)
-    return TransH(parts.entity(), parts.relation(1), normal=normal, norm=norm_of(parts, 2), length="free")
+    return TransH(parts.entity(), parts.relation(1), normal=normal, norm=norm_of(parts, 2), normalization="none")
 
 
 def _transr(parts: PyKEENModel) -> Family:
@@ -79,7 +79,7 @@ def _transr(parts: PyKEENModel) -> Family:
     if parts.interaction.state.get("max_projection_norm") != 1.0:
         raise NoFormula("its projections are shortened to another norm than 1.")
     norm = norm_of(parts, 2)
-    return TransR(parts.entity(), parts.relation(0), projection=parts.relation(1), norm=norm, length="ball")
+    return TransR(parts.entity(), parts.relation(0), projection=parts.relation(1), norm=norm, normalization="max_norm")
 
 
 def _um(parts: PyKEENModel) -> Family:

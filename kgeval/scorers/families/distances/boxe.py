@@ -37,7 +37,7 @@ class BoxE(ScoredFamily):
         self.require(self.entity.shape[1] % 2 == 0, "entities are stored as halves of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """The anchor, its own box, and the box of its candidates."""
+        """Lay the anchor, its own box and the box of its candidates side by side."""
         head, tail = np.split(rows64(self.relation, queries.relations), 2, axis=1)
         boxes = (head, tail) if queries.side == "tail" else (tail, head)
         return np.concatenate([rows64(self.entity, queries.anchors), *boxes], axis=1)

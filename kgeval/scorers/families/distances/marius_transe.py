@@ -1,4 +1,4 @@
-"""TransE turned around: larger distances are more plausible, as Marius trains and ranks it."""
+"""TransE with the opposite sign: larger distances are more plausible, as Marius trains and ranks it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgeval.scorers.numerics.similarity import Similarity
 class MariusTransE(VectorFamily):
     """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
 
-    name: ClassVar[str] = "FarTransE"
+    name: ClassVar[str] = "MariusTransE"
     formula: ClassVar[str] = "+‖h + r − t‖²"
     similarity: ClassVar[Similarity] = "dot"
 
@@ -28,20 +28,20 @@ class MariusTransE(VectorFamily):
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """[−2q | 1] of q = h + r for a tail query, q = t − r for a head query."""
-        places = self._places(queries)
-        return np.concatenate([-2 * places, np.ones_like(places)], axis=1)
+        """Return [−2q | 1] of the moved anchor: q = h + r for a tail query, q = t − r for a head query."""
+        moved = self._moved(queries)
+        return np.concatenate([-2 * moved, np.ones_like(moved)], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """‖q‖²."""
-        places = self._places(queries)
-        return products(places, places)
+        """Return ‖q‖²."""
+        moved = self._moved(queries)
+        return products(moved, moved)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return [e | e²]."""
         entities = rows64(self.entity, ids)
         return np.concatenate([entities, entities * entities], axis=1)
 
-    def _places(self, queries: Queries) -> Float64Array:
+    def _moved(self, queries: Queries) -> Float64Array:
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         return anchors + relations if queries.side == "tail" else anchors - relations

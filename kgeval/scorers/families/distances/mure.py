@@ -41,26 +41,26 @@ class MuRE(RelationalFamily):
         self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")
 
     def is_shared(self, side: Side) -> bool:
-        """The tails' vectors are the stored ones, for every relation."""
+        """Tails have their stored vectors under every relation."""
         return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """R∘h + r for a tail query; t − r for a head query."""
+        """Stretch and move heads, or move tails back: R∘h + r for a tail query, t − r for a head query."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         if queries.side == "head":
             return anchors - relations
         return rows64(self.diagonal, queries.relations) * anchors + relations
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """The bias of the anchor."""
+        """Return the bias of the anchor."""
         return rows64(self.head_bias if queries.side == "tail" else self.tail_bias, queries.anchors)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """R∘h of heads; the stored vectors of tails."""
+        """Stretch heads, R∘h; tails have their stored vectors."""
         if side == "tail":
             return self.entity[ids]
         return np.asarray(rows64(self.diagonal, relation) * rows64(self.entity, ids))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """The biases of entities as heads or as tails."""
+        """Return the biases of entities as heads or as tails."""
         return rows64(self.head_bias if side == "head" else self.tail_bias, ids)

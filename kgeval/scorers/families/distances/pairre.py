@@ -11,12 +11,12 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import rows64
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.numerics.similarity import NormDistance
 from kgeval.scorers.relational import RelationalFamily
 
 
 @dataclass(frozen=True, eq=False)
-class PairRE(RelationalFamily):
+class PairRE(NormDistance, RelationalFamily):
     """score(h, r, t) = −‖h∘r − t∘r'‖_p, relations stored as halves [for heads | for tails].
 
     The entities are used as they are stored: a reader normalises them where its framework does.
@@ -33,18 +33,13 @@ class PairRE(RelationalFamily):
         super().__post_init__()
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
 
-    @property
-    def similarity(self) -> Similarity:
-        """The distance that the norm measures."""
-        return "l1" if self.norm == 1 else "l2"
-
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """h∘r for a tail query, t∘r' for a head query."""
+        """Stretch the anchor: h∘r for a tail query, t∘r' for a head query."""
         side: Side = "head" if queries.side == "tail" else "tail"
         return rows64(self.entity, queries.anchors) * self._half(side, queries.relations)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """e∘r or e∘r'."""
+        """Stretch entities: e∘r as heads, e∘r' as tails."""
         return rows64(self.entity, ids) * self._half(side, np.array([relation]))
 
     def _half(self, side: Side, relations: IntArray) -> Float64Array:

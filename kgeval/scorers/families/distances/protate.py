@@ -39,16 +39,16 @@ class PRotatE(ScoredFamily):
         return _points(self.relation)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """The point of the circle at h + r, or at t − r, as halves [cos | sin]."""
+        """Return the point of the circle at h + r, or at t − r, as halves [cos | sin]."""
         conjugate = queries.side == "head"
         return multiply(self._entities[queries.anchors], self._relations[queries.relations], conjugate=conjugate)
 
     def candidate_vectors(self, ids: IntArray) -> FloatArray:
-        """The points of the circle at e."""
+        """Return the points of the circle at e."""
         return self._entities[ids]
 
     def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
-        """−Σ |sin(q − e)|."""
+        """Compare phases: −Σ |sin(q − e)|."""
         (q_cos, q_sin), (e_cos, e_sin) = np.split(query, 2, axis=-1), np.split(candidates, 2, axis=-1)
         return -ordered_sum(lambda k: np.abs(q_sin[..., k] * e_cos[..., k] - q_cos[..., k] * e_sin[..., k]), len(q_cos))
 

@@ -68,6 +68,6 @@ class RotatE(VectorFamily):
         return np.concatenate([np.cos(relation), np.sin(relation)], axis=1)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """h∘r for a tail query; conj(r)∘t for a head query."""
+        """Rotate the anchor: h∘r for a tail query, conj(r)∘t for a head query."""
         anchors = rows64(self.entity, queries.anchors)
         return multiply(anchors, self.rotations[queries.relations], conjugate=queries.side == "head")

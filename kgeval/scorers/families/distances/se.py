@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import rows64
+from kgeval.scorers.family import by_relation, rows64
 from kgeval.scorers.numerics.ordered import matmul_ordered
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.numerics.similarity import NormDistance
 from kgeval.scorers.relational import RelationalFamily
 
 
 @dataclass(frozen=True, eq=False)
-class SE(RelationalFamily):
+class SE(NormDistance, RelationalFamily):
     """score(h, r, t) = −‖R_r h − R'_r t‖_p, relations stored as the rows of R, and those of R' as ``tail_relation``.
 
     Bordes, Weston, Collobert and Bengio: Learning Structured Embeddings of Knowledge Bases, AAAI 2011.
@@ -37,22 +35,17 @@ class SE(RelationalFamily):
         self.require(whole, "relation must be a matrix with rows of the entity width a row")
         self.require(self.tail_relation.shape == self.relation.shape, "tail_relation must have the shape of relation")
 
-    @property
-    def similarity(self) -> Similarity:
-        """The distance that the norm measures."""
-        return "l1" if self.norm == 1 else "l2"
-
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """R h for a tail query, R' t for a head query."""
+        """Map the anchor into the relation's space: R h for a tail query, R' t for a head query."""
         side: Side = "head" if queries.side == "tail" else "tail"
-        vectors = np.empty((len(queries), self.relation.shape[1] // self.entity.shape[1]))
-        for relation in np.unique(queries.relations):
-            mine = queries.relations == relation
-            vectors[mine] = self.candidate_vectors(side, int(relation), queries.anchors[mine])
-        return vectors
+        return by_relation(
+            queries.relations,
+            self.relation.shape[1] // self.entity.shape[1],
+            lambda relation, part: self.candidate_vectors(side, relation, queries.anchors[part]),
+        )
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """R e or R' e."""
+        """Map entities into the relation's space: R e as heads, R' e as tails."""
         matrices = self.relation if side == "head" else self.tail_relation
         matrix = rows64(matrices, relation).reshape(-1, self.entity.shape[1])
         return matmul_ordered(rows64(self.entity, ids), matrix.T)

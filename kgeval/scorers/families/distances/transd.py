@@ -35,7 +35,7 @@ class TransD(ProjectedTranslation):
         self.require(same, "relation_transfer must have the shape of relation")
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        """E + (e' · e) r'."""
+        """Project entities by their own vectors and the relation's: e + (e' · e) r'."""
         entities, transfer = rows64(self.entity, ids), rows64(self.relation_transfer, relation)
         projected = products(rows64(self.entity_transfer, ids), entities)[:, None] * transfer
         width = min(entities.shape[1], len(transfer))

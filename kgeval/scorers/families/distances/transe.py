@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 from kgeval.arrays import Float64Array
 from kgeval.data.queries import Queries
 from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.numerics.similarity import NormDistance
 
 
 @dataclass(frozen=True, eq=False)
-class TransE(VectorFamily):
+class TransE(NormDistance, VectorFamily):
     """score(h, r, t) = −‖h + r − t‖_p.
 
     Bordes et al.: Translating Embeddings for Modeling Multi-relational Data, NeurIPS 2013.
@@ -28,12 +28,7 @@ class TransE(VectorFamily):
         super().__post_init__()
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
-    @property
-    def similarity(self) -> Similarity:
-        """The distance that the norm measures."""
-        return "l1" if self.norm == 1 else "l2"
-
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """H + r for a tail query, t − r for a head query."""
+        """Move the anchor by the relation: h + r for a tail query, t − r for a head query."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         return anchors + relations if queries.side == "tail" else anchors - relations

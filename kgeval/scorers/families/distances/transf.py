@@ -28,11 +28,11 @@ class TransF(VectorFamily):
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """2h + r or 2t − r."""
+        """Double the anchor and move it by the relation: 2h + r or 2t − r."""
         doubled, relations = 2 * rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         return doubled + relations if queries.side == "tail" else doubled - relations
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """−h·r or t·r."""
-        both = products(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
-        return -both if queries.side == "tail" else both
+        """Return the part that all candidates share: −h·r or t·r."""
+        product = products(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+        return -product if queries.side == "tail" else product

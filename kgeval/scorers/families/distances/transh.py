@@ -31,6 +31,6 @@ class TransH(ProjectedTranslation):
         self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        """E − (w · e) w."""
+        """Project entities onto the relation's hyperplane: e − (w · e) w."""
         entities, normal = rows64(self.entity, ids), rows64(self.normal, relation)
         return entities - products(entities, normal[None, :])[:, None] * normal

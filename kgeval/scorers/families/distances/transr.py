@@ -32,7 +32,7 @@ class TransR(ProjectedTranslation):
         )
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        """E P_r."""
+        """Project entities into the relation's space: e P_r."""
         return matmul_ordered(
             rows64(self.entity, ids), rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
         )

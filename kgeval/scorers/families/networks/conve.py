@@ -59,27 +59,27 @@ class ConvE(RelationalFamily):
         self.require(biases == ((len(self.kernel),), (width,), (len(self.entity),)), "biases must fit")
 
     def is_shared(self, side: Side) -> bool:
-        """The tails' vectors are the stored ones, for every relation."""
+        """Tails have their stored vectors under every relation."""
         return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """What the network makes of head and relation for a tail query; the tail itself for a head query."""
+        """Return the network's vector of head and relation for a tail query, the tail itself for a head query."""
         if queries.side == "head":
             return rows64(self.entity, queries.anchors)
         return self._network(queries.anchors, queries.relations)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """The bias of the tail, of a head query."""
+        """Return the bias of the tail for a head query."""
         return np.zeros(len(queries)) if queries.side == "tail" else rows64(self.tail_bias, queries.anchors)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """What the network makes of each head with the relation; the stored vectors of tails."""
+        """Return the network's vector of each head with the relation; tails have their stored vectors."""
         if side == "tail":
             return self.entity[ids]
         return self._network(ids, np.full(len(ids), relation))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """The biases of tails."""
+        """Return the biases of tails."""
         return rows64(self.tail_bias, ids) if side == "tail" else np.zeros(len(ids))
 
     def _network(self, heads: IntArray, relations: IntArray) -> Float64Array:

@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import rows64
+from kgeval.scorers.family import by_relation, rows64
 from kgeval.scorers.numerics.complex_halves import multiply
 from kgeval.scorers.numerics.ordered import matmul_ordered, unit
 from kgeval.scorers.numerics.similarity import Similarity
@@ -59,35 +59,35 @@ class BigGraph(RelationalFamily):
         return side != self.operand or self.operator == "none"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """The anchor, after the operator if it is the operand."""
+        """Return the anchors, after the operator if they are the operand."""
         return self._compared(self._anchors(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """The anchor's bias."""
+        """Return the biases of the anchors."""
         return self._anchors(queries)[:, 0] if self.bias else np.zeros(len(queries))
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """The candidates, after the operator if they are the operand."""
+        """Return the candidates, after the operator if they are the operand."""
         return self._compared(self._rows(side, ids, relation))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """The candidates' biases."""
+        """Return the biases of the candidates."""
         return self._rows(side, ids, relation)[:, 0] if self.bias else np.zeros(len(ids))
 
     def _anchors(self, queries: Queries) -> Float64Array:
         side: Side = "head" if queries.side == "tail" else "tail"
-        anchors = np.empty((len(queries), self.entity.shape[1]))
-        for relation in np.unique(queries.relations):
-            mine = queries.relations == relation
-            anchors[mine] = self._rows(side, queries.anchors[mine], int(relation))
-        return anchors
+        return by_relation(
+            queries.relations,
+            self.entity.shape[1],
+            lambda relation, part: self._rows(side, queries.anchors[part], relation),
+        )
 
     def _compared(self, rows: Float64Array) -> Float64Array:
         vectors = rows[:, 1:] if self.bias else rows
         return unit(vectors) if self.comparator == "cos" else vectors
 
     def _rows(self, side: Side, ids: IntArray, relation: int) -> Float64Array:
-        """Entities on one side, after the operator where that side passes it."""
+        """Return entities on one side, after the operator where that side passes it."""
         entities = rows64(self.entity, ids)
         if side != self.operand or self.operator == "none":
             return entities

@@ -31,9 +31,9 @@ class ClampedDistMult(ScoredFamily):
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """h∘r or r∘t."""
+        """Multiply the anchor by the relation: h∘r or r∘t."""
         return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
 
     def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Cut the canonical dot product off."""
+        """Return the dot product, cut off at the limits."""
         return np.clip(canonical("dot", query, candidates), self.low, self.high)

@@ -29,7 +29,7 @@ class ComplEx(VectorFamily):
         self.require(self.entity.shape[1] % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """H r for a tail query; conj(r) t for a head query."""
+        """Multiply the anchor by the relation: h r for a tail query, conj(r) t for a head query."""
         return multiply(
             rows64(self.entity, queries.anchors),
             rows64(self.relation, queries.relations),

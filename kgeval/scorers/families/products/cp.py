@@ -28,7 +28,7 @@ class CP(VectorFamily):
         self.require(self.entity.shape[1] == 2 * self.relation.shape[1], "entity must be twice as wide as relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """h∘r or r∘t'."""
+        """Multiply the anchor by the relation: h∘r or r∘t'."""
         anchors = rows64(self._half("head" if queries.side == "tail" else "tail"), queries.anchors)
         return anchors * rows64(self.relation, queries.relations)
 

@@ -29,9 +29,9 @@ class DistMA(VectorFamily):
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """H + r or t + r."""
+        """Add the relation to the anchor: h + r or t + r."""
         return rows64(self.entity, queries.anchors) + rows64(self.relation, queries.relations)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """h·r or t·r."""
+        """Return the part that all candidates share: h·r or t·r."""
         return products(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))

@@ -27,5 +27,5 @@ class DistMult(VectorFamily):
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """h∘r or r∘t: the form is symmetric."""
+        """Multiply the anchor by the relation: h∘r or r∘t; the form is symmetric."""
         return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)

@@ -29,7 +29,7 @@ class HolE(VectorFamily):
         self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Σ_i h_i r_{j−i} for a tail query, Σ_j t_j r_{j−i} for a head query, summed in the order of i or j."""
+        """Convolve the anchor with the relation: Σ_i h_i r_{j−i} for a tail query, Σ_j t_j r_{j−i} for a head query."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         if queries.side == "head":
             # r_{j−i} as a function of i runs backwards; reversed and shifted by one, it is a convolution again.

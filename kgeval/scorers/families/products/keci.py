@@ -41,7 +41,7 @@ class Keci(VectorFamily):
         self.require(self.entity.shape[1] % blocks == 0, "the width must be a multiple of 1 + p + q")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """H r for a tail query; what each part of h is multiplied with for a head query."""
+        """Multiply the anchor by the relation: h r for a tail query, the factors of each part of h for a head query."""
         anchors, relation = self._blocks(self.entity, queries.anchors), self._scaled(self.relation, queries.relations)
         c, squares = np.asarray(self.coefficients, np.float64)[:, None, None], self._squares[:, None, None]
         if queries.side == "tail":
@@ -54,7 +54,7 @@ class Keci(VectorFamily):
         return np.concatenate([real, *rest], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """What the parts in e_i e_k add to every candidate of a tail query."""
+        """Return what the parts in e_i e_k add to the scores of a tail query."""
         if queries.side == "head" or not len(self.coefficients):
             return np.zeros(len(queries))
         head, relation = (

@@ -31,7 +31,7 @@ class QuatE(VectorFamily):
         self.require(self.entity.shape[1] % 4 == 0, "quaternions are stored as quarters: the width is a multiple of 4")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """H ⊗ r for a tail query; t ⊗ conj(r) for a head query."""
+        """Multiply the anchor by the relation: h ⊗ r for a tail query, t ⊗ conj(r) for a head query."""
         a1, b1, c1, d1 = np.split(rows64(self.entity, queries.anchors), 4, axis=1)
         a2, b2, c2, d2 = np.split(rows64(self.relation, queries.relations), 4, axis=1)
         if queries.side == "head":

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from kgeval.arrays import Float64Array
+from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.queries import Queries
-from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.family import VectorFamily, by_relation, rows64
 from kgeval.scorers.numerics.ordered import matmul_ordered
 from kgeval.scorers.numerics.similarity import Similarity
 
@@ -31,11 +29,12 @@ class RESCAL(VectorFamily):
         self.require(self.relation.shape[1] == matrix, "a relation must be an entity width × entity width matrix a row")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Mᵀ h for a tail query, M t for a head query."""
-        anchors = rows64(self.entity, queries.anchors)
-        vectors = np.empty_like(anchors)
-        for relation in np.unique(queries.relations):
-            mine = queries.relations == relation
-            matrix = rows64(self.relation, relation).reshape(anchors.shape[1], -1)
-            vectors[mine] = matmul_ordered(anchors[mine], matrix if queries.side == "tail" else matrix.T)
-        return vectors
+        """Multiply the anchor by the relation's matrix: Mᵀ h for a tail query, M t for a head query."""
+        width = self.entity.shape[1]
+
+        def multiply(relation: int, part: BoolArray) -> Float64Array:
+            matrix = rows64(self.relation, relation).reshape(width, width)
+            anchors = rows64(self.entity, queries.anchors[part])
+            return matmul_ordered(anchors, matrix if queries.side == "tail" else matrix.T)
+
+        return by_relation(queries.relations, width, multiply)

@@ -30,7 +30,7 @@ class SimplE(VectorFamily):
         self.require(self.entity.shape[1] % 2 == 0, "vectors are stored as halves of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """½ [h' r' | h r] for a tail query, ½ [r t' | r' t] for a head query."""
+        """Multiply both halves by the relation: ½ [h' r' | h r] for a tail query, ½ [r t' | r' t] for a head query."""
         head, tail = np.split(rows64(self.entity, queries.anchors), 2, axis=1)
         forward, backward = np.split(rows64(self.relation, queries.relations), 2, axis=1)
         if queries.side == "head":

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.arrays import BoolArray, Float64Array, FloatArray
 from kgeval.data.queries import Queries
-from kgeval.scorers.family import VectorFamily, rows64
+from kgeval.scorers.family import VectorFamily, by_relation, rows64
 from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
 from kgeval.scorers.numerics.similarity import Similarity
 
@@ -45,7 +45,7 @@ class TuckER(VectorFamily):
             self.require(array is None or array.shape == (width,), "scales and shifts must be as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """B₁(B₀(h) M_r) for a tail query; the adjoint scale₀∘(M_r (scale₁∘t)) for a head query."""
+        """Mix the anchor: B₁(B₀(h) M_r) for a tail query, the adjoint scale₀∘(M_r (scale₁∘t)) for a head query."""
         anchors = rows64(self.entity, queries.anchors)
         if queries.side == "head":
             return self._scale("head_scale") * self._adjoint(queries, anchors)
@@ -53,25 +53,25 @@ class TuckER(VectorFamily):
         return self._scale("product_scale") * mixed + self._shift("product_shift")
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """What the shifts add to every candidate of a head query: shift₀ · M_r (scale₁∘t) + shift₁ · t."""
+        """Return what the shifts add to a head query's scores: shift₀ · M_r (scale₁∘t) + shift₁ · t."""
         if queries.side == "tail":
             return np.zeros(len(queries))
         anchors = rows64(self.entity, queries.anchors)
-        products = self._shift("head_shift") * self._adjoint(queries, anchors) + self._shift("product_shift") * anchors
-        return np.asarray(np.add.accumulate(products, axis=1)[:, -1])
+        terms = self._shift("head_shift") * self._adjoint(queries, anchors) + self._shift("product_shift") * anchors
+        return np.asarray(np.add.accumulate(terms, axis=1)[:, -1])
 
     def _adjoint(self, queries: Queries, tails: Float64Array) -> Float64Array:
         return self._mixed(queries, self._scale("product_scale") * tails, transpose=True)
 
     def _mixed(self, queries: Queries, vectors: Float64Array, *, transpose: bool) -> Float64Array:
         """Multiply each vector with its relation's matrix M_r = Σ_j r_j W[:, j, :]."""
-        mixed = np.empty_like(vectors)
-        for relation in np.unique(queries.relations):
-            mine = queries.relations == relation
-            weights = np.asarray(self.relation[relation], np.float64)
+
+        def multiply(relation: int, part: BoolArray) -> Float64Array:
+            weights = rows64(self.relation, relation)
             matrix = weighted_sum(weights, np.moveaxis(np.asarray(self.core, np.float64), 1, 0))
-            mixed[mine] = matmul_ordered(vectors[mine], matrix.T if transpose else matrix)
-        return mixed
+            return matmul_ordered(vectors[part], matrix.T if transpose else matrix)
+
+        return by_relation(queries.relations, self.entity.shape[1], multiply)
 
     def _scale(self, name: str) -> Float64Array:
         value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""What is told of a path that is in no known checkpoint format: what it holds, the nearest format, and a way out."""
+"""Which format a checkpoint is in; and of a path in none, what it holds, the nearest format, and a way out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.reader import PICKLED, Reader, formats
 from kgeval.checkpoints.shared.tensors import unwrapped
+from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_any
 from kgeval.pickles.unpickle import StubObject
 
@@ -17,15 +18,34 @@ SHOWN = 6
 """tensors, files or folders that are named"""
 
 
-def unknown(path: Path, formats: Mapping[str, Reader]) -> str:
-    """Tell what a path in no known format holds and how that can be used, a sentence a line.
+def recognise(path: Path) -> Reader:
+    """Find the reader of a checkpoint from its files.
 
     Raises
     ------
+    CheckpointError
+        if none, or more than one, recognises it
     PickleError
         if it is a damaged pickle, or one that is refused: then the format is not what is wrong with it
     """
-    inside = _checkpoints_in(path, formats)
+    fitting = [reader for reader in formats().values() if reader.recognises(path)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = " and ".join(reader.name for reader in fitting)
+        raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
+    raise CheckpointError(_describe_unknown(path))
+
+
+def holds_models(path: Path) -> bool:
+    """Whether a path is a pickled file, or a folder that holds such, or folders that are checkpoints."""
+    files = path.iterdir() if path.is_dir() else [path]
+    return any(file.suffix in PICKLED for file in files) or bool(_checkpoints_in(path))
+
+
+def _describe_unknown(path: Path) -> str:
+    """Describe what a path in no known format holds and how that can be used, a sentence a line."""
+    inside = _checkpoints_in(path)
     if inside:
         what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
         return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
@@ -38,25 +58,19 @@ def unknown(path: Path, formats: Mapping[str, Reader]) -> str:
         lines.append(f"It is a folder with {_some(files)}." if files else "It is an empty folder.")
     if pickled:
         lines.append(f"{pickled[0].name} is {_kind(content)}{_with(arrays)}.")
-    lines += _nearest(arrays or files, formats)
+    lines += _nearest(arrays or files)
     if len(arrays) > 1:
         lines.append(
             "To use such arrays, save them as an .npz file with the names entity and relation, and give the option "
             "model (kgeval list models)."
         )
-    return "\n".join([*lines, "Known formats:", *(f"  {name}: {reader.summary}" for name, reader in formats.items())])
+    return "\n".join([*lines, "Known formats:", *(f"  {name}: {reader.summary}" for name, reader in formats().items())])
 
 
-def holds_models(path: Path, formats: Mapping[str, Reader]) -> bool:
-    """Whether a path is a pickled file, or a folder that holds such, or folders that are checkpoints."""
-    files = path.iterdir() if path.is_dir() else [path]
-    return any(file.suffix in PICKLED for file in files) or bool(_checkpoints_in(path, formats))
-
-
-def _checkpoints_in(path: Path, formats: Mapping[str, Reader]) -> list[str]:
+def _checkpoints_in(path: Path) -> list[str]:
     """List the folders inside a folder that are checkpoints."""
     folders = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
-    return [folder.name for folder in folders if any(reader.recognises(folder) for reader in formats.values())]
+    return [folder.name for folder in folders if any(reader.recognises(folder) for reader in formats().values())]
 
 
 def _arrays(content: Any) -> dict[str, tuple[int, ...]]:
@@ -77,10 +91,10 @@ def _with(arrays: Mapping[str, tuple[int, ...]]) -> str:
     return f" with {_some(f'{name} {list(shape)}' for name, shape in arrays.items())}" if arrays else ""
 
 
-def _nearest(found: Iterable[str], formats: Mapping[str, Reader]) -> list[str]:
+def _nearest(found: Iterable[str]) -> list[str]:
     """Name the formats that most of what one is known by was found of, and what they have besides."""
     names = set(found)
-    groups = [(name, group) for name, reader in formats.items() for group in reader.known_by]
+    groups = [(name, group) for name, reader in formats().items() for group in reader.known_by]
     shares = [len(group & names) / len(group) for _, group in groups]
     best = max(shares, default=0.0)
     if not 0 < best < 1:

@@ -1,0 +1,12 @@
+"""A protocol: raw, and every tie counts against the answer."""
+
+from kgeval.protocols.filters import NOTHING
+from kgeval.protocols.protocol import Protocol
+
+CAUTIOUS = Protocol(
+    name="cautious",
+    summary="pessimistic ranks, no filter",
+    ties="pessimistic",
+    filter=NOTHING,
+    metrics=("mr", "hits@3"),
+)

@@ -1,0 +1,100 @@
+"""Use each member that kgeval-foreign brings: by name on the command line, then as an object in Python.
+
+``python uses.py FOLDER`` prints, as JSON, what came of each use: ``{use: [result, error]}``. The folder holds a graph
+in the foreign layout and ``model.transm``.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from click.testing import CliRunner
+from kgeval_foreign.corruption import SameParity
+from kgeval_foreign.family import TransM
+from kgeval_foreign.layout import LAYOUT
+from kgeval_foreign.metric import MEAN_LOG_RANK
+from kgeval_foreign.protocol import CAUTIOUS
+from kgeval_foreign.reader import READER
+
+import kgeval
+from kgeval.cli import main
+
+FOLDER = Path(sys.argv[1])
+MODEL = FOLDER / "model.transm"
+
+
+def command(*words: str) -> str:
+    """Run a command line; what it printed."""
+    result = CliRunner().invoke(main, [*words])
+    if result.exit_code:
+        raise RuntimeError(result.output)
+    return result.stdout
+
+
+def on_the_command_line(*words: str) -> dict[str, float]:
+    """Evaluate the model with further options; the metrics of both sides."""
+    both = ["evaluate", str(MODEL), "--dataset", str(FOLDER), "--json", "--quiet", *words]
+    return json.loads(command(*both))["metrics"]["both"]
+
+
+def configured(**settings: Any) -> dict[str, float]:
+    """Evaluate as a configuration says."""
+    config = {"task": "ranks", "dataset": {"path": str(FOLDER)}, "model": {"path": str(MODEL)}, **settings}
+    file = FOLDER / "config.json"
+    file.write_text(json.dumps(config), encoding="utf-8")
+    return json.loads(command("run", str(file), "--json", "--quiet"))["metrics"]["both"]
+
+
+def in_python(model: Any = None, *, ties: Any = "realistic", metric: Any = "mr", **settings: Any) -> dict[str, float]:
+    """Evaluate a model with objects; a metric of its ranks, by its name."""
+    scorer = kgeval.load_checkpoint(MODEL) if model is None else model
+    table = kgeval.evaluate(scorer, LAYOUT.read(FOLDER), **settings)
+    name = metric if isinstance(metric, str) else metric.name
+    return {name: kgeval.summarize(table, [metric], ties=ties)[name]}
+
+
+def tie_policy() -> Any:
+    """Import the tie policy, which only its own uses need."""
+    from kgeval_foreign.tie_policy import GEOMETRIC
+
+    return GEOMETRIC
+
+
+def model() -> TransM:
+    """Make a model of the family in memory."""
+    content = json.loads(MODEL.read_text(encoding="utf-8"))
+    return TransM(*(np.array(content[name], float) for name in ("entity", "relation", "weight")), norm=1)
+
+
+USES: dict[str, Callable[[], Any]] = {
+    "layout by name": lambda: on_the_command_line("--layout", "graph-json", "-m", "mr"),
+    "format by name": lambda: on_the_command_line("--format", "transm-json", "-m", "mr"),
+    "metric by name": lambda: on_the_command_line("-m", "mean-log-rank"),
+    "protocol by name": lambda: on_the_command_line("--protocol", "cautious"),
+    "ties by name": lambda: on_the_command_line("--ties", "geometric", "-m", "mr"),
+    "corruption by name": lambda: on_the_command_line("--corruption", "same-parity:offset=1", "-m", "mr"),
+    "corruption in a configuration": lambda: configured(
+        evaluation={"corruption": {"kind": "same-parity", "offset": 1}}, metrics=["mr"]
+    ),
+    "family in the list": lambda: command("list", "models", "--json"),
+    "metric as an object": lambda: in_python(metric=MEAN_LOG_RANK),
+    "protocol as an object": lambda: in_python(protocol=CAUTIOUS, ties="pessimistic"),
+    "ties as an object": lambda: in_python(ties=tie_policy()),
+    "corruption as an object": lambda: in_python(corruption=SameParity(offset=1)),
+    "family and layout as objects": lambda: in_python(model()),
+    "reader as an object": lambda: in_python(kgeval.load_checkpoint(MODEL, format=READER)),
+}
+
+
+def outcome(use: Callable[[], Any]) -> list[Any]:
+    """Return what came of a use: a result, or an error."""
+    try:
+        return [use(), None]
+    except Exception as error:  # each use is judged by itself
+        return [None, f"{type(error).__name__}: {error}"]
+
+
+print(json.dumps({name: outcome(use) for name, use in USES.items()}))

@@ -1,0 +1,228 @@
+"""Another package brings one member of each registry: used by name on the command line, and as an object in Python."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgeval.discovery import GROUPS, brought, by_name
+from kgeval.errors import InputError
+from kgeval.metrics.metric import Metric
+from kgeval.protocols.protocol import Protocol, protocols
+
+FOREIGN = Path(__file__).with_name("foreign")
+ROOT = Path(__file__).parents[2]
+
+ENTITIES, RELATIONS = [f"e{index}" for index in range(9)], ["r0", "r1"]
+
+
+def closed(use):
+    """Mark a use whose registry takes no members of other packages yet."""
+    return pytest.param(use, marks=pytest.mark.xfail(strict=True, reason="the registry is closed"))
+
+
+def run(*words, path=()):
+    """Run Python with further places to import from."""
+    places = os.pathsep.join(map(str, (*path, ROOT)))
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        env={**os.environ, "PYTHONPATH": places},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Install the package into a folder of its own, from a copy, since a build leaves files behind."""
+    source, target = tmp_path_factory.mktemp("source") / "foreign", tmp_path_factory.mktemp("installed")
+    shutil.copytree(FOREIGN, source)
+    flags = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    done = run("-m", "pip", "install", *flags, "--target", target, source)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """The triples of each split, int64[triple, 3]; every entity and relation occurs."""
+    rng = np.random.default_rng(4)
+    triples = rng.permutation(list(itertools.product(range(9), range(2), range(9))))
+    return {"train": triples[:40], "valid": triples[40:50], "test": triples[50:70]}
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    """Small whole numbers, so that many scores tie."""
+    rng = np.random.default_rng(5)
+    return {
+        "entity": rng.integers(-2, 3, (9, 3)),
+        "relation": rng.integers(-1, 2, (2, 3)),
+        "weight": np.array([0.5, 2.0]),
+    }
+
+
+@pytest.fixture(scope="module")
+def outcomes(installed, graph, arrays, tmp_path_factory):
+    """What came of each use, in one process: use -> (result, error)."""
+    folder = tmp_path_factory.mktemp("graph")
+    labelled = {
+        split: [(ENTITIES[h], RELATIONS[r], ENTITIES[t]) for h, r, t in triples] for split, triples in graph.items()
+    }
+    (folder / "graph.json").write_text(json.dumps(labelled))
+    model = {name: array.tolist() for name, array in arrays.items()}
+    (folder / "model.transm").write_text(json.dumps({**model, "norm": 1, "entities": ENTITIES, "relations": RELATIONS}))
+    done = run(FOREIGN / "uses.py", folder, path=[installed])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def counts(graph, arrays):
+    """Count greater and tied candidates by the formula, in plain Python: a function of (filtered, competes)."""
+    entity, relation, weight = arrays.values()
+    known = {tuple(triple) for triples in graph.values() for triple in triples.tolist()}
+
+    def score(h, r, t):
+        return -weight[r] * np.abs(entity[h] + relation[r] - entity[t]).sum()
+
+    def count(*, filtered=True, competes=lambda anchor, candidate: True):
+        greater, tied = [], []
+        for h, r, t in graph["test"].tolist():
+            tails, heads = [(h, r, e) for e in range(9)], [(e, r, t) for e in range(9)]
+            for anchor, triples, answer in ((h, tails, t), (t, heads, h)):
+                rivals = [
+                    score(*triple)
+                    for e, triple in enumerate(triples)
+                    if e != answer and competes(anchor, e) and not (filtered and triple in known)
+                ]
+                own = score(h, r, t)
+                greater.append(sum(rival > own for rival in rivals))
+                tied.append(sum(rival == own for rival in rivals))
+        return np.array(greater), np.array(tied)
+
+    return count
+
+
+def result(outcomes, use, metric="mr"):
+    value, error = outcomes[use]
+    assert error is None, error
+    return value[metric] if isinstance(value, dict) else value
+
+
+def realistic(greater, tied):
+    return 1 + greater + tied / 2
+
+
+def other_parity(anchor, candidate):
+    return candidate % 2 == (anchor + 1) % 2
+
+
+BY_NAME_OR_OBJECT = ["layout by name", "format by name", "family and layout as objects", "reader as an object"]
+
+
+@pytest.mark.parametrize("use", BY_NAME_OR_OBJECT)
+def test_its_files_and_its_family_are_ranked_by_the_formula(use, outcomes, counts):
+    assert result(outcomes, use) == pytest.approx(realistic(*counts()).mean())
+
+
+def test_its_family_is_listed_with_its_arrays_and_options(outcomes):
+    (listed,) = [row for row in json.loads(result(outcomes, "family in the list")) if row["name"] == "TransM"]
+    assert listed["arrays"] == "entity, relation, weight"
+    assert listed["options"] == "norm"
+
+
+@pytest.mark.parametrize("use", ["metric by name", closed("metric as an object")])
+def test_its_metric(use, outcomes, counts):
+    expected = np.log2(realistic(*counts())).mean()
+    assert result(outcomes, use, "mean-log-rank") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("use", ["protocol by name", closed("protocol as an object")])
+def test_its_protocol(use, outcomes, counts):
+    greater, tied = counts(filtered=False)
+    assert result(outcomes, use) == pytest.approx((1 + greater + tied).mean())
+
+
+@pytest.mark.parametrize("use", [closed("ties by name"), closed("ties as an object")])
+def test_its_tie_policy(use, outcomes, counts):
+    greater, tied = counts()
+    assert tied.any()
+    assert result(outcomes, use) == pytest.approx(np.sqrt((1 + greater) * (1 + greater + tied)).mean())
+
+
+@pytest.mark.parametrize(
+    "use", [closed("corruption by name"), closed("corruption in a configuration"), closed("corruption as an object")]
+)
+def test_its_corruption(use, outcomes, counts):
+    assert result(outcomes, use) == pytest.approx(realistic(*counts(competes=other_parity)).mean())
+
+
+def package(folder, name, group, value, *lines):
+    """Lay a package of one module out as an installer leaves it; it brings one entry point, ``it``."""
+    (folder / f"{name}.py").write_text("\n".join([*lines, ""]))
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\nit = {value}\n")
+
+
+IMPORT = "from kgeval.protocols.protocol import Protocol"
+
+BROKEN = {
+    "no module": ("nowhere_at_all:IT", (), "cannot be loaded: No module named 'nowhere_at_all'"),
+    "no such name": ("strange:OTHER", (), "cannot be loaded: module 'strange' has no attribute 'OTHER'"),
+    "an error of its own": ("strange:IT", ("1 / 0",), "cannot be loaded: division by zero. Mend or uninstall"),
+    "something else": ("strange:IT", ("IT = 'mrr'",), "expected a Metric, found 'mrr'"),
+    "a class": (
+        "strange:IT",
+        ("from kgeval.metrics.metric import Metric as IT",),
+        "expected a Metric, found <class 'kgeval.metrics.metric.Metric'>",
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "lines", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_entry_point_is_refused_with_its_package(value, lines, message, tmp_path, monkeypatch):
+    package(tmp_path, "strange", "kgeval.metrics", value, *lines)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "strange", raising=False)
+    with pytest.raises(InputError) as refusal:
+        brought("kgeval.metrics", Metric)
+    assert f"entry point 'it' ({value}) in group kgeval.metrics of package strange" in str(refusal.value)
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["standard", "mine"])
+def test_two_members_of_one_name_are_refused_with_the_packages(name, tmp_path, monkeypatch):
+    packages = [f"{one}_{name}" for one in ("another", "one")]
+    for one in packages:
+        package(tmp_path, one, "kgeval.protocols", f"{one}:IT", IMPORT, f"IT = Protocol(name={name!r}, summary='')")
+    own = protocols().values()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=f"two protocols are called '{name}'.*package: {', '.join(packages)}"):
+        by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
+
+
+def test_the_command_line_tells_of_a_broken_package_without_a_traceback(tmp_path):
+    package(tmp_path, "strange", "kgeval.protocols", "strange:IT", "import not_installed_anywhere")
+    done = run("-m", "kgeval", "list", "protocols", path=[tmp_path])
+    assert done.returncode
+    assert "package strange cannot be loaded: No module named 'not_installed_anywhere'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_package_brings_a_member_of_every_group(installed):
+    (points,) = installed.glob("*.dist-info/entry_points.txt")
+    assert sorted(re.findall(r"\[(.+)\]", points.read_text())) == sorted(GROUPS)
