@@ -38,6 +38,7 @@ class CorruptionGenerator(Settings):
     Examples
     --------
     >>> import kgeval
+    >>> import numpy as np
     >>> from kgeval.corruption.candidates import SharedCandidates
     >>> class FirstEntities(CorruptionGenerator):
     ...     count: int
@@ -144,6 +145,7 @@ class CorruptionGenerator(Settings):
 def size_range(sizes: IntArray) -> str:
     """Spell how many candidates queries have.
 
+    >>> import numpy as np
     >>> size_range(np.array([1, 2310, 7])), size_range(np.array([500, 500]))
     ('1 to 2,310', '500')
     """

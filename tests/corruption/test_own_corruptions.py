@@ -247,5 +247,5 @@ def test_a_prepared_generator_touches_no_file(tmp_path, nations, listed):
     "generator", [FileNegatives(path="none.tsv"), OGBNegatives(path="none.pt"), TypeConstrained(path="none.txt")]
 )
 def test_a_missing_file_is_told_when_it_is_prepared(nations, generator):
-    with pytest.raises(InputError, match=r"no such file 'none|No such file"):
+    with pytest.raises(InputError, match="no such file '"):
         generator.prepare(nations)
