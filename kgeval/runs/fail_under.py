@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 
 from kgeval.errors import ConfigError, MetricError, RunError
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
@@ -62,7 +61,15 @@ def _refuse_falling(name: str, metric: Metric) -> None:
 def measured(outcome: Outcome, names: Sequence[str]) -> Summary | LabelSummary:
     """Compute metrics of an outcome; those of ranks need not be among the ones that it shows."""
     if isinstance(outcome.table, RankTable) and isinstance(outcome.summary, Summary):
-        return summarize(outcome.table, names, **asdict(outcome.summary.policies))
+        options = outcome.summary.policies
+        return summarize(
+            outcome.table,
+            names,
+            ties=options.ties,
+            seed=options.seed,
+            chance=options.chance,
+            popularity=options.popularity_exponents,
+        )
     return outcome.summary
 
 

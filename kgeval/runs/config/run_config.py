@@ -18,7 +18,9 @@ from kgeval.corruption import (
     Uniform,
 )
 from kgeval.data.dataset import Dataset
-from kgeval.data.layout import PYKEEN, layouts
+from kgeval.data.human_names import with_names
+from kgeval.data.layout import PYKEEN, layouts, load_dataset
+from kgeval.data.layouts.pykeen_layout import read_named
 from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
@@ -101,6 +103,13 @@ class DatasetConfig(Settings):
                 "Leave the layout out for the PyKEEN dataset of that name"
             )
         return self
+
+    def load(self) -> Dataset:
+        """Read the graph."""
+        if self.path is not None:
+            return load_dataset(self.path, layout=self.layout, names=self.names)
+        dataset = read_named(str(self.name), **self.options)
+        return with_names(dataset, self.names) if self.names else dataset
 
 
 class _Given(Settings):
@@ -201,6 +210,11 @@ class RunConfig(MetricRequest, Evaluated):
         return self._document
 
     @property
+    def folder(self) -> Path | None:
+        """The run directory, if the configuration names one."""
+        return None if self.output is None else Path(self.output)
+
+    @property
     def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig]:
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
@@ -239,8 +253,8 @@ class RunConfig(MetricRequest, Evaluated):
 def expand_shorthand(place: list[str], value: Any) -> Any:
     """Say the block that a bare string stands for, where it may stand for one.
 
-    >>> spelled_out(["model"], "checkpoints/complex"), spelled_out(["dataset"], "umls"), spelled_out(["ties"], "x")
-    ({'path': 'checkpoints/complex'}, {'name': 'umls'}, 'x')
+    >>> expand_shorthand(["model"], "checkpoints/complex"), expand_shorthand(["dataset"], "umls")
+    ({'path': 'checkpoints/complex'}, {'name': 'umls'})
     """
     if place == ["dataset"]:
         return dataset_block(value)
