@@ -11,17 +11,17 @@ from kgeval.cli.streams import say
 from kgeval.errors import KgevalError, did_you_mean
 
 COMMANDS = {
-    "classify": "Classify triples, or predict confidences, beside baselines without a model.",
+    "classify": "Tell true triples from false ones, beside baselines without a model.",
     "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, formats, protocols, corruptions or datasets.",
-    "metrics": "Compute metrics from the stored ranks or labels of a run; nothing is scored again.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
     "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
     "run": "Run experiments from configuration files.",
     "schema": "Print the JSON schema of the configuration, for editors.",
+    "summarize": "Compute metrics from the stored ranks or labels of a run; nothing is scored again.",
 }
 
 

@@ -1,11 +1,10 @@
-"""The configuration that the options of a command stand for; what is wrong with it is told by option."""
+"""The configuration that the options of a command make; problems in it are told by option."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
-
-from kgeval.cli.shared_options import pairs
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -22,19 +21,23 @@ OPTIONS: dict[Place, str] = {
     ("model", "format"): "--format",
     ("model", "options"): "--option",
     ("metrics",): "--metric",
+    ("task", "kind"): "--task",
+    ("task", "calibration"): "--calibration",
     ("task", "negatives", "valid"): "--valid-negatives",
     ("task", "negatives", "test"): "--test-negatives",
-    **{("task", "negatives", "corruption", name): f"--{name}" for name in ("count", "seed")},
-    **{("task", name): f"--{name}" for name in ("calibration", "mapping", "high", "unseen")},
+    ("task", "negatives", "corruption"): "--corruption",
+    **{("task", name): f"--{name}" for name in ("sides", "unseen")},
     **{(name,): f"--{name}" for name in ("protocol", "ties", "seed", "chance", "popularity")},
     **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "corruption", "unseen", "nan")},
     **{("evaluation", name): f"--{name.replace('_', '-')}" for name in ("batch_size", "memory_limit", "threads")},
 }
 """by place in the configuration"""
 
+OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
-def configured(command: str, checkpoint: str, dataset: str, given: Mapping[str, Any], **content: Any) -> RunConfig:
-    """Make a configuration of what was said on the command line.
+
+def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[str, Any], **blocks: Any) -> RunConfig:
+    """Make a configuration of the options of a command.
 
     Parameters
     ----------
@@ -42,9 +45,9 @@ def configured(command: str, checkpoint: str, dataset: str, given: Mapping[str, 
         its name, for messages
     checkpoint, dataset
         the model and the graph
-    given
-        further options, among them ``layout``, ``names``, ``format`` and ``options``
-    content
+    options
+        of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``, which come last
+    blocks
         the other blocks of the configuration
 
     Raises
@@ -53,27 +56,53 @@ def configured(command: str, checkpoint: str, dataset: str, given: Mapping[str, 
         with all problems at once, each with its option
     """
     from kgeval.runs.config.load import check
+    from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
 
-    blocks = {
-        "dataset": _dataset_block(dataset, given["layout"], given["names"]),
-        "model": {"path": checkpoint, "format": given["format"], "options": pairs(given["options"], "--option")},
-        **content,
-    }
-    return check(Document(command, blocks, options=OPTIONS))
+    model = {"path": checkpoint, "format": options["format"], "options": pairs(options["options"], "--option")}
+    content = {"dataset": _dataset_block(dataset, options["layout"], options["names"]), "model": model, **blocks}
+    document = Document(command, content, options=OPTIONS)
+    for override in options["overrides"]:
+        document.override(override, expand_shorthand)
+    return check(document)
 
 
-def chosen(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Keep those of some options that were said."""
-    return {name: given[name] for name in names if given[name] is not None}
+def present(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Keep those of some options that were given; what may be repeated becomes a list."""
+    found = {name: options[name] for name in names if options[name] not in (None, ())}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def corruption_block(text: str) -> dict[str, Any]:
+    """Read ``KIND:K=V,…`` as the block of a configuration; a list stands in brackets.
+
+    >>> corruption_block("uniform:count=500,seed=3"), corruption_block("typed:splits=[train,valid]")
+    ({'kind': 'uniform', 'count': 500, 'seed': 3}, {'kind': 'typed', 'splits': ['train', 'valid']})
+    """
+    kind, _, options = text.partition(":")
+    return {"kind": kind, **pairs(filter(None, OUTSIDE_BRACKETS.split(options)), "--corruption")}
+
+
+def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
+    """Read ``KEY=VALUE`` texts; values are YAML, so that ``norm=1`` is a number and ``clamp=true`` a truth value."""
+    from kgeval.errors import ConfigError
+    from kgeval.runs.config.yaml_document import parse_value
+
+    values = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"{option} {text!r}: expected KEY=VALUE, for example model=ComplEx.")
+        values[key] = parse_value(value, f"{option} {text!r}")
+    return values
 
 
 def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
-    """Say the dataset as a configuration does: by its path or its PyKEEN name, with what is to be known of it."""
+    """Make the dataset's block of its path or its PyKEEN name, and of what else is known of it."""
     from kgeval.data.loading import PYKEEN
-    from kgeval.runs.config.run_config import dataset_block as spelled_out
+    from kgeval.runs.config.run_config import dataset_block
 
     further = {**({} if layout == "auto" else {"layout": layout}), **({"names": names} if names else {})}
     if not further:
         return source
-    return ({"name": source} if layout == PYKEEN else spelled_out(source)) | further
+    return ({"name": source} if layout == PYKEEN else dataset_block(source)) | further

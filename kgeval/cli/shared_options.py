@@ -58,6 +58,42 @@ def _bounds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> di
     return bounds
 
 
+SET = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set any key of the configuration, such as evaluation.split=valid; may be repeated.",
+)
+CORRUPTION = click.option(
+    "--corruption",
+    metavar="KIND[:K=V,…]",
+    help="Which candidates compete, such as uniform:count=500; 'kgeval list corruptions' shows all.  "
+    "[default: as the protocol says, all]",
+)
+
+
+def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the checkpoint and the dataset of a command, how both are read, and ``--set`` for any further key."""
+    options = (
+        click.argument("checkpoint"),
+        click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name."),
+        click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]"),
+        NAMES,
+        click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]"),
+        click.option(
+            *("--option", "options"),
+            multiple=True,
+            metavar="K=V",
+            help="What its files do not hold, such as model=ComplEx; may be repeated.",
+        ),
+        SET,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 FAIL_UNDER = click.option(
     "--fail-under",
     multiple=True,
@@ -123,17 +159,3 @@ def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., An
         return command
 
     return add
-
-
-def pairs(given: tuple[str, ...], option: str) -> dict[str, Any]:
-    """Read KEY=VALUE options; values are YAML, so that ``norm=1`` is a number and ``clamp=true`` a truth value."""
-    from kgeval.errors import ConfigError
-    from kgeval.runs.config.yaml_document import parse_value
-
-    values = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"{option} {text!r}: expected KEY=VALUE, for example model=ComplEx.")
-        values[key] = parse_value(value, f"{option} {text!r}")
-    return values

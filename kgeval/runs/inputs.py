@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgeval.checkpoints import Checkpoint, load_checkpoint, read_checkpoint
+from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError
@@ -48,13 +48,8 @@ def read_inputs(config: RunConfig, dataset: Dataset, folders: dict[str, Path | N
     return found
 
 
-def read_model(job: CheckpointConfig, config: RunConfig, dataset: Dataset) -> Checkpoint:
-    """Read a model as the configuration says."""
-    return read_checkpoint(Path(job.path), job.options, dataset=dataset, format=job.format, nan=config.evaluation.nan)
-
-
 def _scorer(job: CheckpointConfig, config: RunConfig, dataset: Dataset) -> Checkpoint:
-    checkpoint = read_model(job, config, dataset)
+    checkpoint = job.load(dataset, nan=config.evaluation.nan)
     if config.task is None:
         config.evaluation.check(checkpoint, dataset)
     return checkpoint

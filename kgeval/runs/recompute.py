@@ -134,25 +134,36 @@ def _kind(run: Path, metrics: tuple[str, ...]) -> str:
     return "ranks"
 
 
+def option_name(name: str) -> str:
+    """Spell a keyword as the command line's option.
+
+    >>> option_name("high_confidence")
+    '--high-confidence'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
 def _refuse_unfit(said: Mapping[str, Any], kind: str) -> None:
     for option in said:
         if option in INAPPLICABLE_OPTIONS[kind]:
-            raise ConfigError(f"--{option}: {INAPPLICABLE_OPTIONS[kind][option]}.")
+            raise ConfigError(f"{option_name(option)}: {INAPPLICABLE_OPTIONS[kind][option]}.")
         if kind != "ranks" and option in ("dataset", *ELSEWHERE):
-            raise ConfigError(f"--{option}: the run tells its own. Leave it out.")
+            raise ConfigError(f"{option_name(option)}: the run tells its own. Leave it out.")
     if kind != "ranks" and (other := set(said.get("by", ())) - {"relation"}):
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
 def _of_confidences(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> Summary:
-    if not 0 < said.get("high", 1) <= 1:
-        raise ConfigError(f"--high {said['high']:g}: confidences go up to 1, and high ones begin above 0.")
+    if not 0 < said.get("high_confidence", 1) <= 1:
+        raise ConfigError(
+            f"--high-confidence {said['high_confidence']:g}: confidences go up to 1, and high ones begin above 0."
+        )
     tables, task = read_confidences(run, asked)
     return summarize(
         tables,
         metrics or asked.metrics or CONFIDENCES,
         mapping=ConfidenceMapping(kind=said["mapping"]) if "mapping" in said else task.mapping,
-        high_confidence=said.get("high", task.high),
+        high_confidence=said.get("high_confidence", task.high_confidence),
         ties=asked.ties or "realistic",
         seed=asked.seed,
         by=said.get("by", ()),
@@ -162,7 +173,7 @@ def _of_confidences(run: Path, metrics: tuple[str, ...], asked: MetricRequest, s
 def _of_ranks(run: Path, metrics: tuple[str, ...], asked: MetricRequest, said: Mapping[str, Any]) -> Summary:
     options = {name: said[name] for name in ELSEWHERE if name in said}
     if options and "dataset" not in said:
-        raise ConfigError(f"--{next(iter(options))}: stored ranks tell theirs; it goes with --dataset.")
+        raise ConfigError(f"{option_name(next(iter(options)))}: stored ranks tell theirs; it goes with --dataset.")
     table = read_ranks(run, said.get("dataset"), **options)
     usual = DEFAULT if asked.task else asked.metrics or DEFAULT
     policies = {"ties": protocol_of(table).ties} | asked.policies

@@ -63,7 +63,9 @@ def run_task(
         labels = task(model, dataset, title=title)
         return TaskResult(labels, summarize(labels, metrics, calibration=task.calibration), labels.notes)
     found = task(model, dataset, progress=progress, title=title)
-    summary = summarize(found, metrics, mapping=task.mapping, high_confidence=task.high, ties=ties, seed=seed)
+    summary = summarize(
+        found, metrics, mapping=task.mapping, high_confidence=task.high_confidence, ties=ties, seed=seed
+    )
     return TaskResult(found.labels, summary, found.notes, found.ranks)
 
 

@@ -11,9 +11,6 @@ from typing import Any
 
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
-from kgeval.data.human_names import with_names
-from kgeval.data.layouts.pykeen_layout import read_named
-from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError, InputError, KgevalError
 from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.ranks.ties import tie_policy
@@ -29,8 +26,8 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.environment_variables import escaped
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, MetricRequest
 from kgeval.runs.config.models import TrainingConfig
-from kgeval.runs.config.run_config import DatasetConfig, RunConfig
-from kgeval.runs.inputs import input_files, read_inputs, read_model
+from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.inputs import input_files, read_inputs
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import read_outcome, refuse_changes
 from kgeval.runs.run_task import TaskResult, negatives_of, run_task
@@ -92,7 +89,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         stages = _claim(config, out, force=force, held=held)
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
-            dataset = _dataset(config.dataset)
+            dataset = config.dataset.load()
         config = check_against_dataset(config, dataset).resolved(dataset)
         if config.models is None:
             return [_run_tracked(config, "", dataset, stages[""], clock, watch)]
@@ -154,7 +151,7 @@ def _run_model(
         if isinstance(job, TrainingConfig):
             scorer = train(job, dataset, stage or Path())
         else:
-            scorer = read_model(job, config, dataset)
+            scorer = job.load(dataset, nan=config.evaluation.nan)
     table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
     rules = protocol(config.protocol)
     usual = MetricRequest(ties=tie_policy(rules.ties).name).policies
@@ -216,13 +213,6 @@ def _results(
     with clock.time("summarize"):
         summary = summarize(table, metrics, **config.policies)
         return table, summary, framework_metrics(table) if rules.framework_metrics else None
-
-
-def _dataset(config: DatasetConfig) -> Dataset:
-    if config.path is not None:
-        return load_dataset(config.path, layout=config.layout, names=config.names)
-    dataset = read_named(str(config.name), **config.options)
-    return with_names(dataset, config.names) if config.names else dataset
 
 
 def _manifest(

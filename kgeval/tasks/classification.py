@@ -57,8 +57,8 @@ class Classification(Settings):
         """
         if dataset.confidences:
             raise InputError(
-                f"dataset {dataset.name} has confidences, which are no truth values. Set kind: confidences to predict "
-                "them."
+                f"dataset {dataset.name} has confidences, which are no truth values. Predict them instead, by kind: "
+                "confidences or kgeval evaluate --task confidences."
             )
         parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
         for split, part in parts.items():
@@ -106,7 +106,8 @@ def classify(
     entities, relations
         the labels of the model's ids, as ``kgeval.evaluate`` takes them
     negatives
-        which triples are false: ``NegativeFiles``, or ``MadeNegatives`` (the default: one in place of every tail)
+        which triples are false: ``NegativesFromFiles``, or ``GeneratedNegatives`` (the default: one in place of every
+        tail)
     side
         which answer a triple is scored as, which matters to models with inverse relations only
     unseen

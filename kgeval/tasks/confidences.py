@@ -66,7 +66,7 @@ class ConfidenceTables:
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
         """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
-        labels = self.labels if negatives else self.labels.where(self.labels.column("given"))
+        labels = self.labels if negatives else self.labels.where(self.labels.column("is_positive"))
         return labels.scored(split, scores)
 
     def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
@@ -87,7 +87,7 @@ class ConfidenceTables:
     @cached_property
     def _largest(self) -> LargestLabels:
         """The confidence of each test fact: the largest that was stated."""
-        test = self.labels.where(self.labels.column("given") & (self.labels.column("split") == "test"))
+        test = self.labels.where(self.labels.column("is_positive") & (self.labels.column("split") == "test"))
         ids = np.stack([test.column(name) for name in TRIPLE], axis=1)
         return LabelledTriples(Triples(ids), test.column("label")).largest()
 
@@ -99,7 +99,7 @@ class Confidences(Settings):
     """the confidences of facts are predicted"""
     mapping: ConfidenceMapping = ConfidenceMapping()
     """how scores become confidences"""
-    high: Annotated[float, Field(gt=0, le=1)] = 0.7
+    high_confidence: Annotated[float, Field(gt=0, le=1)] = 0.7
     """from which confidence on a fact belongs to the high-confidence subset, whose metrics are given too"""
     negatives: NegativesFromFiles | None = None
     """false triples, of confidence 0: the errors are given with them too"""

@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
         ("relation", pa.int64()),
         ("tail", pa.int64()),
         ("label", pa.float64()),
-        ("given", pa.bool_()),
+        ("is_positive", pa.bool_()),
         ("known", pa.bool_()),
         ("score", pa.float64()),
         ("head_label", LABELS),
@@ -32,8 +32,9 @@ SCHEMA = pa.schema(
         ("tail_label", LABELS),
     ]
 )
-"""``label``: 1, 0 or a confidence; ``given``: whether the triple is of the split, not a negative of it; ``known``:
-whether any split holds it; ``score``: the model's. Each baseline adds a column of its scores, under its name."""
+"""``label``: 1, 0 or a confidence; ``is_positive``: whether the triple is of the split, not a negative of it;
+``known``: whether any split holds it; ``score``: the model's. Each baseline adds a column of its scores, under its
+name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class LabelTable(Columns):
     def provenance(self) -> LabelProvenance:
         """What the labelled test triples are of."""
         test = self.column("split") == "test"
-        false = int((test & ~self.column("given")).sum())
+        false = int((test & ~self.column("is_positive")).sum())
         where = "of unknown origin" if self.negatives == UNKNOWN else self.negatives
         return LabelProvenance(
             model=self.model,
@@ -105,7 +106,7 @@ class LabelTable(Columns):
             "split": pa.DictionaryArray.from_arrays(codes, list(parts)),
             **{name: pa.array(np.ascontiguousarray(ids[:, place])) for place, name in enumerate(TRIPLE)},
             "label": np.concatenate([part.rows.labels for part in parts.values()]),
-            "given": np.concatenate([part.is_positive for part in parts.values()]),
+            "is_positive": np.concatenate([part.is_positive for part in parts.values()]),
             "known": np.concatenate([part.known for part in parts.values()]),
             **scores,
             "head_label": dataset.entities.column(ids[:, 0]),

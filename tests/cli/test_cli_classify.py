@@ -14,6 +14,8 @@ from kgeval.tasks.negatives import NegativesFromFiles
 from tests.cli.conftest import ENTITIES, SPLITS, below_head, write_config, write_model
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")
+CONFIDENCES = ("evaluate", "model", "--dataset", "weighted", *ARGUMENTS[4:], "--task", "confidences")
+LOGISTIC = ("--set", "task.mapping.kind=logistic", "--set", "task.high_confidence=0.5")
 NEGATIVES = ("--valid-negatives", "valid_negatives.txt", "--test-negatives", "test_negatives.txt")
 
 
@@ -77,18 +79,18 @@ def test_an_interrupted_run_is_described_by_its_labels(place, done, data):
 
 def test_metrics_come_from_the_stored_labels(done, data, refused):
     written = data(*ARGUMENTS, *NEGATIVES, "--out", "out")
-    assert data("metrics", "out") == written
-    by = data("metrics", "out", "-m", "roc_auc", "--by", "relation", "--calibration", "none")
+    assert data("summarize", "out") == written
+    by = data("summarize", "out", "-m", "roc_auc", "--by", "relation", "--calibration", "none")
     assert {group["key"]["relation"] for group in by["groups"]} <= {"eats", "fears", "likes"}
     assert (written["calibration"], by["calibration"]) == ("platt", "none")
-    assert "--ties: a classification has no ranks" in refused("metrics", "out", "--ties", "optimistic")
-    assert "--by tail: a run of classification is grouped by relation" in refused("metrics", "out", "--by", "tail")
-    for option in (["--seed", "1"], ["--chance", "exact"], ["--popularity", "1", "1"], ["--high", "0.5"]):
-        assert f"{option[0]}: " in refused("metrics", "out", *option)
-        assert "a classification has no" in refused("metrics", "out", *option)
-    assert "Did you mean 'roc_auc'" in refused("metrics", "out", "-m", "roc-auc")
-    assert "--calibration: ranks need none" in refused("metrics", "run", "--calibration", "platt")
-    told = refused("metrics", "out/labels.parquet")
+    assert "--ties: a classification has no ranks" in refused("summarize", "out", "--ties", "optimistic")
+    assert "--by tail: a run of classification is grouped by relation" in refused("summarize", "out", "--by", "tail")
+    for option in (["--seed", "1"], ["--chance", "exact"], ["--popularity", "1", "1"], ["--high-confidence", "0.5"]):
+        assert f"{option[0]}: " in refused("summarize", "out", *option)
+        assert "a classification has no" in refused("summarize", "out", *option)
+    assert "Did you mean 'roc_auc'" in refused("summarize", "out", "-m", "roc-auc")
+    assert "--calibration: ranks need none" in refused("summarize", "run", "--calibration", "platt")
+    told = refused("summarize", "out/labels.parquet")
     assert (
         "'out/labels.parquet' is a label table: scores of labelled triples, not ranks. Give the folder of the run"
         in told
@@ -97,7 +99,7 @@ def test_metrics_come_from_the_stored_labels(done, data, refused):
 
 def test_drawn_negatives_depend_on_the_seed_alone(done, place):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        done(*ARGUMENTS, "--count", "2", "--seed", seed, "--out", name)
+        done(*ARGUMENTS, "--corruption", f"uniform:count=2,seed={seed}", "--out", name)
     tails = [kgeval.tasks.LabelTable.from_parquet(f"{name}/labels.parquet").column("tail") for name in "abc"]
     assert np.array_equal(tails[0], tails[1])
     assert not np.array_equal(tails[0], tails[2])
@@ -105,7 +107,7 @@ def test_drawn_negatives_depend_on_the_seed_alone(done, place):
 
 def test_the_calibration_of_the_run_is_the_usual_one(data):
     told = data(*ARGUMENTS, *NEGATIVES, "--calibration", "isotonic", "-m", "relation.f1", "-m", "brier", "--out", "out")
-    assert data("metrics", "out") == told
+    assert data("summarize", "out") == told
 
 
 def test_random_ties_of_confidences_have_a_seed(place, data):
@@ -117,8 +119,8 @@ def test_random_ties_of_confidences_have_a_seed(place, data):
     }  # fmt: skip
     write_config(place / "flat.yaml", config)
     told = data("run", "flat.yaml", "--out", "out")
-    assert data("metrics", "out") == told
-    assert data("metrics", "out", "--seed", "6") != told
+    assert data("summarize", "out") == told
+    assert data("summarize", "out", "--seed", "6") != told
     ranks = kgeval.RankTable.from_parquet("out/ranks.parquet")
     labels = kgeval.tasks.LabelTable.from_parquet("out/labels.parquet").to_pandas().query("split == 'test'")
     said = {tuple(row[:3]): row[3] for row in labels[["head", "relation", "tail", "label"]].to_numpy()}
@@ -130,43 +132,43 @@ def test_random_ties_of_confidences_have_a_seed(place, data):
 
 
 def test_a_weighted_dataset_has_its_confidences_predicted(place, data, done):
-    weighted = [argument if argument != "graph" else "weighted" for argument in ARGUMENTS]
-    content = data(*weighted, "--mapping", "logistic", "--high", "0.5", "--test-negatives", "test_negatives.txt")
+    content = data(*CONFIDENCES, *LOGISTIC, "--set", "task.negatives.test=test_negatives.txt")
     assert content["kind"] == "confidences"
     assert set(content["metrics"]) == {"model", "same or reversed"}
     assert content["mapping"]["kind"] == "logistic"
     assert {group["key"]["facts"] for group in content["groups"]} == {"confidence ≥ 0.5", "with negatives"}
     assert data("inspect", "weighted")["confidences"] == {split: len(rows) for split, rows in SPLITS.items()}
-    done(*weighted, "--out", "out")
-    assert data("metrics", "out", "-m", "mrr")["metrics"]["both"]["mrr"] > 0
+    done(*CONFIDENCES, "--out", "out")
+    assert data("summarize", "out", "-m", "mrr")["metrics"]["both"]["mrr"] > 0
 
 
 def test_metrics_of_confidences_come_from_the_stored_run(done, data, refused):
-    weighted = [argument if argument != "graph" else "weighted" for argument in ARGUMENTS]
-    told = data(*weighted, "--mapping", "logistic", "--high", "0.5", "--out", "out")
-    assert data("metrics", "out") == told
+    told = data(*CONFIDENCES, *LOGISTIC, "--out", "out")
+    assert data("summarize", "out") == told
     assert told["metrics"]["same or reversed"]["wmr"] >= 1
-    other = data("metrics", "out", "-m", "rmse", "-m", "graded-ndcg@5", "--mapping", "raw", "--high", "1")
+    other = data("summarize", "out", "-m", "rmse", "-m", "graded-ndcg@5", "--mapping", "raw", "--high-confidence", "1")
     assert other["mapping"] == {"kind": "raw"}
     assert set(other["metrics"]["model"]) == {"rmse", "graded-ndcg@5"}
     assert other["metrics"]["model"]["rmse"] != told["metrics"]["model"]["rmse"]
-    assert "--high 1.5: confidences go up to 1" in refused("metrics", "out", "--high", "1.5")
-    assert "--by side: a run of confidences is grouped by relation only" in refused("metrics", "out", "--by", "side")
-    assert "--calibration: confidences need none" in refused("metrics", "out", "--calibration", "platt")
-    assert "--chance: no metric of confidences" in refused("metrics", "out", "--chance", "exact")
-    assert "--popularity: no metric of confidences" in refused("metrics", "out", "--popularity", "1", "1")
-    assert data("metrics", "out", "-m", "strat.mrr", "--popularity", "0", "1")["popularity"] == [0, 1]
-    assert "--high: only metrics of confidences have it" in refused("metrics", "out", "-m", "mrr", "--high", "0.5")
+    assert "--high-confidence 1.5: confidences go up to 1" in refused("summarize", "out", "--high-confidence", "1.5")
+    assert "--by side: a run of confidences is grouped by relation only" in refused("summarize", "out", "--by", "side")
+    assert "--calibration: confidences need none" in refused("summarize", "out", "--calibration", "platt")
+    assert "--chance: no metric of confidences" in refused("summarize", "out", "--chance", "exact")
+    assert "--popularity: no metric of confidences" in refused("summarize", "out", "--popularity", "1", "1")
+    assert data("summarize", "out", "-m", "strat.mrr", "--popularity", "0", "1")["popularity"] == [0, 1]
+    assert "--high-confidence: only metrics of confidences have it" in refused(
+        "summarize", "out", "-m", "mrr", "--high-confidence", "0.5"
+    )
 
 
-@pytest.mark.parametrize("written", ["", "task: 3", "[", "task: {kind: confidences, high: 7}"])
+@pytest.mark.parametrize("written", ["", "task: 3", "[", "task: {kind: confidences, high_confidence: 7}"])
 def test_a_damaged_configuration_of_a_stored_run_is_refused(done, refused, place, written):
-    done(*[argument if argument != "graph" else "weighted" for argument in ARGUMENTS], "--out", "out")
+    done(*CONFIDENCES, "--out", "out")
     (place / "out" / "config.yaml").write_text(written)
     assert (
-        "high" in refused("metrics", "out")
+        "high" in refused("summarize", "out")
         if "high" in written
-        else "not the configuration" in refused("metrics", "out")
+        else "not the configuration" in refused("summarize", "out")
     )
 
 
@@ -178,9 +180,10 @@ def test_a_damaged_configuration_of_a_stored_run_is_refused(done, refused, place
         (["--calibration", "plat"], "Did you mean 'platt'"),
         (["--valid-negatives", "valid_negative.txt"], "Nearby: 'valid_negatives.txt'"),
         (["--valid-negatives", "valid_negatives.txt"], "no test negatives"),
-        ([*NEGATIVES, "--count", "3"], "give either files of negatives or --count"),
-        (["--count", "0"], "expected at least 1, found 0"),
-        (["--mapping", "raw"], "--mapping: this dataset has no confidences"),
+        ([*NEGATIVES, "--corruption", "uniform:count=3"], "give either files of negatives or --corruption"),
+        (["--corruption", "uniform:count=0"], "--corruption count: expected at least 1, found 0"),
+        (["--corruption", "uniformly"], "Did you mean 'uniform'?"),
+        (["--set", "task.mapping.kind=raw"], "task.mapping: unknown key 'mapping' (--set)"),
         (["--unseen", "worst"], "unknown value 'worst'"),
     ],
 )
@@ -188,6 +191,30 @@ def test_bad_input_is_one_message(refused, arguments, message):
     assert message in refused(*ARGUMENTS, *arguments)
 
 
-def test_calibration_of_confidences_is_refused(refused, place):
-    weighted = [argument if argument != "graph" else "weighted" for argument in ARGUMENTS]
-    assert "--calibration: this dataset has confidences" in refused(*weighted, "--calibration", "platt")
+def test_a_weighted_dataset_is_not_classified(refused, place):
+    told = refused(*ARGUMENTS[:3], "weighted", *ARGUMENTS[4:])
+    assert "has confidences, which are no truth values" in told
+    assert "kgeval evaluate --task confidences" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "confidence"], "task: unknown kind 'confidence'. Did you mean 'confidences'?"),
+        (["--set", "task.calibration=platt"], "task.calibration: unknown key 'calibration' (--set)"),
+        (
+            ["--set", "task.high_confidence=2.0"],
+            "task.high_confidence: expected less than or equal to 1, found 2.0 (--set)",
+        ),
+        (["--unseen", "worst"], "--unseen: unknown value 'worst'"),
+        (["--sides", "left"], "--sides: unknown value 'left'"),
+        (["--split", "valid"], "give either evaluation (a ranking) or task (a classification or confidences)"),
+    ],
+)
+def test_a_task_has_its_own_keys(refused, place, arguments, message):
+    assert message in refused(*CONFIDENCES, *arguments)
+
+
+def test_the_sides_of_confidences_are_an_option(place, data):
+    data(*CONFIDENCES, "--sides", "tail", "--out", "out")
+    assert set(kgeval.RankTable.from_parquet("out/ranks.parquet").column("side")) == {"tail"}

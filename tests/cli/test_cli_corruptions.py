@@ -48,7 +48,7 @@ def test_a_run_of_typed_candidates_can_be_run_again(done, place):
 
 
 def test_typed_negatives_are_written(done, place):
-    told = done("negatives", "graph", "--kind", "typed", "--splits", "train", "--splits", "test", "--out", "n.tsv")
+    told = done("negatives", "graph", "--corruption", "typed:splits=[train,test]", "--out", "n.tsv")
     assert "negatives written to n.tsv" in told
 
 

@@ -56,7 +56,7 @@ def test_policies_of_ranks_can_be_chosen(place, data):
     told = data(*EVALUATE, *options, "-m", "strat.mrr", "-m", "z-mr", "--out", "chosen")
     policies = {"ties": "random", "seed": 2, "chance": "without-answer", "popularity": (0.5, 2)}
     table = RankTable.from_parquet(place / "chosen/ranks.parquet")
-    assert told == summarize(table, ["strat.mrr", "z-mr"], **policies).to_dict() == data("metrics", "chosen")
+    assert told == summarize(table, ["strat.mrr", "z-mr"], **policies).to_dict() == data("summarize", "chosen")
 
 
 def test_the_protocol_chooses_the_metrics(data):
@@ -112,7 +112,7 @@ def test_a_run_that_is_there_is_kept(refused, place):
 
 def test_force_replaces_a_run(done, data):
     done(*EVALUATE, "--out", "run", "--split", "valid", "--force")
-    assert data("metrics", "run")["split"] == "valid"
+    assert data("summarize", "run")["split"] == "valid"
 
 
 def test_every_problem_is_told_at_once(refused):
@@ -251,3 +251,35 @@ def test_unseen_triples_are_refused_with_the_way_out(refused, place):
     told = refused(*EVALUATE)
     assert "(ant, eats, yak)" in told
     assert "unseen: drop" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        (["--split", "valid"], ["evaluation.split=valid"]),
+        (["--corruption", "uniform:count=3,seed=5"], ["evaluation.corruption={kind: uniform, count: 3, seed: 5}"]),
+        (["--ties", "optimistic", "-m", "mrr"], ["ties=optimistic", "metrics=mrr"]),
+        (["--protocol", "openke"], ["protocol=openke"]),
+        (["--filter", "none", "--sides", "tail"], ["evaluation.filter=[]", "evaluation.sides=tail"]),
+    ],
+)
+def test_every_key_can_be_set(data, options, keys):
+    assert data(*EVALUATE, *(f"--set={key}" for key in keys)) == data(*EVALUATE, *options)
+
+
+def test_keys_without_an_option_can_be_set(place, done, data):
+    done(*EVALUATE, "--set", "evaluation.kernel=reference", "--set", "output=out")
+    assert json.loads((place / "out/manifest.json").read_text())["ranking"]["kernel"] == "reference"
+    assert "kernel: reference" in (place / "out/config.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("evaluation.kernl=auto", "evaluation.kernl: unknown key 'kernl' (--set). Did you mean 'kernel'?"),
+        ("evaluation.split=tset", "evaluation.split: unknown value 'tset' (--set). Did you mean 'test'?"),
+        ("evaluation", "--set 'evaluation': expected KEY=VALUE"),
+    ],
+)
+def test_a_key_that_is_wrong_is_named_as_it_was_set(refused, key, message):
+    assert message in refused(*EVALUATE, "--set", key)

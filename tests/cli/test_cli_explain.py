@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval import explain, load_checkpoint
+from kgeval import Uniform, explain, load_checkpoint
 from kgeval.protocols.explain import Explained, Explanation
 from kgeval.provenance import Provenance
+from kgeval.ranking.evaluation import Evaluation
 from tests.cli.conftest import below_head
 
 EXPLAIN = ["explain", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1", "--protocols"]
@@ -52,8 +53,18 @@ def test_what_no_digit_shows_is_a_dot_or_no_column():
     [
         (["libkeg"], "unknown protocol 'libkeg'. Did you mean 'libkge'?"),
         (["libkge", "--metric", "map"], "cannot explain 'map'"),
+        (["libkge", "--set", "ties=random"], "--set ties: it has no meaning here. Set keys of dataset, model"),
+        (["libkge", "--set", "evaluation.filter=[]"], "--set evaluation.filter: it has no meaning here"),
+        (["libkge", "--set", "model={kind: pykeen, model: transe}"], "explained of a checkpoint"),
         (["libkge", "--split", "tset"], "split: unknown value 'tset'. Did you mean 'test'?"),
     ],
 )
 def test_bad_input_is_one_clear_message(refused, arguments, message):
     assert message in refused(*EXPLAIN, *arguments)
+
+
+def test_keys_of_the_evaluation_can_be_set(data, place):
+    drawn = data(*EXPLAIN, "libkge", "--set", "evaluation.corruption={kind: uniform, count: 2}")
+    evaluation = Evaluation(corruption=Uniform(count=2))
+    model = load_checkpoint("model", model="TransE", norm=1)
+    assert drawn == explain(model, "graph/", ["libkge"], evaluation=evaluation).to_dict()

@@ -160,12 +160,12 @@ def test_help_comes_in_any_order_of_calls(done):
     """Each command is a module; importing one must not hide a name of the group."""
     done("list", "formats")
     printed = done("--help")
-    for command in ("classify", "evaluate", "inspect", "list", "metrics", "negatives", "pykeen", "run", "schema"):
+    for command in ("classify", "evaluate", "inspect", "list", "negatives", "pykeen", "run", "schema", "summarize"):
         assert command in printed
 
 
 @pytest.mark.parametrize(
-    "command", ["classify", "evaluate", "inspect", "list", "metrics", "negatives", "run", "schema"]
+    "command", ["classify", "evaluate", "inspect", "list", "negatives", "run", "schema", "summarize"]
 )
 def test_every_command_has_help(done, command):
     assert "Usage:" in done(command, "-h")
@@ -183,14 +183,14 @@ def test_unknown_commands_are_refused(refused, arguments):
 
 
 def test_a_fresh_process_says_one_line_and_gives_2(place):
-    command = [sys.executable, "-m", "kgeval", "metrics", "nothing"]
+    command = [sys.executable, "-m", "kgeval", "summarize", "nothing"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (2, "", "Error: no such file 'nothing'.\n")
 
 
 @pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"], ids=["open", "stdout", "stderr", "both"])
 def test_closed_streams_are_no_failure(place, closed):
-    command = f"{shlex.quote(sys.executable)} -m kgeval metrics run {closed}"
+    command = f"{shlex.quote(sys.executable)} -m kgeval summarize run {closed}"
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     notes = json.loads((place / "run/manifest.json").read_text())["notes"]
     told = "" if "2>" in closed else "".join(f"Note: {note}\n" for note in notes)

@@ -29,19 +29,19 @@ def test_notes_have_names(place, command):
 
 
 def test_groups_of_a_stored_run_have_names(data, done):
-    bare = data("metrics", "run", "--by", "relation")
-    named = data("metrics", "run", "--by", "relation", "--names", "names.tsv")
+    bare = data("summarize", "run", "--by", "relation")
+    named = data("summarize", "run", "--by", "relation", "--names", "names.tsv")
     assert [group["key"]["relation"] for group in bare["groups"]] == ["eats", "fears", "likes"]
     assert [group["key"]["relation"] for group in named["groups"]] == ["is fed by (eats)", "fears", "likes"]
     assert [group["metrics"] for group in bare["groups"]] == [group["metrics"] for group in named["groups"]]
-    assert "is fed by (eats)" in done("metrics", "run", "--by", "relation", "--names", "names.tsv")
-    sides = data("metrics", "run", "--by", "head", "--by", "side", "--names", "names.tsv")
+    assert "is fed by (eats)" in done("summarize", "run", "--by", "relation", "--names", "names.tsv")
+    sides = data("summarize", "run", "--by", "head", "--by", "side", "--names", "names.tsv")
     assert {group["key"]["side"] for group in sides["groups"]} == {"head", "tail"}
 
 
 def test_groups_of_a_classification_have_names(data, done):
     done("classify", *MODEL, "--dataset", "graph/", "--out", "judged")
-    text = done("metrics", "judged", "--by", "relation", "--names", "names.tsv")
+    text = done("summarize", "judged", "--by", "relation", "--names", "names.tsv")
     assert "is fed by (eats)" in text
 
 
@@ -50,7 +50,7 @@ def test_a_configuration_names_files(place, done, data):
     (place / "named.yaml").write_text(config)
     done("run", "named.yaml", "--out", "named")
     assert any("1 of is fed by (eats)" in note for note in data("inspect", "named")["notes"])
-    assert data("metrics", "named")["metrics"] == data("metrics", "run")["metrics"]
+    assert data("summarize", "named")["metrics"] == data("summarize", "run")["metrics"]
     done("run", "named/config.yaml", "--out", "again")
 
 
@@ -66,7 +66,7 @@ def test_a_configuration_names_files(place, done, data):
             "no relation of dataset graph has a name there",
         ),
         (
-            ["metrics", "run", "--by", "relation", "--names", "config.yaml"],
+            ["summarize", "run", "--by", "relation", "--names", "config.yaml"],
             "config.yaml, line 1: expected a label, a tab",
         ),
         (["inspect", "graph/", "--names", "strange.tsv"], "no relation of dataset graph has a name there"),

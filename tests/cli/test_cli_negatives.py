@@ -12,7 +12,11 @@ from click.testing import CliRunner
 from kgeval import RankTable, evaluate, load_dataset
 from kgeval.corruption import Uniform
 
-UNIFORM = ["negatives", "graph/", "--kind", "uniform", "--count", 3, "--out"]
+UNIFORM = ["negatives", "graph/", "--corruption", "uniform:count=3", "--out"]
+
+
+def uniform(seed):
+    return ["negatives", "graph/", "--corruption", f"uniform:count=3,seed={seed}", "--out"]
 
 
 def rows(path):
@@ -48,7 +52,7 @@ def test_they_are_false_triples_next_to_true_ones(done, place):
 
 
 def test_a_summary_for_machines(data, place):
-    told = data(*UNIFORM, "n.tsv", "--seed", 7)
+    told = data(*uniform(7), "n.tsv")
     corruption = {"kind": "uniform", "count": 3, "seed": 7, "allow_known": False}
     assert told == {"written": 36, "path": "n.tsv", "corruption": corruption, "notes": []}
     assert len(rows(place / "n.tsv")) == 36
@@ -57,7 +61,7 @@ def test_a_summary_for_machines(data, place):
 def test_draws_that_fall_short_are_told_as_a_run_tells_them(place):
     from kgeval.cli import main
 
-    asked = ["negatives", "graph", "--kind", "uniform", "--count", "100", "--out", "n.tsv", "--json"]
+    asked = ["negatives", "graph", "--corruption", "uniform:count=100", "--out", "n.tsv", "--json"]
     drawn = CliRunner().invoke(main, asked)
     table = evaluate(lambda h, r, t: h + r + t, "graph", corruption=Uniform(count=100))
     told = [note for note in table.notes if "left to draw" in note]
@@ -71,7 +75,7 @@ def test_a_summary_for_people(done):
 
 def test_a_seed_is_always_the_same_draw(done, place):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        done(*UNIFORM, f"{name}.tsv", "--seed", seed)
+        done(*uniform(seed), f"{name}.tsv")
     a, b, c = ((place / f"{name}.tsv").read_bytes() for name in "abc")
     assert a == b
     assert a != c
@@ -79,7 +83,7 @@ def test_a_seed_is_always_the_same_draw(done, place):
 
 @pytest.mark.parametrize("ending", ["tsv", "parquet"])
 def test_read_back_they_give_the_ranks_of_the_draw(done, place, ending):
-    done(*UNIFORM, f"n.{ending}", "--seed", 5)
+    done(*uniform(5), f"n.{ending}")
     done("run", "config.yaml", "--out", "drawn", "--set", "evaluation.corruption={kind: uniform, count: 3, seed: 5}")
     done("run", "config.yaml", "--out", "read", "--set", f"evaluation.corruption={{kind: file, path: n.{ending}}}")
     drawn, read = (RankTable.from_parquet(place / name / "ranks.parquet") for name in ("drawn", "read"))
@@ -88,7 +92,7 @@ def test_read_back_they_give_the_ranks_of_the_draw(done, place, ending):
 
 
 def test_all_entities_can_be_written(done, place):
-    done("negatives", "graph/", "--kind", "all", "--out", "n.tsv")
+    done("negatives", "graph/", "--corruption", "all", "--out", "n.tsv")
     assert len(rows(place / "n.tsv")) > 36
 
 
@@ -118,50 +122,53 @@ def test_a_refusal_leaves_the_file_alone(refused, place):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["graph/", "--out", "n.tsv"], "Missing option '--kind'"),
-        (["graph/", "--kind", "uniform"], "Missing option '--out'"),
-        (["graph/", "--kind", "unifrom", "--count", "3", "--out", "n.tsv"], "Did you mean 'uniform'?"),
-        (["graph/", "--kind", "", "--out", "n.tsv"], "'all', 'degree', 'file', 'ogb', 'popular', 'typed', 'uniform'"),
-        (["graph/", "--kind", "uniform", "--out", "n.tsv"], "count: missing"),
+        (["graph/", "--out", "n.tsv"], "Missing option '--corruption'"),
+        (["graph/", "--corruption", "uniform"], "Missing option '--out'"),
+        (["graph/", "--corruption", "unifrom:count=3", "--out", "n.tsv"], "Did you mean 'uniform'?"),
         (
-            ["graph/", "--kind", "uniform", "--count", "0", "--out", "n.tsv"],
+            ["graph/", "--corruption", "", "--out", "n.tsv"],
+            "'all', 'degree', 'file', 'ogb', 'popular', 'typed', 'uniform'",
+        ),
+        (["graph/", "--corruption", "uniform", "--out", "n.tsv"], "count: missing"),
+        (
+            ["graph/", "--corruption", "uniform:count=0", "--out", "n.tsv"],
             "count: expected at least 1",
         ),
         (
-            ["graph/", "--kind", "uniform", "--count", "-3", "--out", "n.tsv"],
+            ["graph/", "--corruption", "uniform:count=-3", "--out", "n.tsv"],
             "count: expected at least 1",
         ),
-        (["graph/", "--kind", "uniform", "--count", "x", "--out", "n.tsv"], "Invalid value for '--count'"),
-        (["graph/", "--kind", "uniform", "--count", "1.5", "--out", "n.tsv"], "Invalid value for '--count'"),
+        (["graph/", "--corruption", "uniform:count=x", "--out", "n.tsv"], "count: expected a whole number"),
+        (["graph/", "--corruption", "uniform:count=1.5", "--out", "n.tsv"], "count: expected a whole number"),
         (
-            ["graph/", "--kind", "uniform", "--count", "3", "--seed", "-1", "--out", "n.tsv"],
+            ["graph/", "--corruption", "uniform:count=3,seed=-1", "--out", "n.tsv"],
             "seed: expected at least 0",
         ),
         (
-            ["graph/", "--kind", "uniform", "--count", "3", "--seed", f"{2**63}", "--out", "n.tsv"],
+            ["graph/", "--corruption", f"uniform:count=3,seed={2**63}", "--out", "n.tsv"],
             "seed: expected less",
         ),
-        (["graph/", "--kind", "all", "--count", "3", "--out", "n.tsv"], "unknown key 'count'"),
-        (["graph/", "--kind", "uniform", "--count", "3", "--path", "x", "--out", "n.tsv"], "unknown key 'path'"),
-        (["graph/", "--kind", "file", "--out", "n.tsv"], "path: missing"),
-        (["graph/", "--kind", "file", "--path", "none.tsv", "--out", "n.tsv"], "no such file 'none.tsv'"),
-        (["graph/", "--kind", "file", "--path", "graph", "--out", "n.tsv"], "no such file 'graph'"),
-        (["grph/", "--kind", "uniform", "--count", "3", "--out", "n.tsv"], "grph"),
-        (["model", "--kind", "uniform", "--count", "3", "--out", "n.tsv"], "in no known layout"),
-        (["graph/", "--kind", "uniform", "--count", "3", "--split", "tst", "--out", "n.tsv"], "unknown split 'tst'"),
+        (["graph/", "--corruption", "all:count=3", "--out", "n.tsv"], "unknown key 'count'"),
+        (["graph/", "--corruption", "uniform:count=3,path=x", "--out", "n.tsv"], "unknown key 'path'"),
+        (["graph/", "--corruption", "file", "--out", "n.tsv"], "path: missing"),
+        (["graph/", "--corruption", "file:path=none.tsv", "--out", "n.tsv"], "no such file 'none.tsv'"),
+        (["graph/", "--corruption", "file:path=graph", "--out", "n.tsv"], "no such file 'graph'"),
+        (["grph/", "--corruption", "uniform:count=3", "--out", "n.tsv"], "grph"),
+        (["model", "--corruption", "uniform:count=3", "--out", "n.tsv"], "in no known layout"),
+        (["graph/", "--corruption", "uniform:count=3", "--split", "tst", "--out", "n.tsv"], "unknown split 'tst'"),
         (
-            ["graph/", "--kind", "uniform", "--count", "3", "--layout", "lbls", "--out", "n.tsv"],
+            ["graph/", "--corruption", "uniform:count=3", "--layout", "lbls", "--out", "n.tsv"],
             "unknown dataset layout",
         ),
         (
-            ["graph/", "--kind", "uniform", "--count", "3", "--out", "n.csv"],
+            ["graph/", "--corruption", "uniform:count=3", "--out", "n.csv"],
             "negatives are written as .tsv, .txt, .parquet",
         ),
         (
-            ["graph/", "--kind", "uniform", "--count", "3", "--out", "n"],
+            ["graph/", "--corruption", "uniform:count=3", "--out", "n"],
             "negatives are written as .tsv, .txt, .parquet",
         ),
-        (["graph/", "--kind", "uniform", "--count", "3", "--out", "graph"], "'graph' already exists"),
+        (["graph/", "--corruption", "uniform:count=3", "--out", "graph"], "'graph' already exists"),
     ],
 )
 def test_bad_input_is_one_clear_message(refused, place, arguments, message):
@@ -174,29 +181,29 @@ def test_labels_that_hold_tabs_are_written_to_parquet_alone(refused, done, place
     for split in ("train", "test"):
         (place / "graph" / f"{split}.txt").unlink()
         (place / "graph" / f"{split}.csv").write_text('ant,eats,"b\tee"\nbee,eats,cat\n')
-    told = refused("negatives", "graph/", "--kind", "all", "--out", "n.tsv")
+    told = refused("negatives", "graph/", "--corruption", "all", "--out", "n.tsv")
     assert "the label 'b\\tee' holds a tab or a line end" in told
     assert ".parquet" in told
     assert not (place / "n.tsv").exists()
-    done("negatives", "graph/", "--kind", "all", "--out", "n.parquet")
+    done("negatives", "graph/", "--corruption", "all", "--out", "n.parquet")
     assert any("b\tee" in row for row in rows(place / "n.parquet"))
 
 
 def test_options_of_another_kind_are_named_with_those_of_this_one(refused):
-    told = refused("negatives", "graph/", "--kind", "uniform", "--count", 3, "--path", "x", "--out", "n.tsv")
+    told = refused("negatives", "graph/", "--corruption", "uniform:count=3,path=x", "--out", "n.tsv")
     assert "'allow_known', 'count', 'kind', 'seed'" in told
 
 
 def test_more_negatives_than_there_are_entities_are_all_of_them(done, place):
     for name, count in (("all.tsv", 8), ("more.tsv", 2**62)):
-        done("negatives", "graph/", "--kind", "uniform", "--count", count, "--out", name)
+        done("negatives", "graph/", "--corruption", f"uniform:count={count}", "--out", name)
     assert sorted(rows(place / "more.tsv")) == sorted(rows(place / "all.tsv"))
 
 
 @pytest.mark.parametrize("count", [2**63, 10**30])
 def test_a_count_that_is_no_number_of_64_bits_is_refused(refused, place, count):
-    told = refused("negatives", "graph/", "--kind", "uniform", "--count", count, "--out", "n.tsv")
-    assert f"--count: expected less than 9223372036854775808, found {count}" in told
+    told = refused("negatives", "graph/", "--corruption", f"uniform:count={count}", "--out", "n.tsv")
+    assert f"--corruption count: expected less than 9223372036854775808, found {count}" in told
     assert not (place / "n.tsv").exists()
 
 
@@ -233,7 +240,7 @@ def test_a_folder_in_the_way_fails(refused, place):
 )
 def test_files_of_negatives_that_do_not_fit_are_refused(refused, place, content, message):
     (place / "given.tsv").write_bytes(content)
-    told = refused("negatives", "graph/", "--kind", "file", "--path", "given.tsv", "--out", "n.tsv")
+    told = refused("negatives", "graph/", "--corruption", "file:path=given.tsv", "--out", "n.tsv")
     assert message in told
     assert "given.tsv" in told
 
@@ -247,7 +254,7 @@ def test_only_the_filtered_splits_are_no_negatives(done, place, splits):
         with (place / f"graph/{split}.txt").open("a") as file:
             file.write("\t".join(row[:3]) + "\n")
     filters = [part for split in splits for part in ("--filter", split)]
-    done("negatives", "graph/", "--kind", "all", "--out", "n.tsv", *filters)
+    done("negatives", "graph/", "--corruption", "all", "--out", "n.tsv", *filters)
     found = set(rows(place / "n.tsv"))
     assert {split for split, row in others.items() if row in found} == others.keys() - set(splits)
     assert not [row for row in found if row[:3] == ("gnu", "eats", "dog")]

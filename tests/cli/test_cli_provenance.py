@@ -40,7 +40,7 @@ def test_a_run_among_drawn_negatives_is_never_taken_for_a_full_one(data, place):
     assert full["metrics"]["both"]["mrr"] < told["metrics"]["both"]["mrr"]
     drawn = FULL | {"candidates": "2 uniform (seed 0)"}
     table = RankTable.from_parquet(place / "few")
-    for found in (told, stored(place / "few"), data("metrics", "few"), data("metrics", "few", "--by", "relation")):
+    for found in (told, stored(place / "few"), data("summarize", "few"), data("summarize", "few", "--by", "relation")):
         assert found["provenance"] == drawn == table.provenance.to_dict()
     assert data("inspect", "few")["provenance"] == drawn
     assert full["provenance"] == FULL
@@ -50,7 +50,7 @@ def test_the_notes_of_ranks_metrics_and_protocol_are_in_the_json(data, place):
     """Eight entities, of which a query cannot have eight others."""
     told = data("run", "config.yaml", "--out", "few", *SAMPLE, "--set", "evaluation.corruption.count=8")
     assert any("fewer than 8 entities left to draw" in note for note in told["notes"])
-    assert told["notes"] == stored(place / "few")["notes"] == data("metrics", "few")["notes"]
+    assert told["notes"] == stored(place / "few")["notes"] == data("summarize", "few")["notes"]
     write_model(place / "equal", entity=[[1.0] * 4] * 8)
     equal = data("evaluate", "equal", *MODEL[1:], "--protocol", "openke")
     assert equal["protocol"]["notes"]
@@ -63,7 +63,7 @@ def test_models_go_by_their_names_in_the_configuration(data, place):
     data("run", "several.yaml", "--out", "both")
     for name in ("first", "second"):
         assert stored(place / "both" / name)["provenance"] == FULL | {"model": name}
-        assert data("metrics", f"both/{name}")["provenance"]["model"] == name
+        assert data("summarize", f"both/{name}")["provenance"]["model"] == name
 
 
 def test_several_models_have_a_column_for_each_metric_as_it_was_requested(done, place):
@@ -98,11 +98,11 @@ def test_a_classification_names_its_negatives(data, place, negatives):
     told = data("classify", *MODEL, *negatives, "--out", "judged")
     named = {key: FULL[key] for key in ("model", "dataset", "split")}
     assert told["provenance"] == {**named, "triples": 9, "negatives": "3 of file test_false.txt"}
-    assert told["provenance"] == stored(place / "judged")["provenance"] == data("metrics", "judged")["provenance"]
-    assert told["notes"] == stored(place / "judged")["notes"] == data("metrics", "judged")["notes"]
-    drawn = data("classify", *MODEL, "--count", "2", "--seed", "5")["provenance"]
+    assert told["provenance"] == stored(place / "judged")["provenance"] == data("summarize", "judged")["provenance"]
+    assert told["notes"] == stored(place / "judged")["notes"] == data("summarize", "judged")["notes"]
+    drawn = data("classify", *MODEL, "--corruption", "uniform:count=2,seed=5")["provenance"]
     false = drawn["triples"] - 6
-    assert drawn["negatives"] == f"{false} made: 2 uniform (seed 5) in place of each tail"
+    assert drawn["negatives"] == f"{false} generated: 2 uniform (seed 5) in place of each tail"
 
 
 def test_predicted_confidences_name_their_candidates(data, place, negatives):
@@ -113,11 +113,14 @@ def test_predicted_confidences_name_their_candidates(data, place, negatives):
     weighted = ["model", "--dataset", "weighted", *MODEL[3:]]
     ranked = {"model": FULL["model"], "dataset": "weighted", "split": "test", "triples": 6, "negatives": "none"}
     ranked |= {"filter": FULL["filter"], "candidates": FULL["candidates"]}
-    told = data("classify", *weighted, "--out", "confident")
+    weighted = ["evaluate", *weighted, "--task", "confidences"]
+    told = data(*weighted, "--out", "confident")
     assert told["provenance"] == stored(place / "confident")["provenance"] == ranked
-    assert data("metrics", "confident")["provenance"] == ranked
-    assert data("metrics", "confident", "-m", "mrr")["provenance"] == FULL | {"dataset": "weighted"}
+    assert data("summarize", "confident")["provenance"] == ranked
+    assert data("summarize", "confident", "-m", "mrr")["provenance"] == FULL | {"dataset": "weighted"}
     baseline = RankTable.from_parquet(place / "confident/ranks-same-or-reversed.parquet")
     assert baseline.provenance.model == "same or reversed"
-    told = data("classify", *weighted, *negatives)["provenance"]
+    told = data(*weighted, *(f"--set=task.negatives.{split}={split}_false.txt" for split in ("valid", "test")))[
+        "provenance"
+    ]
     assert (told["triples"], told["negatives"]) == (9, "3 of file test_false.txt")

@@ -16,7 +16,7 @@ def write_ranks(path):
 
 def test_metrics_of_a_file_of_ranks(done, place):
     write_ranks(place / "ranks.txt")
-    told = json.loads(done("metrics", "ranks.txt", "--dataset", "graph", "-m", "mrr", "-m", "head.mrr", "--json"))
+    told = json.loads(done("summarize", "ranks.txt", "--dataset", "graph", "-m", "mrr", "-m", "head.mrr", "--json"))
     assert told["metrics"]["head"]["mrr"] == (1 + 1 / 2 + 1 / 3) / 3
     assert told["metrics"]["both"]["mrr"] == (3 + 1 + 1 / 2 + 1 / 3) / 6
 
@@ -24,14 +24,14 @@ def test_metrics_of_a_file_of_ranks(done, place):
 def test_a_file_of_ranks_needs_its_dataset(refused, place):
     write_ranks(place / "ranks.txt")
     assert "'ranks.txt': ranks that were made elsewhere need the dataset that was ranked" in refused(
-        "metrics", "ranks.txt"
+        "summarize", "ranks.txt"
     )
-    assert "no folder and no PyKEEN dataset is called 'grph'" in refused("metrics", "ranks.txt", "--dataset", "grph")
+    assert "no folder and no PyKEEN dataset is called 'grph'" in refused("summarize", "ranks.txt", "--dataset", "grph")
 
 
 def test_a_run_tells_its_own_dataset(refused, place):
     assert "'run' holds ranks that tell their dataset: leave --dataset out" in refused(
-        "metrics", "run", "--dataset", "graph"
+        "summarize", "run", "--dataset", "graph"
     )
 
 
@@ -56,15 +56,17 @@ def test_the_options_of_ranks_are_those_of_python(done, refused, place):
     rows = [f"{ENTITIES[h]};{RELATIONS[r]};{ENTITIES[t]};{n % 3 + 1};1" for n, (h, r, t) in enumerate(SPLITS["test"])]
     (place / "ranks.csv").write_text("\n".join(["ant;eats;ant;1;1", *rows]))
     options = ("--dataset", "graph", "--columns", "h,r,t,head_rank,tail_rank", "-m", "mrr", "--json")
-    assert "line 1: the triple (ant, eats, ant) is not in the test split" in refused("metrics", "ranks.csv", *options)
+    assert "line 1: the triple (ant, eats, ant) is not in the test split" in refused("summarize", "ranks.csv", *options)
     dropped = (*options, "--unmatched", "drop")
-    told = json.loads(done("metrics", "ranks.csv", *dropped))
+    told = json.loads(done("summarize", "ranks.csv", *dropped))
     assert told["metrics"]["both"]["mrr"] == (3 + 1 + 1 / 2 + 1 / 3) / 6
     for further in (("--setting", "raw"), ("--filter", "train"), ("--separator", "semicolon")):
-        again = json.loads(done("metrics", "ranks.csv", *dropped, *further))
+        again = json.loads(done("summarize", "ranks.csv", *dropped, *further))
         assert again["metrics"] == told["metrics"]
 
 
 def test_the_options_of_ranks_need_a_file_of_them(refused, place):
     for option, value in (("--setting", "raw"), ("--filter", "train"), ("--unmatched", "drop"), ("--columns", "h")):
-        assert f"{option}: stored ranks tell theirs; it goes with --dataset" in refused("metrics", "run", option, value)
+        assert f"{option}: stored ranks tell theirs; it goes with --dataset" in refused(
+            "summarize", "run", option, value
+        )

@@ -16,7 +16,7 @@ MODEL = CONFIG["model"]
 
 def test_a_configuration_gives_a_run(done, data, place):
     done("run", "config.yaml", "--out", "new")
-    assert data("metrics", "new") == json.loads((place / "new/metrics.json").read_text())
+    assert data("summarize", "new") == json.loads((place / "new/metrics.json").read_text())
 
 
 def test_the_folder_is_that_of_the_configuration(done, place):
@@ -116,7 +116,7 @@ def test_one_run_in_the_way_stops_all_models_before_the_work(refused, place, sev
 
 def test_force_replaces_a_run(done, data):
     done("run", "config.yaml", "--out", "run", "--force", "--set", "evaluation.split=valid")
-    assert data("metrics", "run")["split"] == "valid"
+    assert data("summarize", "run")["split"] == "valid"
 
 
 def test_a_mistake_in_the_second_configuration_stops_the_first(refused, place):
@@ -132,7 +132,7 @@ def test_a_mistake_in_the_second_configuration_stops_the_first(refused, place):
         (["confg.yaml"], "no such configuration file 'confg.yaml'. Nearby: 'config.yaml'"),
         (["graph"], "no such configuration file 'graph': it is a folder without a configuration (.yaml) in it."),
         (["."], "no such configuration file '.': it is a folder. It holds config.yaml."),
-        (["run"], "it is the folder of a run. 'kgeval metrics run' reads it; 'kgeval run run/config.yaml' runs it"),
+        (["run"], "it is the folder of a run. 'kgeval summarize run' reads it; 'kgeval run run/config.yaml' runs it"),
         (["model/arrays.npz"], "not readable YAML"),
         (["graph/test.txt"], "graph/test.txt"),
         (["run/ranks.parquet"], "not readable YAML"),
@@ -219,7 +219,7 @@ def test_models_that_ranked_the_same_triples_need_no_note(place, smaller):
 
 
 def test_models_that_judged_different_triples_are_shown_beside_their_own_baselines(place, smaller):
-    task = "{kind: classification, unseen: drop, negatives: {kind: corruption}}"
+    task = "{kind: classification, unseen: drop, negatives: {kind: generated}}"
     result = invoke("run", smaller, "--out", "new", "--set", f"task={task}", "--set", "metrics=[accuracy]")
     assert result.exit_code == 0, result.stderr
     lines = [line for line in result.stdout.splitlines() if line.strip(" ─") and not line.endswith("accuracy")]

@@ -84,7 +84,7 @@ def test_a_process_with_such_streams_is_no_failure(place, environment):
         path.write_text(path.read_text().replace(ENTITIES[1], "bée → 蜂"))
     code = """
 from kgeval.cli import main
-for arguments in (["inspect", "run"], ["metrics", "run", "--by", "relation"], ["inspect", "./gr" + chr(228) + "ph"]):
+for arguments in (["inspect", "run"], ["summarize", "run", "--by", "relation"], ["inspect", "./gr" + chr(228) + "ph"]):
     try:
         main(arguments)
     except SystemExit as ended:

@@ -31,20 +31,20 @@ DESCRIBED = {
 }
 COMMANDS = {
     "evaluate": ["evaluate", *MODEL],
-    "metrics": ["metrics", "run", "-m", "mrr,hits@10,pessimistic.amri,macro.mrr,head.ndcg@10,count"],
+    "summarize": ["summarize", "run", "-m", "mrr,hits@10,pessimistic.amri,macro.mrr,head.ndcg@10,count"],
     "run": ["run", "config.yaml", "--out", "one", "--force"],
     "models": ["run", "two.yaml", "--out", "two", "--force"],
     **{
-        "+".join(by): ["metrics", "ranks.parquet", *(part for name in by for part in ("--by", name))] for by in BY
+        "+".join(by): ["summarize", "ranks.parquet", *(part for name in by for part in ("--by", name))] for by in BY
     },
-    "tail+relation": ["metrics", "ranks.parquet", "--by", "tail", "--by", "relation", "-m", "mr"],
+    "tail+relation": ["summarize", "ranks.parquet", "--by", "tail", "--by", "relation", "-m", "mr"],
     "explain": ["explain", *MODEL, "--protocols", "pykeen,libkge,ampligraph,openke,torchkge,conve,bordes-raw"],
     "torchkge": ["evaluate", *MODEL, "--protocol", "torchkge"],
     "classify": ["classify", *MODEL],
     **{f"inspect {what}": ["inspect", *given] for what, given in DESCRIBED.items()},
     **{f"list {what}": ["list", what] for what in LISTS},
     "negatives": [
-        *("negatives", "graph/", "--kind", "uniform", "--count", "4", "--seed", "1234567"),
+        *("negatives", "graph/", "--corruption", "uniform:count=4,seed=1234567"),
         *("--force", "--out", "n.tsv"),
     ],
     "convert": ["convert", "model", *MODEL[3:], "--force", "--out", "m.safetensors"],
@@ -177,7 +177,7 @@ def head(content):
     return [f"{provenance['triples']:,}"], [provenance["dataset"], provenance["split"]]
 
 
-@pytest.mark.parametrize("name", ["evaluate", "metrics", "run"])
+@pytest.mark.parametrize("name", ["evaluate", "summarize", "run"])
 def test_of_one_model(screens, told, name):
     numbers, names = head(told[name])
     numbers += texts(told[name]["metrics"])

@@ -37,10 +37,10 @@ def test_pykeens_command_line_has_none():
         [*EVALUATE, "--out", "new"],
         [*EVALUATE, "--protocol", "pykeen"],
         ["run", "config.yaml"],
-        ["metrics", "run", "--ties", "random"],
+        ["summarize", "run", "--ties", "random"],
         ["classify", *MODEL, "--out", "new"],
         ["explain", *MODEL, "--protocols", "openke"],
-        ["negatives", "graph/", "--kind", "uniform", "--count", "100", "--out", "n.tsv"],
+        ["negatives", "graph/", "--corruption", "uniform:count=100", "--out", "n.tsv"],
         ["convert", "model", *MODEL[3:], "--out", "m.safetensors"],
     ],
     ids=lambda arguments: arguments[0],
@@ -69,7 +69,7 @@ def mrr(place):
     return summarize(evaluate(load_checkpoint("model", model="TransE", norm=1), "graph/"))["mrr"]
 
 
-@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["metrics", "run"]], ids=lambda how: how[0])
+@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["summarize", "run"]], ids=lambda how: how[0])
 def test_a_metric_under_its_bound_fails_after_the_results(place, mrr, how):
     result = invoke(*how, "--fail-under", "mrr=1", "-q")
     assert result.exit_code == 1
@@ -80,7 +80,7 @@ def test_a_metric_under_its_bound_fails_after_the_results(place, mrr, how):
     assert json.loads(told.stdout)["metrics"]["both"]["mrr"] == mrr
 
 
-@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["metrics", "run"]], ids=lambda how: how[0])
+@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["summarize", "run"]], ids=lambda how: how[0])
 def test_a_bound_that_is_met_is_met_exactly(place, mrr, how):
     """Not by what is printed: six decimals would round it up or down."""
     force = ["--force"] if how[0] == "run" else []
@@ -90,7 +90,7 @@ def test_a_bound_that_is_met_is_met_exactly(place, mrr, how):
 
 def test_several_bounds_are_told_at_once(place):
     result = invoke(
-        "metrics", "run", "--fail-under", "mrr=1", "--fail-under", "hits@10=1", "--fail-under", "tail.h@1=2"
+        "summarize", "run", "--fail-under", "mrr=1", "--fail-under", "hits@10=1", "--fail-under", "tail.h@1=2"
     )
     assert result.exit_code == 1
     first, *lines = (line for line in result.stderr.splitlines() if not line.startswith("Note: "))
@@ -106,7 +106,7 @@ def test_a_metric_need_not_be_shown(place):
 
 
 def test_of_groups_the_whole_is_bounded(place, mrr):
-    assert invoke("metrics", "run", "--by", "relation", "--fail-under", f"mrr={mrr!r}").exit_code == 0
+    assert invoke("summarize", "run", "--by", "relation", "--fail-under", f"mrr={mrr!r}").exit_code == 0
 
 
 def test_what_is_undefined_fails(place):
@@ -125,7 +125,7 @@ def test_each_of_several_models_is_bounded_and_named(place):
     assert [line.split(":")[0].strip() for line in result.stderr.splitlines()[-2:]] == ["one", "two"]
 
 
-@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["metrics", "run"]], ids=lambda how: how[0])
+@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["summarize", "run"]], ids=lambda how: how[0])
 @pytest.mark.parametrize(
     ("bound", "message"),
     [
@@ -145,11 +145,11 @@ def test_a_wrong_bound_is_refused_before_the_work(refused, place, monkeypatch, h
 
 def test_a_task_has_bounds_of_its_own_metrics(place):
     write_config(
-        place / "task.yaml", {**CONFIG, "task": {"kind": "classification", "negatives": {"kind": "corruption"}}}
+        place / "task.yaml", {**CONFIG, "task": {"kind": "classification", "negatives": {"kind": "generated"}}}
     )
     assert invoke("run", "task.yaml", "--fail-under", "accuracy=0").exit_code == 0
     assert invoke("run", "task.yaml", "--force", "--fail-under", "accuracy=1.1").exit_code == 1
-    assert invoke("metrics", "runs/task", "--fail-under", "accuracy=1.1").exit_code == 1
+    assert invoke("summarize", "runs/task", "--fail-under", "accuracy=1.1").exit_code == 1
     for metric, message in (
         ("mrr", "unknown metric 'mrr'"),
         ("relation.recall", "relation.recall is not among the metrics of this task"),
@@ -173,7 +173,7 @@ def test_a_format_is_known_in_capitals_too(data, name):
     assert data(*EVALUATE, "--format", name) == data(*EVALUATE)
 
 
-@pytest.mark.parametrize("how", [EVALUATE, ["metrics", "run"]], ids=lambda how: how[0])
+@pytest.mark.parametrize("how", [EVALUATE, ["summarize", "run"]], ids=lambda how: how[0])
 def test_metrics_may_stand_between_commas(data, how):
     assert data(*how, "--metric", "hits@1, hits@10,head.mrr") == data(
         *how, *("-m", "hits@1", "-m", "hits@10", "-m", "head.mrr")
@@ -224,7 +224,7 @@ def test_every_format_is_named_where_none_is_near(refused):
     assert all(repr(name) in told for name in formats())
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("eval", "evaluate"), ("metric", "metrics"), ("inspekt", "inspect")])
+@pytest.mark.parametrize(("typed", "meant"), [("eval", "evaluate"), ("summarise", "summarize"), ("inspekt", "inspect")])
 def test_a_command_is_suggested(refused, typed, meant):
     assert f"No such command {typed!r}. Did you mean {meant!r}" in refused(typed)
 

@@ -178,7 +178,7 @@ def test_a_model_that_was_trained_is_not_trained_again(several, place, monkeypat
 
 
 def test_a_task_is_taken_too(several, place, monkeypatch):
-    keys = {"task": {"kind": "classification", "negatives": {"kind": "corruption"}}}
+    keys = {"task": {"kind": "classification", "negatives": {"kind": "generated"}}}
     first = run(load_config(several(**keys)), place / "run")
     monkeypatch.setattr("kgeval.runs.runner.judge_labelled", lambda *_, **__: pytest.fail("it was judged again"))
     again = run(load_config(several(**keys)), place / "run")
@@ -250,16 +250,16 @@ def test_the_folder_holds_the_common_table(several, place):
 def test_the_metrics_of_all_are_read_from_the_folder(several, place, metrics):
     run(load_config(several()), place / "run")
     options = [part for metric in metrics for part in ("--metric", metric)]
-    table = json.loads(invoke("metrics", "run", *options, "--json").stdout)
-    alone = {name: json.loads(invoke("metrics", f"run/{name}", *options, "--json").stdout) for name in MODELS}
+    table = json.loads(invoke("summarize", "run", *options, "--json").stdout)
+    alone = {name: json.loads(invoke("summarize", f"run/{name}", *options, "--json").stdout) for name in MODELS}
     assert table["models"] == alone
-    shown = invoke("metrics", "run", *options).stdout.splitlines()
+    shown = invoke("summarize", "run", *options).stdout.splitlines()
     assert [line.split()[0] for line in shown[shown.index("") + 1 :] if "─" not in line] == ["model", *MODELS]
 
 
 def test_the_groups_of_all_are_shown_one_after_the_other(several, place):
     run(load_config(several()), place / "run")
-    shown = invoke("metrics", "run", "--by", "relation", "--metric", "mrr").stdout.splitlines()
+    shown = invoke("summarize", "run", "--by", "relation", "--metric", "mrr").stdout.splitlines()
     assert [line for line in shown if line.endswith(":")] == ["a:", "b:", "c:"]
 
 

@@ -17,7 +17,7 @@ from kgeval.runs.runner import run
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
-CLASSIFY = {"kind": "classification", "negatives": {"kind": "corruption"}}
+CLASSIFY = {"kind": "classification", "negatives": {"kind": "generated"}}
 
 
 def test_several_models_meet_the_same_negatives(config, place):
@@ -44,7 +44,10 @@ def test_several_models_meet_the_same_negatives(config, place):
         ({"task": CLASSIFY, "metrics": ["mrr"]}, "unknown metric 'mrr' of triple classification"),
         ({"task": {"kind": "confidences"}, "metrics": ["f1"]}, "unknown metric 'f1' of confidences"),
         ({"task": {"kind": "confidences", "mapping": {"kind": "logistic", "bias": 1.0}}}, "give weight and bias"),
-        ({"task": {"kind": "confidences", "high": 2.0}, "metrics": ["rmse"]}, "1 problem\n  task.high: "),
+        (
+            {"task": {"kind": "confidences", "high_confidence": 2.0}, "metrics": ["rmse"]},
+            "1 problem\n  task.high_confidence: ",
+        ),
         ({"task": CLASSIFY, "ties": "random"}, "ties: a classification has no ranks that could tie (config line"),
         ({"task": CLASSIFY, "seed": 0}, "seed: a classification has no ranks whose ties it could break (config line"),
         ({"task": {"kind": "confidences"}, "chance": "exact"}, "no metric of confidences compares with chance"),

@@ -12,7 +12,7 @@ import pytest
 
 import kgeval
 from kgeval import summarize
-from kgeval.corruption import Uniform
+from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.data.dataset import Dataset
 from kgeval.errors import DatasetError, InputError, MetricError, TableError
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
@@ -106,7 +106,7 @@ def test_negatives_that_are_facts_are_counted_and_named(files):
     rows = [tuple(row) for row in np.stack([table.column(c) for c in ("head", "relation", "tail")], 1).tolist()]
     known = np.array([row in facts for row in rows])
     np.testing.assert_array_equal(table.column("known"), known)
-    wrong = int((known & ~table.column("given") & (table.column("split") == "test")).sum())
+    wrong = int((known & ~table.column("is_positive") & (table.column("split") == "test")).sum())
     note = next(note for note in table.notes if "test negatives" in note)
     assert note.startswith(f"{wrong} of the 40 test negatives ({wrong / 40:.1%}) are known facts of the graph: ")
     assert DATA.triple(*DATA.train.ids[0]) in note
@@ -116,10 +116,10 @@ def test_negatives_that_are_made_are_seeded_and_false():
     made = GeneratedNegatives(corruption=Uniform(count=2, seed=4), sides=("head", "tail"))
     first, again = (classify(model, DATA, negatives=made) for _ in range(2))
     assert first.data.equals(again.data)
-    false = ~first.column("given")
+    false = ~first.column("is_positive")
     assert false.sum() == 4 * (len(DATA.valid) + len(DATA.test))
     assert not first.column("known")[false].any()
-    assert (first.column("label") == first.column("given")).all()
+    assert (first.column("label") == first.column("is_positive")).all()
 
 
 def test_the_summary_groups_by_relation_as_a_plain_mask_does(files):
@@ -258,7 +258,7 @@ def test_both_splits_need_negatives_and_triples(files):
         (lambda: Classification(calibratoin="platt"), "calibratoin: unknown key 'calibratoin'. Did you mean"),
         (lambda: Classification(negatives={"kind": "file"}), "negatives: unknown kind 'file'. Did you mean 'files'?"),
         (lambda: Classification(negatives={"tset": "x"}), "negatives.tset: unknown key 'tset'. Did you mean 'test'?"),
-        (lambda: Confidences(high=0.0), "high: expected greater than 0, found 0.0."),
+        (lambda: Confidences(high_confidence=0.0), "high_confidence: expected greater than 0, found 0.0."),
         (lambda: Confidences(sides="tial"), "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         (lambda: ConfidenceMapping(kind="linear"), "kind: unknown value 'linear'. Did you mean 'bounded-linear'?"),
         (lambda: GeneratedNegatives(sides=["tail", "tail"]), "sides: a side is said twice"),
@@ -271,6 +271,39 @@ def test_a_bad_argument_is_named(make, message):
         make()
     _, line = str(refusal.value).splitlines()
     assert line.strip().startswith(message)
+
+
+@pytest.mark.parametrize(
+    "corruption",
+    [DegreeWeighted(count=3, seed=1), PopularityWeighted(count=3), TypeConstrained(splits=("train", "valid"))],
+    ids=lambda corruption: corruption.kind,
+)
+def test_any_corruption_generates_the_negatives(corruption):
+    """They are what ``generate_negatives`` writes down, and none of them is a fact."""
+    table = classify(model, DATA, negatives=GeneratedNegatives(corruption=corruption))
+    false = ~table.column("is_positive")
+    for split in ("valid", "test"):
+        rows = false & (table.column("split") == split)
+        labels = (table.column(f"{name}_label").astype(str)[rows] for name in ("head", "relation", "tail"))
+        tables = [part.to_pylist() for part in kgeval.generate_negatives(DATA, corruption, split=split, sides="tail")]
+        written = [(row["head"], row["relation"], row["tail"]) for part in tables for row in part]
+        assert sorted(zip(*labels, strict=True)) == sorted(written)
+        assert written
+    assert not table.column("known")[false].any()
+
+
+def test_negatives_of_a_file_are_a_corruption_too(tmp_path):
+    rows = [
+        f"{DATA.entities[h]}\t{DATA.relations[r]}\t{DATA.entities[t]}\n"
+        for h, r, t in [*DATA.valid.ids, *DATA.test.ids]
+    ]
+    swapped = [f"{line.split(chr(9))[0]}\t{line.split(chr(9))[1]}\t{DATA.entities[0]}\n" for line in rows]
+    (tmp_path / "false.tsv").write_text("".join(dict.fromkeys(swapped)))
+    negatives = GeneratedNegatives(corruption=FileNegatives(path=str(tmp_path / "false.tsv")))
+    assert negatives.files == (tmp_path / "false.tsv",)
+    table = classify(model, DATA, negatives=negatives)
+    assert set(table.column("tail")[~table.column("is_positive")].tolist()) == {0}
+    assert "of file false.tsv in place of each tail" in table.negatives
 
 
 def test_a_dataset_may_be_given_by_its_name():

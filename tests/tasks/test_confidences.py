@@ -129,7 +129,7 @@ def graded_lists(lowest=0.0):
 
 @pytest.mark.parametrize(("name", "gain"), [("graded-ndcg", lambda g: g), ("graded-ndcg-exp", lambda g: 2**g - 1)])
 def test_graded_ndcg_agrees_with_scikit_learn_over_all_entities(name, gain):
-    summary = summarize(Confidences(high=0.6)(tied_model, DATA), high_confidence=0.6)
+    summary = summarize(Confidences(high_confidence=0.6)(tied_model, DATA), high_confidence=0.6)
     whole = [ndcg_score([gain(grades)], [scores]) for grades, scores in graded_lists()]
     assert summary[name] == pytest.approx(np.mean(whole))
     high = [ndcg_score([gain(grades)], [scores]) for grades, scores in graded_lists(0.6)]
@@ -188,7 +188,7 @@ def test_the_undefined_is_named():
         summary["graded-ndcg"]
     none = weighted(1, triples=20)
     assert not (none.confidences["test"].labels >= 1).any()
-    summary = summarize(Confidences(high=1.0)(tied_model, none), high_confidence=1.0)
+    summary = summarize(Confidences(high_confidence=1.0)(tied_model, none), high_confidence=1.0)
     for name in ("mse", "rmse", "mae", "wmr", "wmrr", "graded-ndcg"):
         with pytest.raises(MetricError, match="there are no facts"):
             summary.of("model", name, facts="confidence ≥ 1")
@@ -342,7 +342,7 @@ def test_bad_confidences_are_refused(tmp_path, rows, message):
 def test_a_task_needs_the_dataset_that_it_is_for():
     with pytest.raises(DatasetError, match="has no confidences: its files have no fourth column"):
         Confidences()(tied_model, random_dataset())
-    with pytest.raises(kgeval.KgevalError, match="Set kind: confidences"):
+    with pytest.raises(kgeval.KgevalError, match="kgeval evaluate --task confidences"):
         classify(tied_model, DATA)
 
 

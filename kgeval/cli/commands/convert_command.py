@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from kgeval.cli.shared_options import JSON, QUIET, pairs
+from kgeval.cli.configuration import pairs
+from kgeval.cli.shared_options import JSON, QUIET
 
 
 @click.command("convert")

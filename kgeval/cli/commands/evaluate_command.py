@@ -7,16 +7,23 @@ from typing import Any
 
 import click
 
-from kgeval.cli.configuration import chosen, configured
-from kgeval.cli.shared_options import FAIL_UNDER, FOLDER, JSON, METRIC, NAMES, QUIET, listed, pairs, policies
+from kgeval.cli.configuration import configuration, corruption_block, present
+from kgeval.cli.shared_options import (
+    CORRUPTION,
+    FAIL_UNDER,
+    FOLDER,
+    JSON,
+    METRIC,
+    QUIET,
+    listed,
+    model_and_dataset,
+    policies,
+)
 
 
 @click.command("evaluate")
-@click.argument("checkpoint")
-@click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
-@click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
-@NAMES
-@click.option("--split", default="test", help="The split whose triples are ranked.  [default: test]")
+@model_and_dataset
+@click.option("--split", help="The split whose triples are ranked.  [default: test]")
 @click.option(
     "--sides", multiple=True, callback=listed, metavar="SIDE", help="head, tail; may be repeated.  [default: both]"
 )
@@ -27,24 +34,19 @@ from kgeval.cli.shared_options import FAIL_UNDER, FOLDER, JSON, METRIC, NAMES, Q
     metavar="SPLIT",
     help="A split whose triples are known answers, or none; may be repeated.  [default: as the protocol says, all]",
 )
-@click.option(
-    "--corruption",
-    metavar="KIND[:K=V,…]",
-    help="Which candidates compete, such as uniform:count=500; 'kgeval list corruptions' shows all.  "
-    "[default: as the protocol says, all]",
-)
-@click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
-@click.option(
-    "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
-)
-@click.option("--protocol", default="standard", help="The framework whose rules are followed.  [default: standard]")
-@click.option(
-    "--unseen", default="error", help="Triples the model does not know: error, drop or worst.  [default: error]"
-)
-@click.option("--nan", default="error", help="Scores that are not a number: error or worst.  [default: error]")
+@CORRUPTION
+@click.option("--protocol", help="The framework whose rules are followed.  [default: standard]")
+@click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
+@click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
 @click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no rank.")
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
+@click.option(
+    "--task",
+    metavar="KIND",
+    help="Instead of a ranking: confidences of a weighted graph, or classification, whose further keys are set by "
+    "--set task.KEY=VALUE.",
+)
 @METRIC
 @policies(stored=False)
 @FAIL_UNDER
@@ -59,48 +61,37 @@ def command(
     force: bool,
     fail_under: dict[str, float],
     as_json: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Evaluate a checkpoint on a dataset: every true answer is ranked among all entities, both sides, filtered.
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
-    from kgeval.cli.display import show_notes, show_outcome, show_place, watching
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.single_run import run_and_show
     from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
-    from kgeval.runs.runner import run
 
-    config = configured(
-        "evaluate",
-        checkpoint,
-        dataset,
-        given,
-        protocol=given["protocol"],
-        evaluation=_evaluation(given),
-        metrics=list(given["metrics"]),
-        **chosen(given, "ties", "seed", "chance", "popularity"),
-    )
-    refuse_bounds(fail_under, "ranks")
-    (outcome,) = run(config, out, force=force, watch=watching)
-    if as_json:
-        say_json(outcome.to_dict())
-    else:
-        show_outcome(outcome)
-    show_notes(outcome.notes)
-    if out is not None:
-        show_place(out)
+    blocks = _evaluation(options) if options["task"] is None else _task(options)
+    keys = present(options, "protocol", "metrics", "ties", "seed", "chance", "popularity")
+    config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
+    refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
+    outcome = run_and_show(config, out, force=force, as_json=as_json)
     if fail_under:
         refuse_shortfalls({"": measured(outcome, [*fail_under])}, fail_under)
 
 
-def _evaluation(given: dict[str, Any]) -> dict[str, Any]:
-    block = chosen(given, "split", "unseen", "nan", "batch_size", "memory_limit", "threads")
-    if given["sides"]:
-        block["sides"] = list(given["sides"])
-    if given["filter"]:
-        block["filter"] = [] if given["filter"] == ("none",) else list(given["filter"])
-    if given["corruption"] is not None:
-        kind, _, options = given["corruption"].partition(":")
-        said = tuple(option for option in options.split(",") if option)
-        block["corruption"] = {"kind": kind, **pairs(said, "--corruption")}
-    return block
+def _evaluation(options: dict[str, Any]) -> dict[str, Any]:
+    names = ("split", "sides", "filter", "corruption", "unseen", "nan", "batch_size", "memory_limit", "threads")
+    block = present(options, *names)
+    if block.get("filter") == ["none"]:
+        block["filter"] = []
+    if "corruption" in block:
+        block["corruption"] = corruption_block(block["corruption"])
+    return {"evaluation": block} if block else {}
+
+
+def _task(options: dict[str, Any]) -> dict[str, Any]:
+    ranking = {name: value for name, value in options.items() if name not in ("sides", "unseen")}
+    return {
+        "task": {"kind": options["task"], **present(options, "sides", "unseen")},
+        **_evaluation({"sides": None, "unseen": None} | ranking),
+    }

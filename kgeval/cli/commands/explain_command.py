@@ -2,54 +2,70 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.configuration import chosen, configured
-from kgeval.cli.shared_options import JSON, NAMES, QUIET, pairs
+from kgeval.cli.configuration import configuration, present
+from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
+
+if TYPE_CHECKING:
+    from kgeval.protocols.explain import Explanation
+    from kgeval.runs.config.run_config import RunConfig
 
 
 @click.command("explain")
-@click.argument("checkpoint")
-@click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
-@click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]")
-@NAMES
+@model_and_dataset
 @click.option(
     "--protocols", required=True, metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
 )
 @click.option("--metric", "-m", default="mrr", show_default=True, help="mrr, mr or hits@k, with a side or for both.")
-@click.option("--split", default="test", help="The split whose triples are ranked.  [default: test]")
-@click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
-@click.option(
-    "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
-)
-@click.option("--unseen", default="error", help="Triples the model does not know: error, drop or worst.")
+@click.option("--split", help="The split whose triples are ranked.  [default: test]")
+@click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
 @QUIET
 @JSON
-def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json: bool, **given: Any) -> None:
+def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
     """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
 
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
     """
-    from kgeval.checkpoints import read_checkpoint
-    from kgeval.cli.display import show_explanation, show_notes, watching
+    from kgeval.cli.display import show_explanation, show_notes
     from kgeval.cli.streams import say_json
-    from kgeval.data.loading import load_dataset
-    from kgeval.protocols.explain import explain
 
-    config = configured("explain", checkpoint, dataset, given, evaluation=chosen(given, "split", "unseen"))
-    with watching("loading dataset"):
-        graph = load_dataset(dataset, layout=given["layout"], names=given["names"])
-    options = pairs(given["options"], "--option")
-    with watching("loading model"):
-        scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
-    names = [name.strip() for name in protocols.split(",") if name.strip()]
-    with watching("ranking by every protocol"):
-        told = explain(scorer, graph, names, metric=metric, evaluation=config.evaluation)
+    _refuse_other_keys(options["overrides"])
+    evaluation = present(options, "split", "unseen")
+    config = configuration("explain", checkpoint, dataset, options, evaluation=evaluation)
+    explanation = _explanation(config, [name.strip() for name in protocols.split(",") if name.strip()], metric)
     if as_json:
-        say_json(told.to_dict())
+        say_json(explanation.to_dict())
     else:
-        show_explanation(told)
-    show_notes([*told.notes, *(f"{row.protocol}: {note}" for row in told.rows for note in row.notes)])
+        show_explanation(explanation)
+    notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
+    show_notes([*explanation.notes, *notes])
+
+
+def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
+    """Refuse keys that change nothing here: those of protocols and of tasks, and where a run is written."""
+    from kgeval.errors import ConfigError
+
+    for text in overrides:
+        key = text.partition("=")[0]
+        if key.split(".")[0] not in ("dataset", "model", "evaluation") or key == "evaluation.filter":
+            raise ConfigError(f"--set {key}: it has no meaning here. Set keys of dataset, model and evaluation.")
+
+
+def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explanation:
+    from kgeval.cli.display import watching
+    from kgeval.errors import ConfigError
+    from kgeval.protocols.explain import explain
+    from kgeval.runs.config.models import CheckpointConfig
+
+    checkpoint = config.model
+    if not isinstance(checkpoint, CheckpointConfig):
+        raise ConfigError("model.kind: differences are explained of a checkpoint; train it with kgeval run first.")
+    with watching("loading dataset"):
+        dataset = config.dataset.load()
+    with watching("loading model"):
+        model = checkpoint.load(dataset, nan=config.evaluation.nan)
+    with watching("ranking by every protocol"):
+        return explain(model, dataset, protocols, metric=metric, evaluation=config.evaluation)

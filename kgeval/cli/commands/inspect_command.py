@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from kgeval.cli.shared_options import JSON, NAMES, pairs
+from kgeval.cli.configuration import pairs
+from kgeval.cli.shared_options import JSON, NAMES
 
 WIDTH = 100
 """columns from which on a sentence goes on in the next line"""

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.configuration import corruption_block
 from kgeval.cli.shared_options import JSON, QUIET
 
 if TYPE_CHECKING:
-    from kgeval.runs.config.yaml_document import Place
+    from kgeval.corruption import CorruptionGenerator
 
 
 @click.command("negatives")
 @click.argument("dataset")
-@click.option("--kind", required=True, help="How they are chosen; 'kgeval list corruptions' shows all.")
-@click.option("--count", type=int, help="Negatives per triple and side (uniform, popular, degree).")
-@click.option("--seed", type=int, help="The seed of a draw.  [default: 0]")
-@click.option("--allow-known", is_flag=True, default=None, help="Let known answers be drawn too.")
-@click.option("--path", help="The file they are taken from (file, ogb), or that of the types (typed).")
 @click.option(
-    "--splits", multiple=True, metavar="SPLIT", help="A split whose triples show the types (typed).  [default: train]"
+    "--corruption",
+    required=True,
+    metavar="KIND[:K=V,…]",
+    help="How they are chosen, such as uniform:count=500; 'kgeval list corruptions' shows all.",
 )
 @click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
 @click.option(
@@ -38,14 +37,13 @@ if TYPE_CHECKING:
 @JSON
 def command(
     dataset: str,
-    kind: str,
+    corruption: str,
     split: str,
     filtered: tuple[Any, ...],
     layout: str,
     out: Path,
     force: bool,
     as_json: bool,
-    **given: Any,
 ) -> None:
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
     from kgeval.cli.display import show_notes, watching
@@ -56,22 +54,24 @@ def command(
     from kgeval.paths import exists_safely
     from kgeval.runs.config.load import check_corruption
 
-    options = {key: value for key, value in given.items() if value not in (None, ())}
-    names: dict[Place, str] = {(name,): f"--{name.replace('_', '-')}" for name in ("kind", *given)}
-    generator = check_corruption({"kind": kind, **options}, names)
+    generator = check_corruption(corruption_block(corruption), {(): "--corruption"})
     if exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
     notes: list[str] = []
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)
-    written = write_negatives(
-        out, generate_negatives(graph, generator, split=split, filter=filtered, tell=notes.append)
-    )
-    told = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
+    tables = generate_negatives(graph, generator, split=split, filter=filtered, tell=notes.append)
+    written = write_negatives(out, tables)
     if as_json:
-        say_json(told)
+        content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
+        say_json(content)
     else:
-        options = generator.model_dump(exclude={"kind"}, exclude_none=True)
-        said = (f"{name} {value}" for name, value in options.items() if value is not False)
-        say(f"{written} negatives written to {out}: {', '.join([kind, *said])}")
+        say(f"{written} negatives written to {out}: {_spelled(generator)}")
     show_notes(notes)
+
+
+def _spelled(generator: CorruptionGenerator) -> str:
+    """Spell a corruption in words, as in ``uniform, count 3, seed 0``."""
+    options = generator.model_dump(exclude_none=True)
+    kind = options.pop("kind")
+    return ", ".join([kind, *(f"{name} {value}" for name, value in options.items() if value is not False)])

@@ -18,7 +18,7 @@ INAPPLICABLE_OPTIONS = {
     "ranks": {
         "calibration": "ranks need none; only scores of labelled triples become probabilities",
         "mapping": "only metrics of confidences have it, and none is asked for",
-        "high": "only metrics of confidences have it, and none is asked for",
+        "high_confidence": "only metrics of confidences have it, and none is asked for",
     },
     "confidences": {
         "chance": "no metric of confidences compares with chance; those of ranks do, such as amri",
@@ -31,14 +31,14 @@ INAPPLICABLE_OPTIONS = {
         "chance": "a classification has no ranks, which alone compare with chance",
         "popularity": "a classification has no ranks, which alone are weighed against it",
         "mapping": "only metrics of confidences have it, and a classification has none",
-        "high": "only metrics of confidences have it, and a classification has none",
+        "high_confidence": "only metrics of confidences have it, and a classification has none",
     },
 }
 """what means nothing to what is computed, and why"""
 
 
 class MetricRequest(Settings):
-    """What is asked of a model's scores; a run keeps it, so that ``kgeval metrics`` can answer again."""
+    """What is asked of a model's scores; a run keeps it, so that ``kgeval summarize`` can answer again."""
 
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
     """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""

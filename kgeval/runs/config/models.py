@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
+from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.checkpoints.reader import formats
+from kgeval.data.dataset import Dataset
 from kgeval.errors import did_you_mean
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.runs.config.pykeen_components import refuse_unknown, refuse_unknown_device
@@ -53,6 +55,10 @@ class CheckpointConfig(Settings):
         if value.lower() not in (known := ["auto", *formats()]):
             raise ValueError(f"unknown checkpoint format {short_repr(value)}. {did_you_mean(value, known)}")
         return value.lower()
+
+    def load(self, dataset: Dataset, *, nan: str) -> Checkpoint:
+        """Read the model; ``nan`` is that of :func:`kgeval.load_checkpoint`."""
+        return read_checkpoint(Path(self.path), self.options, dataset=dataset, format=self.format, nan=nan)
 
 
 class TrainingConfig(Settings):

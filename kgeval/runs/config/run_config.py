@@ -9,8 +9,10 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, TypeAdapte
 
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset
+from kgeval.data.human_names import with_names
 from kgeval.data.layout import layouts
-from kgeval.data.loading import PYKEEN
+from kgeval.data.layouts.pykeen_layout import read_named
+from kgeval.data.loading import PYKEEN, load_dataset
 from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
@@ -103,6 +105,13 @@ class DatasetConfig(Settings):
             )
         return self
 
+    def load(self) -> Dataset:
+        """Read the graph."""
+        if self.path is not None:
+            return load_dataset(self.path, layout=self.layout, names=self.names)
+        dataset = read_named(str(self.name), **self.options)
+        return with_names(dataset, self.names) if self.names else dataset
+
 
 class RunEvaluation(Evaluation):
     """How the models are evaluated."""
@@ -178,6 +187,11 @@ class RunConfig(MetricRequest, Evaluated):
         return self._document
 
     @property
+    def folder(self) -> Path | None:
+        """The run directory, if the configuration names one."""
+        return None if self.output is None else Path(self.output)
+
+    @property
     def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig]:
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
@@ -217,8 +231,8 @@ class RunConfig(MetricRequest, Evaluated):
 def expand_shorthand(place: list[str], value: Any) -> Any:
     """Say the block that a bare string stands for, where it may stand for one.
 
-    >>> spelled_out(["model"], "checkpoints/complex"), spelled_out(["dataset"], "umls"), spelled_out(["ties"], "x")
-    ({'path': 'checkpoints/complex'}, {'name': 'umls'}, 'x')
+    >>> expand_shorthand(["model"], "checkpoints/complex"), expand_shorthand(["dataset"], "umls")
+    ({'path': 'checkpoints/complex'}, {'name': 'umls'})
     """
     if place == ["dataset"]:
         return dataset_block(value)

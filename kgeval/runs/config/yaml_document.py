@@ -56,21 +56,23 @@ class Document:
 
     def _option(self, complaint: Problem) -> str:
         """Name the option of what is complained about, and the key inside its value."""
+        if self.line(complaint) == "--set":
+            return ""
         place = spelled(complaint.location)
-        for depth in range(len(place), 0, -1):
+        for depth in range(len(place), -1, -1):
             if place[:depth] in self.options:
                 inside = [step for step in place[depth:] if not step.isdecimal()]
                 return " ".join([self.options[place[:depth]], *inside])
         return ""
 
-    def override(self, assignment: str, spelled_out: Callable[[list[str], Any], Any]) -> None:
+    def override(self, assignment: str, expand: Callable[[list[str], Any], Any]) -> None:
         """Set a value by ``KEY=VALUE``: a key with dots, a value in YAML.
 
         Parameters
         ----------
         assignment
             such as ``model.options.norm=1``
-        spelled_out
+        expand
             (place, value) -> the block that a value stands for, where it is no block itself
 
         Raises
@@ -85,7 +87,7 @@ class Document:
         place: Any = self.content
         *parents, last = key.split(".")
         for depth, name in enumerate(parents, 1):
-            block = spelled_out(parents[:depth], place.get(name, {}))
+            block = expand(parents[:depth], place.get(name, {}))
             if not isinstance(block, dict):
                 raise ConfigError(f"{said}: {'.'.join(parents[:depth])} is no block of keys.")
             place[name] = dict(block)  # a copy, for other places may refer to the same block
@@ -125,7 +127,7 @@ def read_document(path: Path) -> Document:
 def _folder(path: Path) -> str:
     """Tell what a folder is that was taken for a configuration."""
     if is_run(path):
-        return f"the folder of a run. 'kgeval metrics {path}' reads it; 'kgeval run {path / CONFIG}' runs it again."
+        return f"the folder of a run. 'kgeval summarize {path}' reads it; 'kgeval run {path / CONFIG}' runs it again."
     inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
     return f"a folder. It holds {inside}." if inside else "a folder without a configuration (.yaml) in it."
 

@@ -1,4 +1,4 @@
-"""``kgeval metrics``: compute metrics from the stored ranks or labels of a run."""
+"""``kgeval summarize``: compute metrics from the stored ranks or labels of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from kgeval.cli.shared_options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, policies
 
 
-@click.command("metrics")
+@click.command("summarize")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--dataset", help="The graph that was ranked, for a text file of ranks that were made elsewhere.")
 @click.option(
@@ -46,7 +46,7 @@ from kgeval.cli.shared_options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, po
     help="Of confidences: how scores become confidences, fitted in validation.  [default: as in the run]",
 )
 @NAMES
-@click.option("--high", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
+@click.option("--high-confidence", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
 @FAIL_UNDER
 @QUIET
 @JSON

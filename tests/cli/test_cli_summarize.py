@@ -1,4 +1,4 @@
-"""``kgeval metrics``: everything from the stored ranks."""
+"""``kgeval summarize``: everything from the stored ranks."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def table(place):
 
 
 def test_they_are_those_of_the_run(data, place):
-    assert data("metrics", "run") == json.loads((place / "run/metrics.json").read_text())
+    assert data("summarize", "run") == json.loads((place / "run/metrics.json").read_text())
 
 
 def test_the_file_of_ranks_is_enough(data):
-    assert data("metrics", "run/ranks.parquet") == data("metrics", "run")
+    assert data("summarize", "run/ranks.parquet") == data("summarize", "run")
 
 
 def test_every_metric_of_ranks_and_lists_comes_from_the_stored_ranks(data, table):
     names = [metric.spellings()[0].replace("{k}", "3") for metric in metrics().values()]
     arguments = [part for name in names for part in ("-m", name)]
-    assert data("metrics", "run", *arguments) == summarize(table, names).to_dict()
+    assert data("summarize", "run", *arguments) == summarize(table, names).to_dict()
 
 
 ASKED = {
@@ -44,13 +44,13 @@ def test_what_is_not_said_is_as_the_run_was_asked(data, place):
     write_config(place / "asked.yaml", {**CONFIG, **ASKED})
     told = data("run", "asked.yaml", "--out", "asked")
     assert (told["seed"], told["chance"], told["popularity"]) == (3, "without-answer", [0.5, 0.0])
-    assert data("metrics", "asked") == told
+    assert data("summarize", "asked") == told
     assert data("run", "asked/config.yaml", "--out", "again") == told
     table = RankTable.from_parquet(place / "asked/ranks.parquet")
     options = {**ASKED, "seed": 4, "popularity": (0, 2)}
-    assert data("metrics", "asked", "--seed", "4", "--popularity", "0", "2") == summarize(table, **options).to_dict()
+    assert data("summarize", "asked", "--seed", "4", "--popularity", "0", "2") == summarize(table, **options).to_dict()
     usual = {"ties": "realistic", "chance": "exact"}
-    assert data("metrics", "asked", "--ties", "realistic", "--chance", "exact", "-m", "z-mr") == (
+    assert data("summarize", "asked", "--ties", "realistic", "--chance", "exact", "-m", "z-mr") == (
         summarize(table, ["z-mr"], **usual).to_dict()
     )
 
@@ -58,29 +58,29 @@ def test_what_is_not_said_is_as_the_run_was_asked(data, place):
 @pytest.mark.parametrize("stored", ["late", "late/ranks.parquet"])
 def test_ties_are_by_default_those_of_the_protocol(data, done, stored):
     done("run", "config.yaml", "--set", "protocol=torchkge", "--out", "late")
-    assert data("metrics", stored, "-m", "mrr")["ties"] == "pessimistic"
-    assert data("metrics", stored, "-m", "mrr", "--ties", "optimistic")["ties"] == "optimistic"
+    assert data("summarize", stored, "-m", "mrr")["ties"] == "pessimistic"
+    assert data("summarize", stored, "-m", "mrr", "--ties", "optimistic")["ties"] == "optimistic"
 
 
 def test_a_table_alone_is_read_as_usual(data, place, done):
     """PyKEEN's evaluator writes another kind of configuration; a killed run writes none."""
-    told = data("metrics", "run/ranks.parquet")
+    told = data("summarize", "run/ranks.parquet")
     altered = {**told, "notes": [*told["notes"], "not as the run wrote it: config.yaml."]}
     (place / "run/config.yaml").write_text("evaluator: kgeval\nevaluation: {}\n")
-    assert data("metrics", "run") == altered
+    assert data("summarize", "run") == altered
     (place / "run/config.yaml").unlink()
-    assert data("metrics", "run") == altered
+    assert data("summarize", "run") == altered
 
 
 @pytest.mark.parametrize("content", ["[", "7", "ties: realstic", "metrics: [mmr]", "popularity: [1]", "\0"])
 def test_a_damaged_configuration_is_refused(refused, place, content):
     (place / "run/config.yaml").write_text(content)
-    assert "run/config.yaml: not the configuration of a run" in refused("metrics", "run")
+    assert "run/config.yaml: not the configuration of a run" in refused("summarize", "run")
 
 
 @pytest.mark.parametrize("ties", ["optimistic", "realistic", "pessimistic", "expected", "random"])
 def test_ties_can_be_chosen(data, table, ties):
-    assert data("metrics", "run", "--ties", ties) == summarize(table, ties=ties).to_dict()
+    assert data("summarize", "run", "--ties", ties) == summarize(table, ties=ties).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_ties_can_be_chosen(data, table, ties):
     ],
 )
 def test_metrics_have_synonyms(data, name, canonical):
-    metrics = data("metrics", "run", "--metric", name)["metrics"]["both"]
+    metrics = data("summarize", "run", "--metric", name)["metrics"]["both"]
     assert list(metrics) == [canonical]
 
 
@@ -109,41 +109,41 @@ def test_every_tie_policy_is_offered():
 
 
 def test_random_ties_have_a_seed(data, table):
-    found = data("metrics", "run", "--ties", "random", "--seed", "5")
+    found = data("summarize", "run", "--ties", "random", "--seed", "5")
     assert found == summarize(table, ties="random", seed=5).to_dict()
     assert found["seed"] == 5
 
 
 def test_chance_can_be_counted_without_the_answer(data, table):
-    found = data("metrics", "run", "-m", "z-mrr", "--chance", "without-answer")
+    found = data("summarize", "run", "-m", "z-mrr", "--chance", "without-answer")
     assert found == summarize(table, ["z-mrr"], chance="without-answer").to_dict()
-    assert found["metrics"] != data("metrics", "run", "-m", "z-mrr")["metrics"]
+    assert found["metrics"] != data("summarize", "run", "-m", "z-mrr")["metrics"]
 
 
 @pytest.mark.parametrize(
     "name", ["map", "ndcg@10", "first-rr", "micro.r-precision", "strat-mrr", "macro.hits@3", "gmr"]
 )
 def test_metrics_of_every_kind_come_from_the_stored_ranks(data, table, name):
-    found = data("metrics", "run", "-m", name)
+    found = data("summarize", "run", "-m", name)
     assert found == summarize(table, [name]).to_dict()
     assert found["metrics"]["both"] != {}
 
 
 def test_groups_are_those_of_the_library(data, table):
-    grouped = data("metrics", "run", "--by", "relation", "-m", "mrr")
+    grouped = data("summarize", "run", "--by", "relation", "-m", "mrr")
     assert grouped == summarize(table, ["mrr"], by=["relation"]).to_dict()
     assert [group["key"] for group in grouped["groups"]] == [{"relation": label} for label in RELATIONS]
 
 
 def test_several_columns_can_group(data):
-    groups = data("metrics", "run", "--by", "relation", "--by", "side", "-m", "count")["groups"]
+    groups = data("summarize", "run", "--by", "relation", "--by", "side", "-m", "count")["groups"]
     assert [tuple(group["key"].values()) for group in groups] == [(r, s) for r in RELATIONS for s in ("head", "tail")]
 
 
 def test_a_column_that_was_added_to_the_ranks_groups_them(data, place, table):
     topics = ["odd" if row % 2 else "even" for row in range(len(table))]
     pq.write_table(table.data.append_column("topic", pa.array(topics)), place / "topics.parquet")
-    groups = data("metrics", "topics.parquet", "--by", "topic", "-m", "mrr")["groups"]
+    groups = data("summarize", "topics.parquet", "--by", "topic", "-m", "mrr")["groups"]
     assert [group["key"] for group in groups] == [{"topic": "even"}, {"topic": "odd"}]
     for group, topic in zip(groups, ("even", "odd"), strict=True):
         alone = summarize(table.where(np.array(topics) == topic), ["mrr"])
@@ -153,7 +153,7 @@ def test_a_column_that_was_added_to_the_ranks_groups_them(data, place, table):
 @pytest.mark.parametrize("arguments", [[], ["-m", "mrr"], ["-m", "mrr", "-m", "hits@10", "--ties", "expected"]])
 def test_a_table_of_groups_shows_every_group_and_whole_numbers(done, table, arguments):
     """Nobody watches, so nothing may be cut off."""
-    printed = done("metrics", "run", "--by", "relation", *arguments)
+    printed = done("summarize", "run", "--by", "relation", *arguments)
     frame = summarize(table, by=["relation"]).to_frame()
     for label, value in zip(frame["relation"], frame["both.mrr"], strict=True):
         (line,) = [line for line in printed.splitlines() if line.lstrip().startswith(label)]
@@ -161,7 +161,7 @@ def test_a_table_of_groups_shows_every_group_and_whole_numbers(done, table, argu
 
 
 def test_groups_of_numbers_are_in_their_order(done):
-    printed = done("metrics", "run", "--by", "triple", "-m", "count")
+    printed = done("summarize", "run", "--by", "triple", "-m", "count")
     rows = [line.split()[0] for line in below_head(printed)[2:]]
     assert rows == ["0", "1", "2", "3", "4", "5"]
 
@@ -196,7 +196,7 @@ def test_groups_of_numbers_are_in_their_order(done):
     ],
 )
 def test_bad_input_is_one_clear_message(refused, arguments, message):
-    assert message in refused("metrics", "run", *arguments)
+    assert message in refused("summarize", "run", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_bad_input_is_one_clear_message(refused, arguments, message):
     ],
 )
 def test_what_is_no_run_is_refused(refused, path, message):
-    assert message in refused("metrics", path)
+    assert message in refused("summarize", path)
 
 
 # Tables that nobody evaluated
@@ -237,73 +237,73 @@ COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candi
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_below_zero_are_refused(refused, altered, name):
-    refused("metrics", altered(name, -1))
+    refused("summarize", altered(name, -1))
 
 
 @pytest.mark.parametrize("name", ["greater", "tied", "raw_greater", "raw_tied"])
 def test_counts_beyond_the_number_of_candidates_are_refused(refused, altered, name):
-    refused("metrics", altered(name, 100))
+    refused("summarize", altered(name, 100))
 
 
 @pytest.mark.parametrize("name", ["triple", "head", "relation", "tail", "side", *COUNTS])
 def test_empty_cells_are_refused(refused, altered, name):
-    refused("metrics", altered(name, pa.array([None] * 12, pa.string() if name == "side" else pa.int64())))
+    refused("summarize", altered(name, pa.array([None] * 12, pa.string() if name == "side" else pa.int64())))
 
 
 @pytest.mark.parametrize("name", ["greater", "candidates"])
 @pytest.mark.parametrize("value", [0.5, float("nan"), "many", [1], {"x": 1}, b"\xff"], ids=repr)
 def test_columns_of_another_type_are_refused(refused, altered, name, value):
-    refused("metrics", altered(name, value))
+    refused("summarize", altered(name, value))
 
 
 def test_a_side_that_is_none_is_refused(refused, altered):
-    assert "middle" in refused("metrics", altered("side", "middle"))
+    assert "middle" in refused("summarize", altered("side", "middle"))
 
 
 @pytest.mark.parametrize("name", ["triple", "side", "greater", "tied", "candidates", "relation_label"])
 def test_a_missing_column_is_named(refused, place, name):
     pq.write_table(pq.read_table("run/ranks.parquet").drop_columns([name]), "altered.parquet")
-    assert f"needs the column '{name}'" in refused("metrics", "altered.parquet")
+    assert f"needs the column '{name}'" in refused("summarize", "altered.parquet")
 
 
 def test_a_column_that_is_there_twice_is_refused(refused, place):
     table = pq.read_table("run/ranks.parquet")
     twice = pa.Table.from_arrays([*table.columns, table["tied"]], names=[*table.column_names, "tied"])
     pq.write_table(twice, "altered.parquet")
-    refused("metrics", "altered.parquet")
+    refused("summarize", "altered.parquet")
 
 
 @pytest.mark.parametrize("about", [b"[]", b"5", b"null", b'"x"', b"{", b"\xff", b'{"notes": 5}', b'{"notes": "abc"}'])
 def test_metadata_that_kgeval_never_wrote_are_refused(refused, place, about):
     table = pq.read_table("run/ranks.parquet").replace_schema_metadata({"kgeval": about})
     pq.write_table(table, "altered.parquet")
-    refused("metrics", "altered.parquet")
+    refused("summarize", "altered.parquet")
 
 
 def test_a_file_cut_short_anywhere_is_refused(refused, place):
     whole = (place / "run/ranks.parquet").read_bytes()
     for length in range(0, len(whole), len(whole) // 40):
         (place / "run/ranks.parquet").write_bytes(whole[:length])
-        refused("metrics", "run")
+        refused("summarize", "run")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), float("inf")])
 def test_scores_that_are_no_number_can_still_group(data, altered, value):
     """--nan worst and --unseen worst put minus infinity there."""
-    groups = data("metrics", altered("score", value), "--by", "score", "-m", "count")["groups"]
+    groups = data("summarize", altered("score", value), "--by", "score", "-m", "count")["groups"]
     assert len(groups) == 1
 
 
 def test_a_table_without_rows_has_no_metrics(data, done, place):
     pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 0), "empty.parquet")
-    assert data("metrics", "empty.parquet", "-m", "mrr")["metrics"]["both"] == {"mrr": None}
-    assert "undefined" in done("metrics", "empty.parquet", "-m", "mrr")
+    assert data("summarize", "empty.parquet", "-m", "mrr")["metrics"]["both"] == {"mrr": None}
+    assert "undefined" in done("summarize", "empty.parquet", "-m", "mrr")
 
 
 @pytest.mark.parametrize("metric", ["amri", "amr", "mr", "hits@3"])
 def test_what_is_undefined_is_said_with_its_reason(place, metric):
     pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 0), "empty.parquet")
-    result = invoke("metrics", "empty.parquet", "-m", metric)
+    result = invoke("summarize", "empty.parquet", "-m", metric)
     assert result.exit_code == 0
     assert f"Note: both.{metric}: undefined, because there are no ranks." in result.stderr
 
@@ -311,7 +311,7 @@ def test_what_is_undefined_is_said_with_its_reason(place, metric):
 def test_counts_are_whole_numbers(done, data, place):
     """Also a count of one, which no other number of a table is printed like."""
     pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 1), "one.parquet")
-    assert done("metrics", "one.parquet", "-m", "count").split()[-2:] == ["1", "1"]
-    assert done("metrics", "one.parquet", "-m", "count", "--by", "relation").split()[-2:] == ["1", "1"]
-    assert '"count": 1\n' in done("metrics", "one.parquet", "-m", "count", "--json")
-    assert isinstance(data("metrics", "run")["metrics"]["both"]["count"], int)
+    assert done("summarize", "one.parquet", "-m", "count").split()[-2:] == ["1", "1"]
+    assert done("summarize", "one.parquet", "-m", "count", "--by", "relation").split()[-2:] == ["1", "1"]
+    assert '"count": 1\n' in done("summarize", "one.parquet", "-m", "count", "--json")
+    assert isinstance(data("summarize", "run")["metrics"]["both"]["count"], int)

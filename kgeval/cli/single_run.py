@@ -1,0 +1,27 @@
+"""Run the configuration that the options of a command make, and print its result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgeval.runs.config.run_config import RunConfig
+    from kgeval.runs.outcome import Outcome
+
+
+def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: bool) -> Outcome:
+    """Evaluate one model, print what was found, and where it was written, if it was."""
+    from kgeval.cli.display import show_notes, show_outcome, show_place, watching
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.runner import run
+
+    (outcome,) = run(config, out or config.folder, force=force, watch=watching)
+    if as_json:
+        say_json(outcome.to_dict())
+    else:
+        show_outcome(outcome)
+    show_notes(outcome.notes)
+    if outcome.folder is not None:
+        show_place(outcome.folder)
+    return outcome
