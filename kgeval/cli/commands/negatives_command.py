@@ -65,7 +65,7 @@ def command(
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)
     written = write_negatives(
-        out, generate_negatives(graph, generator, split=split, filter=filtered, tell=notes.append)
+        out, generate_negatives(graph, generator, split=split, filter=filtered, on_note=notes.append)
     )
     told = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
     if as_json:
