@@ -1,4 +1,4 @@
-"""Names for the array types that flow through the house."""
+"""The types of arrays, and conversions of numbers that numpy does not have."""
 
 import sys
 from typing import Any
@@ -21,7 +21,7 @@ Float64Array = npt.NDArray[np.float64]
 def bfloat16_to_float32(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     """Take the bits of bfloat16 numbers, which numpy does not have, as float32, which holds each of them exactly.
 
-    >>> widened(np.array([0x3F80, 0xC049], np.uint16))
+    >>> bfloat16_to_float32(np.array([0x3F80, 0xC049], np.uint16))
     array([ 1.      , -3.140625], dtype=float32)
     """
     return (halves.astype(np.uint32) << 16).view(np.float32)

@@ -1,4 +1,4 @@
-"""Discovery: the members of a registry, declared in the files of a room or brought by another installed package.
+"""Registries: their members, found in the files of a package of kgeval or through entry points of other packages.
 
 This is what makes a new metric, model family or reader one new file: the file is found because it is there. Another
 package brings members through entry points, whose groups are those of ``GROUPS``.

@@ -1,7 +1,7 @@
-"""The exception tree, and the sentence that names the nearest valid choice.
+"""The exceptions, and the sentence that names the nearest valid choice.
 
 KgevalError
-├── InputError         something given to kgeval is wrong; nothing was computed        (exit code 2)
+├── InputError         an argument, a file or a setting is wrong; nothing was computed (exit code 2)
 │   ├── DatasetError      a graph: files, columns, labels, splits
 │   ├── CheckpointError   a model: files, arrays, options, vocabularies
 │   │   └── PickleError       a pickled file, of a model or of a graph: it is a DatasetError as well
@@ -18,18 +18,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-LONGEST = 300
-"""characters of what a library said that are repeated"""
+MAX_CHARACTERS = 300
+"""how many characters of a library's message are repeated"""
 
 
 class KgevalError(Exception):
-    """Anything kgeval refuses, said in one message: what, where, and what to do."""
+    """Any error of kgeval; its message says what is wrong, where, and what to do."""
 
     exit_code = 1
 
 
 class InputError(KgevalError):
-    """Something given to kgeval is wrong; nothing was computed."""
+    """An argument, a file or a setting is wrong; nothing was computed."""
 
     exit_code = 2
 
@@ -71,16 +71,16 @@ class ScoreError(RunError):
 
 
 def reason(error: BaseException) -> str:
-    """Tell why a library refused, in the first line of what it said, or the beginning of that.
+    """Return the first line of a library's error message, or the beginning of that.
 
     >>> reason(ValueError("bad magic.")), reason(EOFError())
     ('bad magic', 'EOFError')
     """
     line = str(error).strip().partition("\n")[0].rstrip(" .") or type(error).__name__
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
+    return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]} …"
 
 
-def nearest(given: str, choices: Iterable[str]) -> list[str]:
+def nearest(word: str, choices: Iterable[str]) -> list[str]:
     """Find the two choices that a mistaken name most likely meant, if any is near.
 
     >>> nearest("hits", ["mrr", "hits@k"])
@@ -88,14 +88,14 @@ def nearest(given: str, choices: Iterable[str]) -> list[str]:
     >>> nearest("linear", ["raw", "bounded-linear"])
     ['bounded-linear']
     """
-    if not given:
+    if not word:
         return []
-    folded, word = {name.lower(): name for name in choices if name}, given.lower()
+    folded, word = {name.lower(): name for name in choices if name}, word.lower()
     near = difflib.get_close_matches(word, folded, n=2, cutoff=0.61)
     return [folded[name] for name in near or [name for name in folded if len(word) > 3 and word in name][:2]]
 
 
-def did_you_mean(given: str, choices: Iterable[str]) -> str:
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Name the nearest valid choices, or all of them where nothing is near.
 
     >>> did_you_mean("hits", ["mrr", "hits@k"])
@@ -104,7 +104,7 @@ def did_you_mean(given: str, choices: Iterable[str]) -> str:
     "Choose one of 'head', 'tail'."
     """
     names = sorted(set(choices))
-    if near := nearest(given, names):
+    if near := nearest(word, names):
         return f"Did you mean {' or '.join(map(repr, near))}?"
     shown = ", ".join(repr(name) for name in names[:20])
     return f"Choose one of {shown}{', …' if len(names) > 20 else ''}." if names else ""

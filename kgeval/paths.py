@@ -1,4 +1,4 @@
-"""Paths that people give: whether something is there, and which neighbour a mistaken one may have meant."""
+"""Paths from users: whether something is there, and which existing path a mistaken one may have meant."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from kgeval.errors import nearest
 
 
 def exists_safely(path: Path) -> bool:
-    """Whether there is a file or a folder; no path is too odd to ask about.
+    """Whether there is a file or a folder; no path raises, however odd.
 
-    >>> is_there(Path("x" * 5000))
+    >>> exists_safely(Path("x" * 5000))
     False
     """
     try:
@@ -22,7 +22,7 @@ def exists_safely(path: Path) -> bool:
 def suggest_paths(path: Path) -> str:
     """Name the neighbours that a mistaken path may have meant, never that path itself.
 
-    >>> nearby(Path("no/such/folder"))
+    >>> suggest_paths(Path("no/such/folder"))
     ''
     """
     try:
@@ -39,8 +39,8 @@ def no_file(path: Path) -> str:
 
     >>> no_file(Path("no/such/file"))
     "no such file 'no/such/file'."
-    >>> no_file(Path("kgeval/graph"))
-    "no such file 'kgeval/graph': it is a folder."
+    >>> no_file(Path("kgeval/data"))
+    "no such file 'kgeval/data': it is a folder."
     """
     if exists_safely(path) and path.is_dir():
         return f"no such file {str(path)!r}: it is a folder."

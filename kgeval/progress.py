@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, elsewhere a plain line every ten seconds; both on standard error."""
+"""Progress on standard error: a bar on a terminal, elsewhere a plain line every ten seconds."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class LabelProvenance:
     dataset: str
     split: str
     triples: int
-    """how many labelled triples were judged"""
+    """how many labelled triples were classified"""
     negatives: str
     """where the false triples among them come from"""
     filter: tuple[str, ...] | None = None

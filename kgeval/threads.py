@@ -1,4 +1,4 @@
-"""Threads: how many of them compute, and blocks of work spread over them."""
+"""Threads: how many are used, and a parallel loop over blocks of work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def threads() -> int:
 
 @contextmanager
 def bound_threads(count: int | None) -> Iterator[None]:
-    """Let blocks of work, BLAS, OpenMP and torch use at most ``count`` threads; with none given, leave all as it is.
+    """Let blocks of work, BLAS, OpenMP and torch use at most ``count`` threads; with None, change nothing.
 
     The libraries know one number for the whole process: of evaluations side by side, the last to end puts it back.
     """
@@ -38,7 +38,7 @@ def bound_threads(count: int | None) -> Iterator[None]:
 
 
 def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
-    """Do blocks of work side by side; the work lets go of Python's lock where it computes.
+    """Run blocks of work in parallel; the work releases the GIL where it computes.
 
     Blocks are taken as threads come free: no thread waits for another before the end, and one that a busy machine
     holds up takes fewer. Inside a block, the libraries compute in that one thread.
@@ -47,7 +47,7 @@ def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
     >>> def double(part):
     ...     for place in range(part.start, part.stop):
     ...         done[place] = 2 * place
-    >>> spread(double, total=5, step=2)
+    >>> parallel_for(double, total=5, step=2)
     >>> done
     [0, 2, 4, 6, 8]
     """

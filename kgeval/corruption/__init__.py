@@ -1,4 +1,4 @@
-"""The corruption generators: which candidates compete with the answer of a query."""
+"""Corruption generators: the rules that choose the candidates of a query."""
 
 from kgeval.corruption.all_entities import AllEntities
 from kgeval.corruption.degree import DegreeWeighted

@@ -1,4 +1,4 @@
-"""Every entity competes: full ranking, the protocol of Bordes et al. (2013)."""
+"""All entities are candidates: full ranking (Bordes et al., 2013)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kgeval.data.rows import Rows
 class AllEntities(CorruptionGenerator):
     """Corrupt a triple with every entity of the graph.
 
-    Written down as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks are
-    others: known answers are no negatives, and are not written.
+    Exported as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks differ:
+    known answers are no negatives, and are not exported.
 
     >>> AllEntities()
     AllEntities(kind='all')
@@ -28,9 +28,9 @@ class AllEntities(CorruptionGenerator):
     """every entity of the graph"""
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> SharedCandidates:
-        """Choose all entities, whatever the query."""
+        """Choose all entities for each query."""
         return SharedCandidates(np.arange(len(dataset.entities)))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say that all entities compete, and how many those are."""
+        """Describe the number of entities."""
         return f"all {len(dataset.entities):,} entities"

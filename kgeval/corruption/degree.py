@@ -1,4 +1,4 @@
-"""Entities drawn by degree: the more facts speak of an entity, on either side, the likelier it is a negative."""
+"""Sampled by degree: with a probability proportional to an entity's train triples on both sides."""
 
 from __future__ import annotations
 

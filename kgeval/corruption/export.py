@@ -1,4 +1,4 @@
-"""Write synthetic negatives down: for every test triple and side, the triples that its candidates make of it."""
+"""Generate and export negatives: for every triple and side of a split, the triples with its candidates."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ SCHEMA = pa.schema([(name, pa.string()) for name in ("head", "relation", "tail",
 
 T = TypeVar("T", bound=str)
 
-BLOCK = 1_000_000
-"""about how many negatives are held at a time"""
+BLOCK_SIZE = 1_000_000
+"""about how many negatives are in memory at a time"""
 
 
 def generate_negatives(
     dataset: Dataset | str | Path,
-    generator: CorruptionGenerator,
+    corruption: CorruptionGenerator,
     *,
     split: str = "test",
     sides: Side | Sequence[Side] = SIDES,
     filter: Split | Sequence[Split] = SPLITS,
-    tell: Callable[[str], None] = lambda _: None,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[pa.Table]:
     """Yield the negatives of a split, in tables of string columns head, relation, tail, side.
 
     Each triple of the split gives one negative per side and candidate. Its own answer is never among them, and neither
-    are the known answers of the ``filter`` splits, unless the generator allows known ones. ``tell`` gets what a reader
-    of the negatives should know, such as that a draw fell short.
+    are the known answers of the ``filter`` splits, unless the corruption allows known ones. ``on_note`` is
+    called with what to know about the negatives, such as that a draw fell short.
 
     Raises
     ------
     InputError
-        if the dataset, its split, a side or a filter split is unknown, or the generator is none
+        if the dataset, its split, a side or a filter split is unknown, or the corruption is none
     """
-    if not isinstance(generator, CorruptionGenerator):
+    if not isinstance(corruption, CorruptionGenerator):
         raise InputError(
-            f"negatives are chosen by a generator such as kgeval.corruption.Uniform(count=100), not {generator!r:.60}."
+            f"negatives are chosen by a corruption such as kgeval.corruption.Uniform(count=100), not {corruption!r:.60}."
         )
     dataset = as_dataset(dataset)
-    generator = generator.prepare(dataset)
-    triples = dataset.split(split)
-    named = _chosen("filter split", filter, SPLITS)
-    filtered = [triples, *(part for name, part in dataset.splits.items() if name in named)]
-    for side in _chosen("side", sides, SIDES):
-        queries = generator.queries(triples, side)
+    triples, sides = dataset.split(split), _listed("side", sides, SIDES)
+    splits = _listed("filter split", filter, SPLITS)
+    filtered = [triples, *(part for name, part in dataset.splits.items() if name in splits)]
+    corruption = corruption.prepare(dataset)
+    for side in sides:
+        queries = corruption.queries(triples, side)
         known = known_answers(queries, filtered)
-        candidates = generator.choose(queries, known, dataset)
+        candidates = corruption.choose(queries, known, dataset)
         for note in candidates.notes:
-            tell(note)
-        step = max(1, BLOCK // max(1, candidates.max_width))
+            on_note(note)
+        step = max(1, BLOCK_SIZE // max(1, candidates.max_width))
         for start in range(0, len(queries), step):
             block = slice(start, start + step)
             rows = candidates[block].per_query(len(queries[block]))
-            yield _written(dataset, queries[block], rows, known[block], generator)
+            yield _negatives(dataset, queries[block], rows, known[block], corruption)
 
 
 def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
@@ -100,7 +100,7 @@ def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
 
 
 class _LineWriter:
-    """Writes tables as tab-separated lines, every label to the letter: Arrow's own writer quotes, or refuses quotes."""
+    """Writes tables as tab-separated lines, and labels as they are: Arrow's own writer quotes, or refuses quotes."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._file = path.open("wb")
@@ -124,16 +124,18 @@ class _LineWriter:
         self._file.writelines(f"{line}\n".encode() for line in lines.to_pylist())
 
 
-def _chosen(what: str, given: T | Sequence[T], known: Sequence[T]) -> tuple[T, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+def _listed(what: str, value: T | Sequence[T], known: Sequence[T]) -> tuple[T, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value)
     for name in names:
         if name not in known:
             raise InputError(f"unknown {what} {name!r}. {did_you_mean(str(name), known)}")
     return names
 
 
-def _written(dataset: Dataset, queries: Queries, rows: Rows, known: Rows, generator: CorruptionGenerator) -> pa.Table:
-    if not generator.allows_known:
+def _negatives(
+    dataset: Dataset, queries: Queries, rows: Rows, known: Rows, corruption: CorruptionGenerator
+) -> pa.Table:
+    if not corruption.allows_known:
         rows = rows.where(~_members(rows, known, len(dataset.entities)))
     order = np.argsort(queries.triples, kind="stable")
     owners, answers = queries.owners[order], queries.answers[order]

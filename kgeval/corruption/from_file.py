@@ -1,4 +1,4 @@
-"""Negatives from a file: hard negatives that somebody chose, or those that kgeval wrote earlier."""
+"""Negatives from a file: hard negatives, or those that ``kgeval negatives`` exported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kgeval.errors import DatasetError, did_you_mean, nearest
 class FileNegatives(CorruptionGenerator):
     """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
 
-    A negative (h', r, t) belongs to every test triple that asks (?, r, t); (h, r, t') to every one that asks (h, r, ?).
+    A negative (h', r, t) belongs to the query (?, r, t), and (h, r, t') to (h, r, ?).
     With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only. With a column of
     confidences the file may hold true triples too: only rows of confidence 0 are negatives.
 
@@ -60,7 +60,7 @@ class FileNegatives(CorruptionGenerator):
         return {side: Triples(triples.ids[false if sides is None else false & (sides == side)]) for side in SIDES}
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
-        """Collect the entities that the file's negatives propose for each query.
+        """Collect the entities of the file's negatives for each query.
 
         Raises
         ------
@@ -70,16 +70,16 @@ class FileNegatives(CorruptionGenerator):
         negatives = self.content(dataset)[queries.side]
         # A negative completes its query just as a known triple does.
         rows = known_answers(queries, [negatives])
-        bare = int((rows.lengths == 0).sum())
-        if len(queries) and bare == len(queries):
+        without = int((rows.lengths == 0).sum())
+        if len(queries) and without == len(queries):
             raise DatasetError(
                 f"{self.path}: none of its {len(negatives)} negatives fits a {queries.side} query of the split."
             )
-        note = f"{bare} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
-        return QueryCandidates(rows, (note,) if bare else ())
+        note = f"{without} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
+        return QueryCandidates(rows, (note,) if without else ())
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say how many the file has for a query."""
+        """Describe how many the file has for a query."""
         return f"{size_range(sizes)} of file {Path(self.path).name}"
 
     def _refuse_misspelt_side(self, columns: list[str]) -> None:

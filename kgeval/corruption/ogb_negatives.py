@@ -21,8 +21,8 @@ from kgeval.errors import DatasetError
 class OGBNegatives(CorruptionGenerator):
     """Corrupt a triple with its own ``head_neg`` and ``tail_neg`` in a file of the Open Graph Benchmark.
 
-    Triples that ask the same question have different negatives, so each is a query of its own. A negative that is said
-    twice for a triple counts once, and the result says how many those were; taken as listed, it counts twice.
+    Triples that ask the same question have different negatives, so each is a query of its own. A negative that is
+    listed twice for a triple counts once, and a note says how many those were; ``as_listed``, it counts twice.
 
     >>> OGBNegatives(path="dataset/ogbl_wikikg2/split/time/test.pt")
     OGBNegatives(kind='ogb', path='dataset/ogbl_wikikg2/split/time/test.pt', as_listed=False)
@@ -33,8 +33,8 @@ class OGBNegatives(CorruptionGenerator):
     path: str
     """``split/<name>/test.pt`` or ``valid.pt``, in the folder of the dataset"""
     as_listed: bool = False
-    """whether every place of a list competes, as in OGB's evaluator: a negative as often as it is said, and an answer
-    among its own negatives with itself"""
+    """whether every place of a list competes, as in OGB's evaluator: a negative as often as it is listed, and an
+    answer among its own negatives with itself"""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -69,37 +69,37 @@ class OGBNegatives(CorruptionGenerator):
         if key not in content:
             raise DatasetError(
                 f"{path}: no {key} in it. OGB has fixed negatives of its test and valid triples: evaluate those, "
-                "or say another corruption."
+                "or set another corruption."
             )
         rows = _rows_of(path, stored, queries, dataset)
         negatives = np.sort(entity_ids(path, content, key, dataset.entities)[rows], axis=1)
         again = np.zeros(negatives.shape, np.bool_)
         again[:, 1:] = negatives[:, 1:] == negatives[:, :-1]
-        told = f"{int(again.sum())} {queries.side} negatives of {path} are said twice for a triple"
+        note = f"{int(again.sum())} {queries.side} negatives of {path} are listed twice for a triple"
         if self.as_listed:
             itself = negatives == queries.answers[:, None]
-            told, odd = f"{told}, {int(itself.sum())} are its answer; all compete.", again | itself
+            note, odd = f"{note}, {int(itself.sum())} are its answer; all compete.", again | itself
             kept = np.ones_like(again)
         else:
-            told, odd, kept = f"{told}; they count once.", again, ~again
+            note, odd, kept = f"{note}; they count once.", again, ~again
         lists = Rows.sized(kept.sum(axis=1), negatives[kept])
-        return QueryCandidates(lists, (told,) if odd.any() else (), self.as_listed)
+        return QueryCandidates(lists, (note,) if odd.any() else (), self.as_listed)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say how many the file has for a triple."""
+        """Describe how many the file has for a triple."""
         listed = ", as listed" if self.as_listed else ""
         return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
 
 
 def _rows_of(path: Path, stored: Triples, queries: Queries, dataset: Dataset) -> IntArray:
-    """Find the row of each query's triple in the file, the first where it is said twice."""
+    """Find the row of each query's triple in the file, the first where it occurs twice."""
     anchors, relations, answers = stored.queries_of_side(queries.side)
     keys = np.stack([anchors, relations, answers], axis=1)
-    wanted = np.stack([queries.anchors, queries.relations, queries.answers], axis=1)
-    _, first, codes = np.unique(np.concatenate([keys, wanted]), axis=0, return_index=True, return_inverse=True)
+    sought = np.stack([queries.anchors, queries.relations, queries.answers], axis=1)
+    _, first, codes = np.unique(np.concatenate([keys, sought]), axis=0, return_index=True, return_inverse=True)
     rows: IntArray = first[codes.ravel()[len(keys) :]]
     if (rows >= len(keys)).any():
-        anchor, relation, answer = wanted[int(np.argmax(rows >= len(keys)))]
+        anchor, relation, answer = sought[int(np.argmax(rows >= len(keys)))]
         head, tail = (answer, anchor) if queries.side == "head" else (anchor, answer)
         raise DatasetError(
             f"{path}: the triple {dataset.triple(head, relation, tail)} is not in it. Is it the file of another split?"

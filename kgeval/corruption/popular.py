@@ -1,4 +1,4 @@
-"""Entities drawn by popularity: the more facts have an entity in the answer's place, the likelier it is a negative."""
+"""Sampled by popularity: with a probability proportional to an entity's train triples on the predicted side."""
 
 from __future__ import annotations
 

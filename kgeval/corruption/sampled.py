@@ -1,4 +1,4 @@
-"""What all sampled negatives share: how many, of which seed, and whether known answers may be drawn."""
+"""What all sampled corruptions share: count, seed, and whether known answers may be drawn."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
 
-BYTES = 96
-"""of memory for each entity that is drawn: itself, and the arrays that tell which of them are answers"""
+BYTES_PER_DRAW = 96
+"""bytes of memory for each drawn entity: its id, and the arrays that find the answers among them"""
 
 
 class Sampled(CorruptionGenerator):
     """Corrupts a triple with ``count`` entities, drawn without replacement.
 
     The draw depends on (seed, side, anchor, relation) and the known answers it avoids, so batches, shards and the
-    order of the triples change nothing, and two models meet the same negatives. All answers of a query meet the same
+    order of the triples change nothing, and two models get the same negatives. All answers of a query get the same
     entities. A query with fewer than ``count`` entities left gets those that are left, and the result says how many
     queries that were.
 
@@ -48,16 +48,16 @@ class Sampled(CorruptionGenerator):
 
     def queries_at_once(self, memory: int, dataset: Dataset) -> int:
         """Return of how many queries entities may be drawn at a time: the draws are independent."""
-        return max(1, memory // (BYTES * min(self.count, len(dataset.entities))))
+        return max(1, memory // (BYTES_PER_DRAW * min(self.count, len(dataset.entities))))
 
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
-        """Say how many queries got fewer entities than they should."""
+        """Note how many queries got fewer entities than ``count``."""
         short = int((sizes < self.count).sum())
-        note = f"{short} {side} queries have fewer than {self.count} entities left to draw; they met all of those."
+        note = f"{short} {side} queries have fewer than {self.count} entities left to draw; they got all of those."
         return (note,) if short else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say how many were drawn, how, and of which seed."""
+        """Describe count, kind and seed."""
         known = ", known answers too" if self.allow_known else ""
         return f"{self.count:,} {self.kind} (seed {self.seed}{known})"
 

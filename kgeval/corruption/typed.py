@@ -1,4 +1,4 @@
-"""Entities of the right type: those that the relation of a query takes on the side that is predicted."""
+"""Type-constrained candidates: the entities that a query's relation takes on the predicted side."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ class TypeConstrained(CorruptionGenerator):
     """Corrupt a triple with the entities that its relation is known to take on that side.
 
     The types are those of a file, or those that the triples of ``splits`` show. With all three splits, as OpenKE
-    counts them, every answer is of its type, which tells the model something of the test; with train, the default, an
-    answer may be of another type: it is ranked among the typed candidates all the same, and the result says how many
-    those were.
+    counts them, every answer is of its type, which uses test triples; with train, the default, an answer may be of
+    another type: it is ranked among the typed candidates all the same, and the result says how many those were.
 
     >>> TypeConstrained()
     TypeConstrained(kind='typed', path=None, splits=('train',))
@@ -78,18 +77,18 @@ class TypeConstrained(CorruptionGenerator):
         return QueryCandidates(rows, _notes(queries, types, dataset))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say how many are of the right type, and what shows the types."""
+        """Describe how many are of the right type, and the source of the types."""
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
         return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"
 
 
 def _notes(queries: Queries, types: Rows, dataset: Dataset) -> tuple[str, ...]:
     size = len(dataset.entities)
-    wanted = queries.relations[queries.owners] * size + queries.answers
-    strange = int((~np.isin(wanted, types.owners * size + types.ids)).sum())
-    bare = int((types.lengths[queries.relations] == 0).sum())
-    told = (
-        (strange, f"{strange} {queries.side} answers are not of their relation's type; they were ranked all the same."),
-        (bare, f"{bare} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
+    answers = queries.relations[queries.owners] * size + queries.answers
+    untyped = int((~np.isin(answers, types.owners * size + types.ids)).sum())
+    without = int((types.lengths[queries.relations] == 0).sum())
+    notes = (
+        (untyped, f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."),
+        (without, f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
     )
-    return tuple(note for count, note in told if count)
+    return tuple(note for count, note in notes if count)

@@ -1,4 +1,4 @@
-"""Entities drawn uniformly at random: a fixed number of synthetic negatives for each query."""
+"""Sampled uniformly at random: a fixed number of candidates for each query."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Graphs: triples, vocabularies, datasets and their readers, unique queries, the known-answer index."""
+"""Datasets: triples, vocabularies, the layouts of files that they are read from, queries and known answers."""

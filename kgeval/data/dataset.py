@@ -25,7 +25,7 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A graph that is cut into splits. Make one of labels or ids, or read one with ``kgeval.load_dataset``."""
+    """A graph in splits. Make one of labels or ids, or read one with ``kgeval.load_dataset``."""
 
     name: str
     entities: Vocabulary
@@ -38,13 +38,13 @@ class Dataset:
     files: tuple[Path, ...] = ()
     """the files it was read from, if any"""
     confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
-    """of a weighted graph, the rows of each split as they were said, repetitions too, with their confidences"""
+    """of a weighted graph, all rows of each split, repetitions too, with their confidences"""
     id_source: str | None = None
-    """the layout whose files gave the ids, or who made them up: ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
+    """where the ids come from: the layout of the files, ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
     notes: tuple[str, ...] = ()
-    """what a reader of it should know about how it was read"""
+    """what to know about how it was read"""
     names: Mapping[str, str] = field(default_factory=dict)
-    """what people call its entities and relations, by label; for messages and tables, nothing else"""
+    """human names of entities and relations, by label; they are shown in messages and tables"""
 
     @classmethod
     def build(
@@ -61,9 +61,18 @@ class Dataset:
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
-        ``confidences`` holds those of the given rows of each split, if the graph is weighted; float64[row].
-        ``id_source`` says which layout's files gave the ids, or who made them up, if that is not the caller.
-        ``notes`` is what to know about how it was read.
+        Parameters
+        ----------
+        name
+            what to call the dataset
+        splits
+            triples of ids by split: ``train``, ``valid``, ``test``
+        entities, relations
+            the labels in the order of their ids
+        confidences
+            of a weighted graph, by split: float64[row]
+        files, id_source, notes
+            as in :class:`Dataset`
 
         Raises
         ------
@@ -97,7 +106,7 @@ class Dataset:
             relations=relations,
             multiplicity={split: times for split, (_, times) in kept.items() if times is not None},
             files=files,
-            confidences={split: LabelledTriples(parts[split], said) for split, said in (confidences or {}).items()},
+            confidences={split: LabelledTriples(parts[split], labels) for split, labels in (confidences or {}).items()},
             id_source=id_source,
             notes=notes,
             names={},
@@ -201,12 +210,12 @@ class Dataset:
             digest.update(split.encode() + triples.ids.tobytes())
         for name, times in self.multiplicity.items():
             digest.update(name.encode() + times.tobytes())
-        for said in self.confidences.values():
-            digest.update(said.triples.ids.tobytes() + said.labels.tobytes())
+        for labelled in self.confidences.values():
+            digest.update(labelled.triples.ids.tobytes() + labelled.labels.tobytes())
         return digest.hexdigest()
 
     def triple(self, head: int, relation: int, tail: int) -> str:
-        """Spell a triple by its labels, and names where it has them, ``?`` for a negative id.
+        """Write a triple by its labels, with names where it has them, and ``?`` for a negative id.
 
         >>> Dataset.build("d", {}, entities=Vocabulary(["a"]), relations=Vocabulary(["r"])).triple(0, 0, -1)
         '(a, r, ?)'
@@ -215,7 +224,7 @@ class Dataset:
         return f"({', '.join(self.display_label(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
 
     def display_label(self, label: str) -> str:
-        """Spell a label with its name before it, if it has one."""
+        """Write a label with its name before it, if it has one."""
         return display_label(label, self.names)
 
     def __repr__(self) -> str:

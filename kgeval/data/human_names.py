@@ -1,4 +1,4 @@
-"""Names: what people call the entities and relations that labels such as ``/m/06cx9`` or ``Q42`` tell apart."""
+"""Human names of entities and relations whose labels are identifiers, such as ``/m/06cx9`` or ``Q42``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.id_files import NOWHERE
+from kgeval.data.io.id_files import UNIT_SEPARATOR
 from kgeval.data.io.text import line_of, read_columns
 from kgeval.errors import DatasetError, reason
 
 FILES = ("entity2text.txt", "relation2text.txt")
-"""what KG-BERT (Yao et al., 2019), and most that work with text since, call their files of names"""
+"""the files of names of KG-BERT (Yao et al., 2019) and of most datasets with text since"""
 
-Named = Mapping[str, str] | str | Path | Iterable[str | Path]
+NamesSource = Mapping[str, str] | str | Path | Iterable[str | Path]
 """names by label, or a file of them, or several"""
 
 
@@ -50,8 +50,8 @@ class Names(Mapping[str, str]):
             raise DatasetError(f"names: expected text by label ({reason(error)}).") from error
 
     @classmethod
-    def together(cls, parts: Iterable[Names]) -> Names:
-        """Put names together; of two for one label, the first counts."""
+    def merged(cls, parts: Iterable[Names]) -> Names:
+        """Merge names; of two for one label, the first counts."""
         table = pa.concat_tables([pa.table({"label": part.labels, "name": part.names}) for part in parts])
         distinct = table.group_by("label", use_threads=False).aggregate([("name", "first")])
         return cls(distinct["label"], distinct["name_first"])
@@ -83,7 +83,7 @@ def read_names(path: str | Path) -> Names:
     if not isinstance(path, (str, os.PathLike)):
         raise DatasetError(f"names are given by label, or as a file of them or several, not as {path!r:.60}.")
     path = Path(path)
-    rows = read_columns(path, ["row"], delimiter=NOWHERE)["row"]
+    rows = read_columns(path, ["row"], delimiter=UNIT_SEPARATOR)["row"]
     cells = pc.extract_regex(rows, r"^(?P<label>[^\t]*)\t\s*(?P<name>.*?)\s*$")
     if cells.null_count:
         line = line_of(path, int(np.argmax(np.asarray(cells.is_null()))))
@@ -101,8 +101,8 @@ def read_names(path: str | Path) -> Names:
     return Names(labels.filter(there), names.filter(there))
 
 
-def with_names(dataset: Dataset, names: Named) -> Dataset:
-    """Give a dataset names, for people to read; nothing is aligned or told apart by them.
+def with_names(dataset: Dataset, names: NamesSource) -> Dataset:
+    """Give a dataset human names, which messages and tables show.
 
     Raises
     ------
@@ -112,17 +112,17 @@ def with_names(dataset: Dataset, names: Named) -> Dataset:
     parts: Iterable[Any] = (
         [names] if isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable) else names
     )
-    return replace(dataset, names=Names.together(_read(dataset, part) for part in parts))
+    return replace(dataset, names=Names.merged(_read(dataset, part) for part in parts))
 
 
 def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> Names:
     names = Names.of(source) if isinstance(source, Mapping) else read_names(source)
     if not any(num_named(dataset, names).values()):
         where = "names" if isinstance(source, Mapping) else source
-        theirs, ours = next(iter(names), None), next(iter(dataset.entities), None)
+        named, label = next(iter(names), None), next(iter(dataset.entities), None)
         raise DatasetError(
             f"{where}: no entity and no relation of dataset {dataset.name} has a name there. Its labels are like "
-            f"{ours!r:.60}, those with names like {theirs!r:.60}."
+            f"{label!r:.60}, those with names like {named!r:.60}."
         )
     return names
 

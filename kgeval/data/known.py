@@ -1,4 +1,4 @@
-"""Known answers: the entities that already answer a query, which the filtered setting takes out of its candidates."""
+"""Known answers: the entities that complete a query to a known triple, which the filter takes out of its candidates."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class KnownAnswers:
 
     def rows(self, queries: Queries) -> Rows:
         """Collect the known answers of queries, one ascending row each."""
-        wanted = np.where(queries.relations < self.width, queries.anchors * self.width + queries.relations, -1)
-        starts, stops = (np.searchsorted(self.keys, wanted, side) for side in ("left", "right"))
+        keys = np.where(queries.relations < self.width, queries.anchors * self.width + queries.relations, -1)
+        starts, stops = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
         return Rows.spans(starts, stops, self.answers)
 
 

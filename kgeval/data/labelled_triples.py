@@ -22,12 +22,12 @@ CONFIDENCE = ("confidence", "weight", "w", "probability")
 
 @dataclass(frozen=True, eq=False)
 class LabelledTriples:
-    """Triples as they were said, each with its label; one may be said again, with the same label or another.
+    """Triples, each with its label; one may stand there several times, with the same label or another.
 
     Examples
     --------
-    >>> said = LabelledTriples(Triples.of([(0, 0, 1), (0, 0, 1), (1, 0, 0)]), np.array([0.2, 0.7, 0.4]))
-    >>> said.largest().of(Triples.of([(0, 0, 1), (5, 0, 5)]))
+    >>> labelled = LabelledTriples(Triples.of([(0, 0, 1), (0, 0, 1), (1, 0, 0)]), np.array([0.2, 0.7, 0.4]))
+    >>> labelled.largest().of(Triples.of([(0, 0, 1), (5, 0, 5)]))
     array([0.7, nan])
     """
 
@@ -55,7 +55,7 @@ class LabelledTriples:
 
 @dataclass(frozen=True, eq=False)
 class LargestLabels:
-    """The largest label that was given to each triple."""
+    """The largest label of each triple."""
 
     index: TripleIndex
     labels: Float64Array
@@ -102,31 +102,31 @@ def read_confidences(path: str | Path, table: pa.Table) -> Float64Array | None:
     DatasetError
         if one of them is no number from 0 to 1, with its row
     """
-    named = [name for name in CONFIDENCE if name in table.column_names]
-    if not named:
+    names = [name for name in CONFIDENCE if name in table.column_names]
+    if not names:
         return None
-    if len(named) > 1:
+    if len(names) > 1:
         raise DatasetError(
-            f"{path}: {len(named)} columns are the confidence ({' and '.join(named)}). Keep one of them."
+            f"{path}: {len(names)} columns are the confidence ({' and '.join(names)}). Keep one of them."
         )
-    column = table[named[0]].combine_chunks()
+    column = table[names[0]].combine_chunks()
     try:
         labels = np.asarray(pc.cast(column, pa.float64()).fill_null(np.nan), np.float64)
     except pa.ArrowInvalid as error:
-        raise DatasetError(f"{path}: the column {named[0]} holds what is no number ({error}).") from error
+        raise DatasetError(f"{path}: the column {names[0]} holds what is no number ({error}).") from error
     wrong = ~((labels >= 0) & (labels <= 1))
     if wrong.any():
         row = int(np.argmax(wrong))
         found = column[row].as_py()
         raise DatasetError(
-            f"{path}, row {row + 1}: the {named[0]} {found!r} is no number from 0 to 1. "
+            f"{path}, row {row + 1}: the {names[0]} {found!r} is no number from 0 to 1. "
             "Scale the column, or leave it out."
         )
     return labels
 
 
 def false_rows(path: Path, table: pa.Table) -> BoolArray:
-    """Tell which rows of a file of negatives are false: all, or where it has confidences those of 0; bool[row].
+    """Find the false rows of a file of negatives: all, or where it has confidences those of 0; bool[row].
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Leaks: triples of valid and test that train gives away, as they are or with head and tail swapped."""
+"""Test leakage: triples of valid and test that train has too, as they are or with head and tail swapped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Triples
 
-ALIKE = 0.8
+INVERSE_SHARE = 0.8
 """Two relations are inverse where at least this share of the pairs of either, in all splits, stands swapped in the
 other (Akrami et al., 2020, for whom they are reverse duplicates); a relation that is its own inverse is symmetric."""
 
-WORTH_SAYING = 0.01
-"""the share of swapped triples from which on they may move an MRR by as much as ties are warned of; of triples that
-train has as they are, one is worth saying"""
+NOTED_SHARE = 0.01
+"""the share of swapped triples from which on there is a note; of triples that train has as they are, one is enough"""
 
 MOST_SWAPPED = 2**24
 """the most pairs of triples, (h, r, t) with (t, r', h), that are counted by their relations r and r'"""
@@ -37,7 +36,7 @@ class Leaks:
     swapped: BoolArray
     """bool[triple], whether train has it with head and tail swapped, under an inverse or the same symmetric relation"""
     skipped: str = ""
-    """what was not looked for, as a note"""
+    """a note on what was not searched for"""
 
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
@@ -76,7 +75,7 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
 
 
 def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
-    """Say how many triples of a split train gives away, where that is worth saying."""
+    """Write notes on the triples of a split that train gives away, where they matter."""
     if split == "train" or not len(dataset.train):
         return []
     triples, leaks = dataset.split(split), find_leaks(dataset)[split]
@@ -85,7 +84,7 @@ def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
         example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
         share = f"{repeated} of {len(triples)} {split} triples ({repeated / len(triples):.1%})"
         notes.append(f"{share} are in train too, such as {example}.")
-    if (swapped := int(leaks.swapped.sum())) >= WORTH_SAYING * len(triples):
+    if (swapped := int(leaks.swapped.sum())) >= NOTED_SHARE * len(triples):
         counts = np.bincount(triples.relations[leaks.swapped], minlength=len(dataset.relations))
         most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
         named = ", ".join(f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most)
@@ -140,7 +139,7 @@ class _Facts:
         pairs, counts = np.unique(here.ids[swapped.owners] * self.relations + swapped.ids, return_counts=True)
         first, second = np.divmod(pairs, self.relations)
         sizes = np.bincount(self.codes % self.relations, minlength=self.relations)
-        alike = counts >= ALIKE * np.maximum(sizes[first], sizes[second])
+        alike = counts >= INVERSE_SHARE * np.maximum(sizes[first], sizes[second])
         return first[alike], second[alike]
 
     def swapped(self, triples: Triples, relations: IntArray, inverses: IntArray) -> BoolArray:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.human_names import Named, with_found_names, with_names
+from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layout import Layout, layouts
 from kgeval.data.unknown_folder import describe_unknown
 from kgeval.errors import DatasetError, did_you_mean
@@ -23,7 +23,7 @@ Source: TypeAlias = str | Path | Any
 """a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
 
 
-def load_dataset(source: Source, *, layout: str = "auto", names: Named = ()) -> Dataset:
+def load_dataset(source: Source, *, layout: str = "auto", names: NamesSource = ()) -> Dataset:
     """Read a graph from a folder in any known layout, by its PyKEEN name, or from PyKEEN's objects in memory.
 
     Parameters

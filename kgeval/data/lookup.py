@@ -1,4 +1,4 @@
-"""Look triples up among others: an index by bisection, with no Python loop."""
+"""An index of triples: which of them a set has, found by bisection."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TripleIndex:
         return self.find(triples) >= 0
 
 
-def _place(values: IntArray, wanted: IntArray) -> IntArray:
-    """Find the place of each wanted value among ascending ones, -1 where it is not there."""
-    place = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    return np.where(values[place] == wanted, place, -1)
+def _place(values: IntArray, keys: IntArray) -> IntArray:
+    """Find the place of each key among ascending values, -1 where it is not there."""
+    place = np.minimum(np.searchsorted(values, keys), len(values) - 1)
+    return np.where(values[place] == keys, place, -1)

@@ -1,4 +1,4 @@
-"""Queries: the distinct questions (anchor, relation, ?) behind a set of triples, each asked once."""
+"""Queries: the distinct questions (anchor, relation, ?) behind a set of triples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgeval.data.triples import Side, Triples
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries of one side, distinct if made by :meth:`of`, with the test triples ("tasks") that ask each one.
+    """Queries of one side, distinct if made by :meth:`of`, with the triples ("tasks") behind each one.
 
     A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). The tasks of query ``q`` are
     ``offsets[q]:offsets[q + 1]``.
@@ -26,7 +26,7 @@ class Queries:
 
     side: Side
     anchors: IntArray
-    """int64[query], the entity that is kept"""
+    """int64[query], the entity that the query names"""
     relations: IntArray
     """int64[query]"""
     offsets: IntArray
@@ -34,7 +34,7 @@ class Queries:
     answers: IntArray
     """int64[task], the true entity of each task"""
     triples: IntArray
-    """int64[task], the row of the triple that asks"""
+    """int64[task], the row of the triple"""
 
     @classmethod
     def of(cls, triples: Triples, side: Side) -> Queries:

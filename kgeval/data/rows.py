@@ -1,4 +1,4 @@
-"""Compressed rows: a list of ids for each query, in two flat arrays (known answers, sampled candidates)."""
+"""Rows of ids of different lengths, one for each query, in two flat arrays (compressed sparse rows)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Rows:
 
     @classmethod
     def of(cls, rows: Iterable[Iterable[int]]) -> Rows:
-        """Lay rows end to end."""
+        """Concatenate rows."""
         arrays = [np.asarray(list(row), np.int64) for row in rows]
         return cls.sized(np.array([len(row) for row in arrays], np.int64), np.concatenate([*arrays, _NO_IDS]))
 
     @classmethod
     def sized(cls, lengths: IntArray, ids: IntArray) -> Rows:
-        """Cut a flat array into rows of given lengths."""
+        """Split a flat array into rows by their lengths."""
         return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), ids)
 
     @classmethod
@@ -76,9 +76,9 @@ class Rows:
         array([ 1, -1,  0])
         """
         size = 2 + max(self.ids.max(initial=0), ids.max(initial=0))
-        keys, wanted = self.owners * size + self.ids, owners * size + ids
-        found = np.searchsorted(keys, wanted)
-        there = np.append(keys, -1)[found] == wanted
+        keys, sought = self.owners * size + self.ids, owners * size + ids
+        found = np.searchsorted(keys, sought)
+        there = np.append(keys, -1)[found] == sought
         return np.where(there & (ids >= 0), found - self.offsets[owners], -1)
 
     def where(self, keep: BoolArray) -> Rows:

@@ -1,4 +1,4 @@
-"""Triples: (head, relation, tail) as rows of ids."""
+"""Triples of ids: rows of (head, relation, tail)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Triples:
         return self.ids[:, 2]
 
     def queries_of_side(self, side: Side) -> SideQueries:
-        """Split each triple into the question about one side and its answer."""
+        """Split each triple into the query of one side and its answer."""
         if side == "tail":
             return SideQueries(self.heads, self.relations, self.tails)
         return SideQueries(self.tails, self.relations, self.heads)
@@ -115,7 +115,7 @@ def _as_array(rows: Any) -> np.ndarray[Any, Any]:
 
 
 class SideQueries(NamedTuple):
-    """Triples as questions: (anchor, relation, ?) with one answer each; int64[triple] all three."""
+    """Triples as queries, (anchor, relation, ?), with one answer each; int64[triple] all three."""
 
     anchors: IntArray
     relations: IntArray
@@ -123,8 +123,8 @@ class SideQueries(NamedTuple):
 
 
 class Distinct(NamedTuple):
-    """Triples without repetitions, and how often each stood among them."""
+    """Triples without repetitions, and how often each occurred."""
 
     triples: Triples
     multiplicity: IntArray | None
-    """int64[triple]; nothing where each stood there once"""
+    """int64[triple]; None where each occurred once"""

@@ -1,4 +1,4 @@
-"""Types: for every relation the entities that may be its head, and those that may be its tail."""
+"""Type constraints: the entities that may be the head of a relation, and those that may be its tail."""
 
 from __future__ import annotations
 

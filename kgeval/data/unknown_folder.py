@@ -1,4 +1,4 @@
-"""Folders in no known layout: what is there, which layout is nearest, and what that misses."""
+"""The message for a folder in no known layout: what is there, which layout is nearest, and what is missing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from kgeval.data.layout import Layout
 
-ALIKE = 0.75
+SIMILAR = 0.75
 """the similarity from which on a file name may be a mistaken one"""
 
-MOST = 8
-"""so many files or folders are named"""
+MAX_NAMES = 8
+"""how many files or folders the message lists"""
 
 
 class _Fit(NamedTuple):
@@ -52,7 +52,7 @@ def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
         lines = [f"It holds {_listed(held)}." if held else "It is empty."]
         fits = [_fit(folder, known.name, known.needs, [entry.name for entry in entries]) for known in layouts.values()]
         nearest = max(fits, key=lambda fit: fit.nearness, default=None)
-        lines += _said(nearest) if nearest is not None and nearest.nearness > (0, 0) else []
+        lines += _nearest_layout(nearest) if nearest is not None and nearest.nearness > (0, 0) else []
         lines += ["Known layouts:", *(f"  {known.name}: {known.summary}" for known in layouts.values())]
     return "\n  ".join([f"folder {str(folder)!r} is in no known layout.", *lines])
 
@@ -71,21 +71,21 @@ def _fit(folder: Path, layout: str, needs: Iterable[tuple[str, ...]], names: lis
 def _mistaken(alternatives: tuple[str, ...], names: list[str]) -> dict[str, str]:
     """Find a file whose ending is right, and whose name is nearly so."""
     for name in names:
-        for wanted in alternatives:
-            stem, ending = wanted.split(".", 1) if "." in wanted else (wanted, "")
-            mine, _, rest = name.lower().partition(".")
-            if rest == ending and (stem in mine or SequenceMatcher(None, mine, stem).ratio() >= ALIKE):
-                return {name: wanted}
+        for needed in alternatives:
+            stem, ending = needed.split(".", 1) if "." in needed else (needed, "")
+            own, _, rest = name.lower().partition(".")
+            if rest == ending and (stem in own or SequenceMatcher(None, own, stem).ratio() >= SIMILAR):
+                return {name: needed}
     return {}
 
 
-def _said(fit: _Fit) -> list[str]:
+def _nearest_layout(fit: _Fit) -> list[str]:
     there = f"{', '.join(fit.there)} {'are' if len(fit.there) > 1 else 'is'} there; " if fit.there else ""
     missing = f"{', '.join(fit.missing)} {'are' if len(fit.missing) > 1 else 'is'} missing"
     lines = [f"The nearest layout is {fit.layout}: {there}{missing}."]
-    return lines + [f"{name}: did you mean {wanted}?" for name, wanted in fit.mistaken.items()]
+    return lines + [f"{name}: did you mean {needed}?" for name, needed in fit.mistaken.items()]
 
 
 def _listed(names: Iterable[str]) -> str:
     listed = list(names)
-    return ", ".join([*listed[:MOST], *(["…"] if len(listed) > MOST else [])])
+    return ", ".join([*listed[:MAX_NAMES], *(["…"] if len(listed) > MAX_NAMES else [])])

@@ -147,7 +147,7 @@ Labels: TypeAlias = Vocabulary | Iterable[str] | Mapping[Any, Any]
 
 
 def display_label(label: str, names: Mapping[str, str]) -> str:
-    """Spell a label with its name before it, if it has one.
+    """Write a label with its name before it, if it has one.
 
     >>> display_label("Q42", {"Q42": "Douglas Adams"}), display_label("Q1", {})
     ('Douglas Adams (Q42)', 'Q1')
@@ -157,7 +157,7 @@ def display_label(label: str, names: Mapping[str, str]) -> str:
 
 
 def _as_strings(labels: Any, kind: str) -> pa.Array:
-    """Bring labels to a string array; a number is no label, and neither is nothing."""
+    """Convert labels to a string array; a number is no label, and neither is None."""
     if isinstance(labels, pa.ChunkedArray):
         labels = labels.combine_chunks()
     if not isinstance(labels, pa.Array):

@@ -1,1 +1,1 @@
-"""Reading files of strangers: regular files only, and no more bytes and steps than their size allows."""
+"""Safe reading of untrusted files: regular files only, within a budget of memory and steps."""

@@ -1,4 +1,4 @@
-"""What may be made of one file: bytes and steps in proportion to its size, and never more than there is memory."""
+"""The budget for decoding one file: bytes and steps in proportion to its size, and within the free memory."""
 
 from __future__ import annotations
 

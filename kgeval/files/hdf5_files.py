@@ -1,4 +1,4 @@
-"""HDF5 files: arrays of numbers that lie in the file itself, never what it points to elsewhere. Needs h5py."""
+"""HDF5 files: arrays of numbers that are in the file itself, no links to other files. Needs h5py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are given to kgeval: only those of data are opened, and none that is larger than the memory is read."""
+"""Opening of untrusted files: regular files only, and none that is larger than the free memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet files, read piece by piece: a few bytes may stand for many rows, and for a long text in each of them."""
+"""Parquet files, read in batches within a budget: a few bytes may decode to many rows of long texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from kgeval.files.budget import LEAST, Budget
 from kgeval.files.opening import checked
 
-UNFOLDED = 100
+MAX_EXPANSION = 100
 """how many times its size a file may have in memory"""
 
 ROWS, CODED_ROWS = 2**14, 2**20
@@ -34,19 +34,19 @@ def read_parquet(path: Path) -> pa.Table:
     with pq.ParquetFile(path) as file:
         metadata, schema = file.metadata, file.schema_arrow
         groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
-        Budget(path, times=UNFOLDED).take(sum(group.total_byte_size for group in groups))
+        Budget(path, times=MAX_EXPANSION).take(sum(group.total_byte_size for group in groups))
         flat = [field for field in schema if _is_flat(field.type)]
         coded = any(pa.types.is_dictionary(field.type) for field in flat)
         rows = min(CODED_ROWS if coded else ROWS, max(1, LEAST // max(1, _longest(path, flat))))
-        budget, pieces = Budget(path, times=UNFOLDED), []
+        budget, pieces = Budget(path, times=MAX_EXPANSION), []
         columns = None if len(flat) == len(schema) else [field.name for field in flat]
         for piece in file.iter_batches(rows, columns=columns, use_threads=False):
-            budget.take(sum(map(_spelt_out, piece.columns)))
+            budget.take(sum(map(_decoded_size, piece.columns)))
             pieces.append(piece)
     return pa.Table.from_batches(pieces, None if pieces else pa.schema(flat)).replace_schema_metadata(schema.metadata)
 
 
-def _spelt_out(column: pa.Array) -> int:
+def _decoded_size(column: pa.Array) -> int:
     """Count the bytes of a column whose texts stand in every row, though they may be kept as codes."""
     if not pa.types.is_dictionary(column.type) or pa.types.is_primitive(column.type.value_type):
         return int(column.nbytes)

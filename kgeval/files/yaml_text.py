@@ -1,4 +1,4 @@
-"""YAML of people and frameworks: no more values than settings have, also where aliases and merge keys repeat them."""
+"""YAML with a bound on the number of values, also where aliases and merge keys repeat them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pickles: what frameworks pickled, models and graphs, read without executing any of it."""
+"""Safe reading of pickles, of models and graphs: nothing in them is executed."""

@@ -1,4 +1,4 @@
-"""What a pickle may ask for: instructions that files of models need, and values in proportion to its length.
+"""Bounds on pickles: only instructions that files of models need, and values in proportion to the length.
 
 A value may be used many times, so that a few bytes can spell a tuple that takes a lifetime to hash, compare or print.
 """
@@ -84,17 +84,17 @@ class _Sizes:
         elif "GET" in opcode.name:
             self.stack.append(self.memo.get(int(argument), 1))
         else:
-            made = 1 + self._taken(opcode.stack_before)
+            made = 1 + self._pop(opcode.stack_before)
             self.stack.extend([min(made, KEY + 1)] * len(opcode.stack_after))
 
-    def _taken(self, before: list[pickletools.StackObject]) -> int:
+    def _pop(self, before: list[pickletools.StackObject]) -> int:
         count = len(before)
         if pickletools.markobject in before:
             count = before.index(pickletools.markobject) + len(self.stack) - self.marks.pop()
         start = max(0, len(self.stack) - count)
-        taken = sum(self.stack[start:])
+        size = sum(self.stack[start:])
         del self.stack[start:]
-        return taken
+        return size
 
 
 def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterable[Any]]) -> None:

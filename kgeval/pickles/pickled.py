@@ -1,4 +1,4 @@
-"""Files of pickles: the archives of ``torch.save``, its older streams, plain pickles; and which words are in one."""
+"""Pickle files: archives of ``torch.save``, its older streams, plain pickles; and the strings in them."""
 
 from __future__ import annotations
 
@@ -70,20 +70,20 @@ def read_any(path: Path) -> Any:
 
 
 def pickle_strings(path: Path) -> frozenset[str]:
-    """Collect the words and names in the pickles of a file, by which its framework is known; nothing is executed.
+    """Collect the strings in the pickles of a file, by which its framework is recognised; nothing is executed.
 
-    Whatever is no such file, or damaged, has the words that could be read.
+    Of a damaged file, those are collected that could be read.
     """
     try:
         checked(path)
         info = path.stat()
     except (OSError, FileError):
         return frozenset()
-    return _words(path, info.st_size, info.st_mtime_ns)
+    return _cached_strings(path, info.st_size, info.st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)
-def _words(path: Path, size: int, _: int) -> frozenset[str]:
+def _cached_strings(path: Path, size: int, _: int) -> frozenset[str]:
     found: set[str] = set()
     budget = Budget(path, times=UNPACKED)
     try:
@@ -97,24 +97,24 @@ def _words(path: Path, size: int, _: int) -> frozenset[str]:
                 if file.read(1) == b"\x80":
                     file.seek(0)
                     found.update(_strings_of(file, budget))
-    except Exception:  # noqa: S110 - a damaged file has fewer words, and its reader will say what is wrong
+    except Exception:  # noqa: S110 - a damaged file has fewer strings, and its reader will say what is wrong
         pass
     return frozenset(found)
 
 
 def _strings_of(file: Any, budget: Budget) -> list[str]:
     """Collect the texts and names of a pickle, or of the pickles of a stream."""
-    spoken = []
+    strings = []
     pickles = 1
     while pickles:
         pickles -= 1
         for _, argument, _ in pickletools.genops(file):
             budget.step()
             if isinstance(argument, str):
-                spoken.append(argument)
+                strings.append(argument)
             elif argument == MAGIC:
                 pickles = PICKLES - 2
-    return spoken
+    return strings
 
 
 def _guarded(path: Path, read: Callable[[Budget], Any]) -> Any:
@@ -181,8 +181,8 @@ def _unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -
     return unpickle(program, numbers, budget, nested=read_stream)
 
 
-class _Survey(pickle.Unpickler):
-    """Finds out which numbers a pickle refers to, and makes nothing of them."""
+class _StorageTypes(pickle.Unpickler):
+    """Collects the types of the storages that a pickle refers to, and makes nothing of them."""
 
     def __init__(self, program: bytes) -> None:
         super().__init__(io.BytesIO(program))
@@ -194,15 +194,15 @@ class _Survey(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> None:
         """Remember the type of the numbers."""
-        asked = Reference.of(pid)
-        self.kinds[asked.key] = asked.storage_type.dtype
+        reference = Reference.of(pid)
+        self.kinds[reference.key] = reference.storage_type.dtype
 
 
 def _storages(program: bytes, budget: Budget) -> dict[str, np.dtype[Any]]:
     refuse_instructions(program, budget)
-    survey = _Survey(program)
-    survey.load()
-    return survey.kinds
+    types = _StorageTypes(program)
+    types.load()
+    return types.kinds
 
 
 def _read_archive(path: Path, budget: Budget) -> Any:

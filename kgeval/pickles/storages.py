@@ -1,4 +1,4 @@
-"""Storages: the numbers that the tensors of a pickle are views of, which are kept outside of it."""
+"""Storages: the arrays of numbers, kept outside of a pickle, that its tensors are views of."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DTYPES = {
 }
 
 
-class Sealed:
+class Immutable:
     """Something that a pickle is given and cannot change: BUILD, which sets the state of an object, is refused."""
 
     def __setstate__(self, state: Any) -> None:
@@ -37,7 +37,7 @@ class Sealed:
 
 
 @dataclass(frozen=True)
-class StorageType(Sealed):
+class StorageType(Immutable):
     """The type of the numbers of a tensor."""
 
     name: str
@@ -54,7 +54,7 @@ class StorageType(Sealed):
 
 
 @dataclass(frozen=True)
-class Storage(Sealed):
+class Storage(Immutable):
     """The numbers that tensors are views of."""
 
     numbers: np.ndarray[Any, Any]

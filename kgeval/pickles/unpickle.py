@@ -1,9 +1,8 @@
-"""The one unpickler for all files: what frameworks pickled, read without executing any of it.
+"""A safe unpickler: tensors, arrays and plain values are made, everything else becomes a stub.
 
 A pickle is a program: it names classes and functions, and calls them. Here every name is either one of a few harmless
 constructors (tensors, arrays, ordered dictionaries), or, if it belongs to a library that such files are known to
-mention, an inert stand-in that remembers its arguments and does nothing. Any other name is refused before it is looked
-at.
+mention, a stub that keeps its arguments and does nothing. Any other name is refused before it is looked up.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 from kgeval.errors import PickleError
 from kgeval.files.budget import Budget
 from kgeval.pickles.bounds import check_object_graph_size, refuse_instructions
-from kgeval.pickles.storages import DTYPES, Reference, Sealed, Storage, StorageType, shape_of, tensor
+from kgeval.pickles.storages import DTYPES, Immutable, Reference, Storage, StorageType, shape_of, tensor
 
 LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
@@ -80,7 +79,7 @@ class StubObject:
         return self.origin.rpartition(".")[2]
 
 
-class _Constructor(Sealed):
+class _Constructor(Immutable):
     """A function that a pickle may call, and do nothing else with."""
 
     def __init__(self, function: Callable[..., Any], budget: Budget) -> None:
@@ -177,11 +176,11 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> Storage:
         """Give the numbers of a tensor's storage."""
-        asked = Reference.of(pid)
-        data = self._numbers(asked.storage_type, asked.key)
-        if data.size < asked.count:
+        reference = Reference.of(pid)
+        data = self._numbers(reference.storage_type, reference.key)
+        if data.size < reference.count:
             raise PickleError(
-                f"storage {asked.key} holds {data.size} numbers where {asked.count} are announced: cut short?"
+                f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced: cut short?"
             )
         return Storage(data)
 
@@ -220,8 +219,8 @@ def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     # Called without arguments, it is filled item by item: copying collections over and over would take memory.
     "collections.OrderedDict": lambda _: _Ordered(),
-    "torch._utils._rebuild_tensor_v2": lambda _, *said: tensor(*said),
-    "torch._utils._rebuild_parameter": lambda _, *said: said[0],
+    "torch._utils._rebuild_tensor_v2": lambda _, *args: tensor(*args),
+    "torch._utils._rebuild_parameter": lambda _, *args: args[0],
     "_codecs.encode": _bytes,
     "numpy.core.multiarray.scalar": _text,
     "numpy._core.multiarray.scalar": _text,

@@ -1,1 +1,1 @@
-"""Settings: the models that configurations are checked by, and the messages when they do not fit."""
+"""Settings: pydantic models of configurations, and kgeval's messages for their validation errors."""

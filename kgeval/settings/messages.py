@@ -1,4 +1,4 @@
-"""Pydantic's complaints in kgeval's words: where, what, and the nearest valid choice."""
+"""Pydantic's validation errors as messages: where, what, and the nearest valid choice."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kgeval.settings.by_kind import ByKind
 Location = tuple[str | int, ...]
 """the keys and positions that lead to a value"""
 
-LONGEST = 100
+MAX_CHARACTERS = 100
 """characters of a mistaken value that are shown"""
 
-MOST = 100
-"""complaints that are told one by one"""
+MAX_PROBLEMS = 100
+"""how many problems are listed one by one"""
 
 _KINDS = {
     "int_type": "a whole number",
@@ -38,7 +38,7 @@ _KINDS = {
     "less_than": "less than {lt}",
     "too_short": "at least {min_length} of them",
 }
-"""what was expected, by pydantic's type of complaint"""
+"""what was expected, by pydantic's type of error"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Problem:
     """whether there is nothing at the location"""
 
     def format(self, line: str = "", option: str = "") -> str:
-        """Spell it, with the line that it stands in, if that is known; or with the option that said it."""
+        """Write the problem, with its line of the file if that is known, or with the command-line option."""
         where = option or ".".join(short(step) for step in spelled(self.location)) or "configuration"
         return f"{where}: {self.message}{f' ({line})' if line else ''}. {self.hint}".rstrip()
 
@@ -67,28 +67,32 @@ class Problem:
 
 
 def complaints(error: ValidationError, content: Any, root: Any) -> list[Problem]:
-    """Say all of pydantic's complaints about ``content``, which is no ``root`` (a model, or a union of models)."""
+    """List all of pydantic's errors about ``content``, which is no ``root`` (a model, or a union of models)."""
     items = error.errors(include_url=False)
-    told = [_complaint(item, content, root) for item in items[:MOST]]
-    return [*told, Problem((), f"{len(items) - MOST} more problems")] if len(items) > MOST else told
+    problems = [_problem(item, content, root) for item in items[:MAX_PROBLEMS]]
+    return (
+        [*problems, Problem((), f"{len(items) - MAX_PROBLEMS} more problems")]
+        if len(items) > MAX_PROBLEMS
+        else problems
+    )
 
 
-def _complaint(item: Any, content: Any, root: Any) -> Problem:
-    given, context, kind, place = item["input"], item.get("ctx", {}), item["type"], item["loc"]
-    if place[-1:] == ("[key]",):  # a block with free keys: the complaint is about a key, not about its value
+def _problem(item: Any, content: Any, root: Any) -> Problem:
+    value, context, kind, place = item["input"], item.get("ctx", {}), item["type"], item["loc"]
+    if place[-1:] == ("[key]",):  # a block with free keys: the error is about a key, not about its value
         kind, place = "invalid_key", place[:-1]
     location = _in_content(place, content)
     if kind in {"extra_forbidden", "invalid_key", "missing"}:
         return _about_key(kind, location, content, root)
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", context["expected"])
-        return Problem(location, f"unknown value {short_repr(given)}", _nearest(given, choices))
+        return Problem(location, f"unknown value {short_repr(value)}", _nearest(value, choices))
     if kind.startswith("union_tag") or kind == "model_attributes_type":
-        return _unknown_kind(location, given, _kinds(_annotation(location, content, root)))
+        return _unknown_kind(location, value, _kinds(_annotation(location, content, root)))
     if kind == "value_error":
         return Problem.of(location, context["error"])
     expected = _KINDS.get(kind, item["msg"].removeprefix("Input should be ")).format(**context)
-    return Problem(location, f"expected {expected}, found {short_repr(given)}")
+    return Problem(location, f"expected {expected}, found {short_repr(value)}")
 
 
 def _about_key(kind: str, location: Location, content: Any, root: Any) -> Problem:
@@ -100,25 +104,25 @@ def _about_key(kind: str, location: Location, content: Any, root: Any) -> Proble
     return Problem(location, f"a key is text, found {short_repr(location[-1])}", "Write it in quotes.")
 
 
-def _unknown_kind(location: Location, given: Any, kinds: list[str]) -> Problem:
-    if not isinstance(given, dict):
+def _unknown_kind(location: Location, value: Any, kinds: list[str]) -> Problem:
+    if not isinstance(value, dict):
         return Problem(
-            location, f"expected a block with the key 'kind', found {short_repr(given)}", _nearest("", kinds)
+            location, f"expected a block with the key 'kind', found {short_repr(value)}", _nearest("", kinds)
         )
-    if given.get("kind") is None:
+    if value.get("kind") is None:
         return Problem(location, "the key 'kind' is missing", _nearest("", kinds))
-    return Problem(location, f"unknown kind {short_repr(given['kind'])}", _nearest(given["kind"], kinds))
+    return Problem(location, f"unknown kind {short_repr(value['kind'])}", _nearest(value["kind"], kinds))
 
 
 def spelled(location: Location) -> tuple[str, ...]:
-    """Say keys and positions as they are written."""
+    """Write keys and positions as text."""
     return tuple(step if isinstance(step, str) else short_repr(step) for step in location)
 
 
 def short_repr(value: Any) -> str:
     """Print a value, however long or odd it is.
 
-    >>> shown("x" * 1000)[-3:], shown(16**5000)
+    >>> short_repr("x" * 1000)[-3:], short_repr(16**5000)
     ("x…'", 'a very large number')
     """
     if isinstance(value, str):
@@ -129,13 +133,13 @@ def short_repr(value: Any) -> str:
         return "a very large number"
 
 
-def _nearest(given: Any, choices: list[str]) -> str:
-    return did_you_mean(short(given) if isinstance(given, str) else short_repr(given), choices)
+def _nearest(value: Any, choices: list[str]) -> str:
+    return did_you_mean(short(value) if isinstance(value, str) else short_repr(value), choices)
 
 
 def short(text: str) -> str:
     """Cut a text that is too long to be read."""
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 
 def _in_content(location: Location, content: Any) -> Location:

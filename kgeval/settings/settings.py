@@ -1,4 +1,4 @@
-"""Settings: frozen models that are their own configuration, and refuse bad arguments as the rest of kgeval does."""
+"""Settings: frozen pydantic models, whose bad arguments raise kgeval's own errors."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
-    def __init__(self, /, *unnamed: Any, **given: Any) -> None:
+    def __init__(self, /, *unnamed: Any, **values: Any) -> None:
         if unnamed:
             names = ", ".join(name for name in type(self).model_fields if name != "kind")
             raise InputError(f"{type(self).__name__} takes its settings by name ({names}), found {unnamed[0]!r:.60}.")
         try:
-            super().__init__(**given)
+            super().__init__(**values)
         except ValidationError as error:
-            told = complaints(error, given, type(self))
-            raise InputError("\n  ".join([f"{type(self).__name__}:", *map(str, told)])) from None
+            problems = complaints(error, values, type(self))
+            raise InputError("\n  ".join([f"{type(self).__name__}:", *map(str, problems)])) from None
 
-    # Blocks inside other blocks are made without this, so that all their problems are told in one message.
+    # Nested models are made without this, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 
 def listed(value: Any) -> Any:
-    """Take a bare string for a list of one.
+    """Wrap a bare string in a tuple.
 
     >>> listed("tail"), listed(["head", "tail"])
     (('tail',), ['head', 'tail'])

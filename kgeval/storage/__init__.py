@@ -1,1 +1,1 @@
-"""Writing files whole or not at all, and tables of columns as Parquet."""
+"""Atomic writing of files and folders, and tables in Parquet files."""

@@ -1,4 +1,4 @@
-"""Write files and folders that are either whole or not there: under a temporary name, then renamed."""
+"""Atomic writing: files and folders get a temporary name until they are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of certain columns and any further ones, and what is said about them, as one Parquet file each."""
+"""Tables with required columns and metadata, each in one Parquet file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Columns(ABC):
     KIND: ClassVar[str]
     """what it is called in messages"""
     KEY: ClassVar[str]
-    """where in a file is said what there is to say about it"""
+    """the key of its metadata in a Parquet file"""
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) < len(self.columns):
@@ -102,9 +102,9 @@ class Columns(ABC):
         RunError
             if the file cannot be written
         """
-        about = json.dumps({"schema": 1, **self._about()})
+        metadata = json.dumps({"schema": 1, **self._about()})
         with replacing(Path(path)) as partial:
-            pq.write_table(self.data.replace_schema_metadata({self.KEY: about}), partial)
+            pq.write_table(self.data.replace_schema_metadata({self.KEY: metadata}), partial)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Self:
@@ -121,10 +121,10 @@ class Columns(ABC):
                 raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
         try:
             data = read_parquet(Path(path))
-            about = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
+            metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
             own = cls.SCHEMA.names
             fields = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
-            return cls._of(data.cast(pa.schema(fields)), about)
+            return cls._of(data.cast(pa.schema(fields)), metadata)
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
         except FileError:
@@ -145,9 +145,9 @@ class Columns(ABC):
 
     @abstractmethod
     def _about(self) -> dict[str, Any]:
-        """What is said about the table, in plain data."""
+        """The metadata of the table, as plain data."""
 
     @classmethod
     @abstractmethod
-    def _of(cls, data: pa.Table, about: Any) -> Self:
+    def _of(cls, data: pa.Table, metadata: Any) -> Self:
         """Make a table of what was read; whatever cannot be read raises."""

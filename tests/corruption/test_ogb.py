@@ -100,7 +100,9 @@ def test_the_protocol_ranks_among_the_lists_as_they_are(tmp_path, said):
         again = negatives.size - sum(len(set(row)) for row in negatives.tolist())
         itself = (negatives == stored[side][:, None]).sum()
         assert again > 0 < itself
-        told = f"{again} {side} negatives of {path} are said twice for a triple, {itself} are its answer; all compete."
+        told = (
+            f"{again} {side} negatives of {path} are listed twice for a triple, {itself} are its answer; all compete."
+        )
         assert told in table.notes
     assert (table.column("candidates") == 9).all()
     assert (table.column("raw_candidates") == 9).all()
@@ -165,7 +167,7 @@ def test_the_difference_is_attributed_to_candidates_and_filter(tmp_path):
     assert row.causes["candidates"] > 0.01
     assert row.causes["filter"] < 0
     assert told.standard + sum(row.causes.values()) == pytest.approx(row.value, rel=1e-12)
-    assert any("are said twice for a triple" in note for note in row.notes)
+    assert any("are listed twice for a triple" in note for note in row.notes)
     assert not any(told["pykeen"].causes.values())
 
 
@@ -199,7 +201,7 @@ def test_negatives_that_are_said_twice_count_once(tmp_path):
     table = evaluate(
         CallableScorer(hashed, 5, 2), data, corruption=OGBNegatives(path=str(tmp_path / "split/time/test.pt"))
     )
-    assert any("1 tail negatives" in note and "said twice" in note for note in table.notes)
+    assert any("1 tail negatives" in note and "listed twice" in note for note in table.notes)
     assert table.where(table.column("side") == "tail").column("raw_candidates").tolist() == [3, 2]
 
 

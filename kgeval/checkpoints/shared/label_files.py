@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgeval.data.io.id_files import by_id
+from kgeval.data.io.id_files import vocabulary_by_id
 from kgeval.data.io.text import first_line, read_columns
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError
@@ -29,6 +29,7 @@ def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
     """
     try:
         header = int(first_line(path).lower().split("\t") == ["id", "label"])
-        return by_id(path, read_columns(path, ["id", "label"], skip=header, quoted=quoted), kind, skip=header)
+        table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
+        return vocabulary_by_id(path, table, kind, skip=header)
     except InputError as error:
         raise CheckpointError(str(error)) from error

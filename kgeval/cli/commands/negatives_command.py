@@ -60,7 +60,7 @@ def command(
     notes: list[str] = []
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)
-    tables = generate_negatives(graph, generator, split=split, filter=filtered, tell=notes.append)
+    tables = generate_negatives(graph, generator, split=split, filter=filtered, on_note=notes.append)
     written = write_negatives(out, tables)
     if as_json:
         content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}

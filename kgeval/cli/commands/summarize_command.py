@@ -83,7 +83,7 @@ def command(
         return
     summary = recompute_metrics(run, metrics, said)
     if names:
-        summary = named(summary, Names.together(map(read_names, names)))
+        summary = named(summary, Names.merged(map(read_names, names)))
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
         measured = recompute_metrics(run, tuple(fail_under), whole)

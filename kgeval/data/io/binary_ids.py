@@ -1,4 +1,4 @@
-"""Graphs that programs stored: pickles and binary files of ids, taken as triples or refused with their file."""
+"""Triples of ids in pickles and binary files, as programs store them; and the YAML that describes such a graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_UNUSED_ID_RATIO = 100
 """so many ids without a triple may there be for each id in one"""
 
 
-def unpickled(path: Path, read: Callable[[Path], Any]) -> Any:
+def read_pickled(path: Path, read: Callable[[Path], Any]) -> Any:
     """Read a pickle of a graph with one of the functions of ``kgeval.pickles``; nothing of it is executed.
 
     Raises
@@ -61,13 +61,13 @@ def read_settings(path: Path) -> dict[str, Any]:
     return content
 
 
-def id_source(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
-    """Label as many ids as settings say, where no file has their labels.
+def numbered_labels(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
+    """Label ids by themselves, as many as the settings of a graph say, where no file has labels.
 
     Raises
     ------
     DatasetError
-        if they say no number, or one that the memory has no room for
+        if that is no number, or one that the memory has no room for
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise DatasetError(f"{settings}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
@@ -107,7 +107,7 @@ def stored_triples(path: Path, ids: npt.NDArray[Any]) -> Triples:
     return Triples(np.ascontiguousarray(_as_int64(path, ids)))
 
 
-def refuse_strange_ids(path: Path, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
+def refuse_unknown_ids(path: Path, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
     """Refuse ids that there are no labels for.
 
     Raises
@@ -118,7 +118,7 @@ def refuse_strange_ids(path: Path, triples: Triples, entities: Vocabulary, relat
     check_ids(triples, entities, relations, lambda row: f"{path}, row {row + 1}: the triple")
 
 
-def numbered(name: str, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
+def labels_of_ids(name: str, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
     """Label ids that have no labels with themselves: 0 to the largest one in any split.
 
     Raises
@@ -142,7 +142,7 @@ def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
     """
     if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
         raise DatasetError(
-            f"{name}: a triple names {kind} id {ids.max()}, though only {ids.size} are spoken of. Is a file damaged?"
+            f"{name}: a triple names {kind} id {ids.max()}, though there are only {ids.size}. Is a file damaged?"
         )
 
 

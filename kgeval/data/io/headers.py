@@ -76,19 +76,19 @@ def columns(path: str | Path, names: Sequence[str]) -> list[str]:
     ['tail', 'head', 'relation', 'weight']
     """
     folded = [_folded(name) for name in names]
-    named = [ALIASES.get(name, name) for name in folded]
+    columns = [ALIASES.get(name, name) for name in folded]
     found = f"found the columns {', '.join(map(repr, names))}" if names else "found no columns"
-    for name, count in Counter(named).items():
+    for name, count in Counter(columns).items():
         if count > 1:
-            same = " and ".join(repr(given) for given, mine in zip(names, named, strict=True) if mine == name)
+            same = " and ".join(repr(own) for own, column in zip(names, columns, strict=True) if column == name)
             raise DatasetError(f"{path}: {count} columns are the {name} ({same}); {found}. Keep one of them.")
-    if missing := [name for name in TRIPLE if name not in named]:
+    if missing := [name for name in TRIPLE if name not in columns]:
         known = "; ".join(f"{name}: {', '.join(_aliases(name))}" for name in TRIPLE)
         raise DatasetError(
             f"{path}: no column is the {' or the '.join(missing)}; {found}. Name them (in any order, in either case) "
             f"by one of {known}."
         )
-    return named
+    return columns
 
 
 def _aliases(column: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbered labels: files that give every label its id, in any order of the ids."""
+"""Files of labels and their ids, in any order: the vocabularies of frameworks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgeval.data.io.text import line_of, read_columns
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
 
-NOWHERE = "\x1f"
+UNIT_SEPARATOR = "\x1f"
 """a character that separates units, and is in no label"""
 
 
@@ -25,7 +25,7 @@ def read_mapping(path: Path) -> pa.Table:
     DatasetError
         with the line of the first row without a comma
     """
-    rows = read_columns(path, ["row"], delimiter=NOWHERE)["row"]
+    rows = read_columns(path, ["row"], delimiter=UNIT_SEPARATOR)["row"]
     whole = np.asarray(pc.match_substring(rows, ","), np.bool_)
     if not whole.all():
         line = line_of(path, int(np.argmin(whole)))
@@ -34,7 +34,7 @@ def read_mapping(path: Path) -> pa.Table:
     return pa.table({name: pc.list_element(parts, index) for index, name in enumerate(("label", "id"))})
 
 
-def by_id(path: Path, table: pa.Table, kind: str, *, skip: int) -> Vocabulary:
+def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int) -> Vocabulary:
     """Order labels by their ids.
 
     Parameters

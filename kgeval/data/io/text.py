@@ -1,4 +1,4 @@
-"""Delimited text files: columns read by Arrow, and a plain walk over the rows that names the first bad line."""
+"""Delimited text files: columns read by Arrow; where that fails, a slow walk over the rows finds the first bad line."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from kgeval.paths import exists_safely, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
-MOST_DEFLATED = 500
+MAX_COMPRESSION = 500
 """how many times its size a compressed text may have"""
 
 READ = 4
 """how many bytes of memory each byte of a text takes"""
 
-LONGEST = 2**26
+MAX_LINE = 2**26
 """characters that a line may have"""
 
-UNDECODED = re.compile("[\ud800-\udfff]")
+UNDECODABLE = re.compile("[\ud800-\udfff]")
 
 
 def read_columns(
@@ -57,7 +57,7 @@ def read_columns(
     skip
         how many lines precede the first row
     kind
-        the type of every column, int64 or (by default) strings, taken to the letter: nothing is null
+        the type of every column: int64, or (by default) strings, of which none is null
     delimiter
         what separates columns; by default commas in a ``.csv``, otherwise tabs, or spaces where the first row has no
         tab
@@ -107,7 +107,7 @@ class Row(NamedTuple):
 def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: bool | None = None) -> Iterator[Row]:
     """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong.
 
-    Delimiter and quotes are those of :func:`read_columns`, if they are not given.
+    Delimiter and quotes are those of :func:`read_columns`, by default.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: boo
             for end, cells in _cells(islice(_lines(path, text), skip, None), delimiter, quoted=quoted):
                 row = Row(line, skip + end, cells)
                 line = row.end + 1
-                if any(map(UNDECODED.search, cells)):
+                if any(map(UNDECODABLE.search, cells)):
                     raise DatasetError(f"{path}, line {row.line}: not UTF-8 text. Convert the file to UTF-8.")
                 if cells:
                     yield row
@@ -172,7 +172,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 
 def _check(path: Path) -> None:
-    """Refuse what is no file, or would fill the memory."""
+    """Refuse what is no file, or is too large for the memory."""
     refuse_special(path)
     if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
@@ -187,7 +187,7 @@ def _check(path: Path) -> None:
 @lru_cache(maxsize=64)
 def _refuse_bomb(path: Path, _: int, __: int) -> None:
     """Unpack a file once for its size and time: no text is compressed as much as a row of zeros."""
-    budget = Budget(path, times=MOST_DEFLATED)
+    budget = Budget(path, times=MAX_COMPRESSION)
     with gzip.open(path) as file:
         while block := file.read(2**20):
             budget.take(len(block))
@@ -195,9 +195,9 @@ def _refuse_bomb(path: Path, _: int, __: int) -> None:
 
 def _lines(path: Path, text: TextIO) -> Iterator[str]:
     """Read line by line."""
-    while line := text.readline(LONGEST):
-        if len(line) == LONGEST:
-            raise FileError(f"{path}: a line of it has more than {LONGEST} characters, as in no text. It was refused.")
+    while line := text.readline(MAX_LINE):
+        if len(line) == MAX_LINE:
+            raise FileError(f"{path}: a line of it has more than {MAX_LINE} characters, as in no text. It was refused.")
         yield line
 
 
@@ -215,7 +215,7 @@ def _spans_lines(column: pa.ChunkedArray) -> bool:
 
 
 def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
-    """Find the first row that cannot be read, and say so."""
+    """Raise with the first row that cannot be read."""
     expected = f"{len(names)} columns ({', '.join(names)})"
     for row in walk:
         if len(row.cells) != len(names):

@@ -1,4 +1,4 @@
-"""Columns of labelled triples: head, relation and tail from a text or a Parquet file, whatever their order."""
+"""Files of labelled triples, text or Parquet: the columns head, relation and tail, in any order."""
 
 from __future__ import annotations
 

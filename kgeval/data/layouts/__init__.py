@@ -1,1 +1,1 @@
-"""The readers of graphs, one file a layout."""
+"""The layouts of datasets in files: one file each, which reads it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.binary_ids import numbered, refuse_strange_ids, stored_triples, unpickled
-from kgeval.data.io.id_files import by_id
+from kgeval.data.io.binary_ids import labels_of_ids, read_pickled, refuse_unknown_ids, stored_triples
+from kgeval.data.io.id_files import vocabulary_by_id
 from kgeval.data.io.text import read_columns
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
@@ -28,10 +28,10 @@ def read(folder: Path) -> Dataset:
     """
     files = {split: folder / f"{split}.pickle" for split in ("train", "valid", "test")}
     files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
-    splits = {split: stored_triples(path, unpickled(path, read_pickle)) for split, path in files.items()}
+    splits = {split: stored_triples(path, read_pickled(path, read_pickle)) for split, path in files.items()}
     entities, relations = (_vocabulary(folder, kind, splits) for kind in LABELS)
     for split, path in files.items():
-        refuse_strange_ids(path, splits[split], entities, relations)
+        refuse_unknown_ids(path, splits[split], entities, relations)
     labelled = [folder / name for name in LABELS.values() if (folder / name).is_file()]
     name = folder.resolve().name
     return Dataset.build(name, splits, entities=entities, relations=relations, files=(*labelled, *files.values()))
@@ -40,8 +40,8 @@ def read(folder: Path) -> Dataset:
 def _vocabulary(folder: Path, kind: str, splits: dict[str, Triples]) -> Vocabulary:
     path = folder / LABELS[kind]
     if not path.is_file():
-        return numbered(str(folder), kind, splits)
-    return by_id(path, read_columns(path, ["label", "id"]), kind, skip=0)
+        return labels_of_ids(str(folder), kind, splits)
+    return vocabulary_by_id(path, read_columns(path, ["label", "id"]), kind, skip=0)
 
 
 LAYOUT = Layout(

@@ -15,7 +15,7 @@ from kgeval.errors import DatasetError
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
 ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet")
 
-HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
+HEADER = "every split begins with the row {!r}, which occurs nowhere else: it is taken for a header, and left out."
 
 
 def find(folder: Path) -> dict[str, Path]:
@@ -39,8 +39,8 @@ def find(folder: Path) -> dict[str, Path]:
 
 def candidates(folder: Path) -> dict[str, list[Path]]:
     """List the files that could be each split, for the splits that have one."""
-    named = {split: [folder / (stem + end) for stem in stems for end in ENDINGS] for split, stems in STEMS.items()}
-    there = {split: [file for file in files if file.is_file()] for split, files in named.items()}
+    paths = {split: [folder / (stem + end) for stem in stems for end in ENDINGS] for split, stems in STEMS.items()}
+    there = {split: [file for file in files if file.is_file()] for split, files in paths.items()}
     return {split: files for split, files in there.items() if files}
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.data.dataset import Dataset, check_ids
-from kgeval.data.io.binary_ids import id_source, read_settings
-from kgeval.data.io.id_files import by_id
+from kgeval.data.io.binary_ids import numbered_labels, read_settings
+from kgeval.data.io.id_files import vocabulary_by_id
 from kgeval.data.io.text import line_of, read_columns
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
@@ -68,11 +68,11 @@ def _vocabulary(folder: Path, settings: dict[str, Any], path: Path | None, kind:
     key = {"entity": "num_entities", "relation": "num_relations"}[kind]
     size = settings.get(key)
     if path is not None:
-        labels = by_id(path, read_columns(path, ["id", "label"]), kind, skip=0)
+        labels = vocabulary_by_id(path, read_columns(path, ["id", "label"]), kind, skip=0)
         if size not in (None, len(labels)):
             raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {size}.")
         return labels
-    return id_source(folder / CONFIG, key, size, kind)
+    return numbered_labels(folder / CONFIG, key, size, kind)
 
 
 def _triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.binary_ids import id_source, read_settings, refuse_strange_ids, stored_triples
-from kgeval.data.io.id_files import by_id, read_mapping
+from kgeval.data.io.binary_ids import numbered_labels, read_settings, refuse_unknown_ids, stored_triples
+from kgeval.data.io.id_files import read_mapping, vocabulary_by_id
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -46,7 +46,7 @@ def read(folder: Path) -> Dataset:
     splits = {split: _edges(path, settings, f"num_{split}") for split, path in files.items()}
     entities, relations = (_vocabulary(folder, kind, settings) for kind in LABELS)
     for split, path in files.items():
-        refuse_strange_ids(path, splits[split], entities, relations)
+        refuse_unknown_ids(path, splits[split], entities, relations)
     mapped = [folder / mapping for mapping, _ in LABELS.values() if (folder / mapping).is_file()]
     return Dataset.build(
         folder.resolve().name,
@@ -75,8 +75,8 @@ def _vocabulary(folder: Path, kind: str, settings: Mapping[str, Any]) -> Vocabul
     mapping, key = LABELS[kind]
     path, size = folder / mapping, settings.get(key)
     if not path.is_file():
-        return id_source(folder / CONFIG, key, size, kind)
-    return by_id(path, read_mapping(path), kind, skip=0)
+        return numbered_labels(folder / CONFIG, key, size, kind)
+    return vocabulary_by_id(path, read_mapping(path), kind, skip=0)
 
 
 LAYOUT = Layout(

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.binary_ids import refuse_sparse, unpickled
-from kgeval.data.io.id_files import by_id
+from kgeval.data.io.binary_ids import read_pickled, refuse_sparse
+from kgeval.data.io.id_files import vocabulary_by_id
 from kgeval.data.io.text import read_columns, rows
 from kgeval.data.layout import Layout
 from kgeval.data.triples import SIDES, Triples
@@ -64,7 +64,7 @@ def read_content(path: Path) -> Content:
     DatasetError
         if the file is missing, damaged, or holds no such dictionary
     """
-    content = unpickled(path, read_torch)
+    content = read_pickled(path, read_torch)
     if not isinstance(content, dict) or not {"head", "relation", "tail"} <= content.keys():
         raise DatasetError(f"{path}: expected a dictionary with head, relation and tail. Is it a split of OGB?")
     keys = ("head", "relation", "tail", "head_neg", "tail_neg")
@@ -118,11 +118,11 @@ def triples_of(path: Path, content: Content, entities: Vocabulary, relations: Vo
     kinds = content["relation"]
     if len(kinds) == 0:
         raise DatasetError(f"{path}: no triples in it.")
-    named = relations.ids(_labels(_root(path), "relation", 1 + int(kinds.max())))
-    if kinds.min() < 0 or kinds.max() >= len(named) or (named[kinds] < 0).any():
+    ids = relations.ids(_labels(_root(path), "relation", 1 + int(kinds.max())))
+    if kinds.min() < 0 or kinds.max() >= len(ids) or (ids[kinds] < 0).any():
         raise DatasetError(f"{path}: relation has an id that the dataset has no relation for.")
     heads, tails = (entity_ids(path, content, side, entities) for side in SIDES)
-    return Triples(np.stack([heads, named[kinds], tails], axis=1))
+    return Triples(np.stack([heads, ids[kinds], tails], axis=1))
 
 
 def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
@@ -174,7 +174,7 @@ def _all_mapped(root: Path, kind: str, size: int) -> int:
 
 def _mapped(root: Path, kind: str) -> Vocabulary | None:
     path = root / MAPPINGS[kind]
-    return by_id(path, read_columns(path, ["id", "label"], skip=1), kind, skip=1) if path.is_file() else None
+    return vocabulary_by_id(path, read_columns(path, ["id", "label"], skip=1), kind, skip=1) if path.is_file() else None
 
 
 def _counts(path: Path) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""OpenKE's folders: numbered entities and relations, and triples of ids, each file usually beginning with its count."""
+"""OpenKE's folders: labels with ids, and triples of ids, in files that usually begin with their number of rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.data.dataset import Dataset, check_ids
-from kgeval.data.io.id_files import NOWHERE, by_id
+from kgeval.data.io.id_files import UNIT_SEPARATOR, vocabulary_by_id
 from kgeval.data.io.text import WHOLE_NUMBER, first_line, line_of, read_columns, rows
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
@@ -37,14 +37,14 @@ def read(folder: Path) -> Dataset:
         if split not in files:
             raise DatasetError(f"folder {str(folder)!r} has no {split}2id.txt.")
     counted = (folder / ENTITIES, folder / RELATIONS, *files.values())
-    bare = [path.name for path in counted if _count(path) is None]
+    uncounted = [path.name for path in counted if _count(path) is None]
     return Dataset.build(
         folder.resolve().name,
         {split: _triples(path, entities, relations) for split, path in files.items()},
         entities=entities,
         relations=relations,
         files=counted,
-        notes=(NO_COUNT.format(" and ".join(bare)),) if bare else (),
+        notes=(NO_COUNT.format(" and ".join(uncounted)),) if uncounted else (),
     )
 
 
@@ -60,15 +60,15 @@ def vocabulary(path: Path, kind: str) -> Vocabulary:
     skip = 0 if announced is None else 1
     table = _labelled(path, skip)
     _refuse_cut(path, table, announced)
-    return by_id(path, table, kind, skip=skip)
+    return vocabulary_by_id(path, table, kind, skip=skip)
 
 
 def _labelled(path: Path, skip: int) -> pa.Table:
     """Read labels and ids: between them a tab or a space, or any number of spaces where the first row has no tab."""
-    first = next(rows(path, skip, delimiter=NOWHERE), None)
+    first = next(rows(path, skip, delimiter=UNIT_SEPARATOR), None)
     if first is None or "\t" in first.cells[0]:
         return read_columns(path, ["label", "id"], skip=skip)
-    whole = read_columns(path, ["row"], skip=skip, delimiter=NOWHERE)["row"]
+    whole = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)["row"]
     cells = pc.extract_regex(whole, "^(?P<label>.*?) +(?P<id>[^ ]+) *$").combine_chunks()
     if cells.null_count:
         line = line_of(path, int(np.argmax(np.asarray(cells.is_null()))), skip)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.binary_ids import id_columns, numbered, refuse_strange_ids
+from kgeval.data.io.binary_ids import id_columns, labels_of_ids, refuse_unknown_ids
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -59,14 +59,16 @@ def read(folder: Path) -> Dataset:
     path = folder / RELATIONS
     refuse_special(path)
     relations = (
-        _vocabulary(folder, _names(path), "relation") if path.is_file() else numbered(str(folder), "relation", splits)
+        _vocabulary(folder, _names(path), "relation")
+        if path.is_file()
+        else labels_of_ids(str(folder), "relation", splits)
     )
     for split, triples in splits.items():
-        refuse_strange_ids(files[split][0].parent, triples, entities, relations)
-    named = (*partitions, path) if path.is_file() else partitions
+        refuse_unknown_ids(files[split][0].parent, triples, entities, relations)
+    label_files = (*partitions, path) if path.is_file() else partitions
     edges = (path for paths in files.values() for path in paths)
     name = folder.resolve().name
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=(*named, *edges))
+    return Dataset.build(name, splits, entities=entities, relations=relations, files=(*label_files, *edges))
 
 
 def _partitions(folder: Path) -> list[Path]:
@@ -109,12 +111,12 @@ def _splits(folder: Path) -> dict[str, Path]:
     inside = [place for place in sorted(folder.iterdir()) if place.is_dir() and _buckets(place)]
     found = {}
     for split, stems in STEMS.items():
-        named = [place for place in inside if any(stem in place.name.lower() for stem in stems)]
-        if len(named) > 1 or (not named and split != "valid"):
-            shown = ", ".join(place.name for place in named or inside) or "none"
+        matching = [place for place in inside if any(stem in place.name.lower() for stem in stems)]
+        if len(matching) > 1 or (not matching and split != "valid"):
+            shown = ", ".join(place.name for place in matching or inside) or "none"
             raise DatasetError(f"{folder}: expected one folder of {split} edges (edges_0_0.h5), found {shown}.")
-        if named:
-            found[split] = named[0]
+        if matching:
+            found[split] = matching[0]
     return found
 
 

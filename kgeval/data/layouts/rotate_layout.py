@@ -1,4 +1,4 @@
-"""Folders of the RotatE code and of DGL-KE: labelled triples, whose labels two dictionaries give their ids."""
+"""Folders of the RotatE code and of DGL-KE: labelled triples, and two dictionaries of the ids of the labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.io.headers import TRIPLE
-from kgeval.data.io.id_files import by_id
+from kgeval.data.io.id_files import vocabulary_by_id
 from kgeval.data.io.text import line_of, read_columns
 from kgeval.data.layout import Layout
 from kgeval.data.layouts.label_layout import candidates
@@ -56,7 +56,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def _vocabulary(path: Path, kind: str) -> Vocabulary:
-    return by_id(path, read_columns(path, ["id", "label"]), kind, skip=0)
+    return vocabulary_by_id(path, read_columns(path, ["id", "label"]), kind, skip=0)
 
 
 def _triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
