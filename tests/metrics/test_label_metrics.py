@@ -347,7 +347,7 @@ def test_all_unknown_names_are_told_at_once():
         parse_all(["accurcy", "relatoin.f1", "f1"], "classification")
     with pytest.raises(MetricError, match="'rmse': rmse is computed from confidences, not from labels"):
         parse_all(["rmse"], "classification")
-    with pytest.raises(MetricError, match="unknown metric 'recal' of classification. Did you mean 'recall'"):
+    with pytest.raises(MetricError, match=r"unknown metric 'recal' of classification. Did you mean 'recall'"):
         parse_all("recal", "classification")
 
 

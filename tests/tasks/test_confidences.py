@@ -17,7 +17,7 @@ from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.metrics.confidences.confidence_summary import ERRORS
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.metric import Undefined, metrics
+from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.tasks.classification import classify
