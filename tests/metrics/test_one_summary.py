@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
