@@ -110,7 +110,7 @@ class Metric:
         Raises
         ------
         MetricError
-            if it takes none
+            if it takes none, or ``k`` is no whole number from 1
 
         Examples
         --------
@@ -119,6 +119,8 @@ class Metric:
         """
         if self.cutoff == "none":
             raise MetricError(f"metric {self.name!r} has no cut-off.")
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= LARGEST_CUTOFF:
+            raise MetricError(f"metric {self.name!r}: a cut-off is a whole number from 1 and below 10¹⁸, found {k!r}.")
         compute = self.compute
         name, title = f"{self.name}-at-{k}", f"{self.title}, k = {k}"
         return replace(

@@ -1,1 +1,1 @@
-"""Metrics of labelled triples: decisions, areas, probabilities, curves."""
+"""Metrics of labelled triples: predicted labels, areas under curves, probabilities, curves."""

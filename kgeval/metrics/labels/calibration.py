@@ -53,7 +53,7 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
     array([0. , 0.5, 1. ])
     """
     if calibration == "none":
-        return _unchanged
+        return _checked_probabilities
     if calibration not in CALIBRATIONS:
         raise MetricError(f"unknown calibration {calibration!r}. {did_you_mean(str(calibration), CALIBRATIONS)}")
     true = int(valid.is_true.sum())
@@ -62,7 +62,7 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
     return _platt(valid) if calibration == "platt" else _isotonic(valid)
 
 
-def _unchanged(scores: Float64Array) -> Float64Array:
+def _checked_probabilities(scores: Float64Array) -> Float64Array:
     wrong = ~((scores >= 0) & (scores <= 1))
     if wrong.any():
         example = scores[np.argmax(wrong)]
@@ -75,14 +75,14 @@ def _platt(valid: ScoredLabels) -> Calibrator:
 
     truths = valid.is_true
     true, false = int(truths.sum()), int((~truths).sum())
-    # Each triple counts as true with its smoothed target and as false with the rest.
+    # Each triple is a positive example with its smoothed target as weight, and a negative one with the rest.
     target = np.where(truths, (true + 1) / (true + 2), 1 / (false + 2))
     standard = Standardizer.of(valid.scores)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
-    twice = np.repeat(standard(valid.scores)[:, None], 2, axis=0)
-    model.fit(twice, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
-    slope, height = float(model.coef_[0, 0]), float(model.intercept_[0])
-    return lambda scores: logistic(slope * standard(scores) + height)
+    doubled = np.repeat(standard(valid.scores)[:, None], 2, axis=0)
+    model.fit(doubled, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
+    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return lambda scores: logistic(slope * standard(scores) + intercept)
 
 
 def _isotonic(valid: ScoredLabels) -> Calibrator:

@@ -1,4 +1,4 @@
-"""Triple classification: how often true and false triples are told apart, at the thresholds of validation."""
+"""Triple classification: accuracy, precision, recall and F1 of the predicted labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgeval.metrics.metric import Metric, Undefined
 
 
 class Confusion(NamedTuple):
-    """How many triples were called what."""
+    """The confusion matrix: how many triples have which label and predicted label."""
 
     true_positives: int
     false_positives: int
@@ -22,14 +22,14 @@ class Confusion(NamedTuple):
 
 
 def confusion(predictions: LabelPredictions) -> Confusion:
-    """Count the decisions."""
-    truths, called = predictions.truths, predictions.predicted_labels()
-    pairs = ((truths, called), (~truths, called), (~truths, ~called), (truths, ~called))
-    return Confusion(*(int((truth & said).sum()) for truth, said in pairs))
+    """Count the pairs of label and predicted label."""
+    y_true, y_pred = predictions.truths, predictions.predicted_labels()
+    cells = (y_true & y_pred, ~y_true & y_pred, ~y_true & ~y_pred, y_true & ~y_pred)
+    return Confusion(*(int(cell.sum()) for cell in cells))
 
 
 def accuracy(predictions: LabelPredictions) -> float:
-    """The share of right decisions, (TP + TN) / n."""
+    """Compute the share of correct labels, (TP + TN) / n."""
     decisions = predictions.predicted_labels()
     if len(predictions) == 0:
         raise Undefined("there are no triples")
@@ -37,34 +37,34 @@ def accuracy(predictions: LabelPredictions) -> float:
 
 
 def precision(predictions: LabelPredictions) -> float:
-    """The share of true triples among those called true, TP / (TP + FP)."""
+    """Compute the share of true triples among those called true, TP / (TP + FP)."""
     counts = confusion(predictions)
     return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was called true")
 
 
 def recall(predictions: LabelPredictions) -> float:
-    """The share of those called true among the true triples, TP / (TP + FN)."""
+    """Compute the share of those called true among the true triples, TP / (TP + FN)."""
     counts = confusion(predictions)
     return _ratio(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
 
 
 def f1(predictions: LabelPredictions) -> float:
-    """The harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
+    """Compute the harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
     counts = confusion(predictions)
     twice = 2 * counts.true_positives
     wrong = counts.false_positives + counts.false_negatives
     return _ratio(twice, twice + wrong, "no triple is true or was called so")
 
 
-def _ratio(part: int, whole: int, otherwise: str) -> float:
-    if whole == 0:
-        raise Undefined(otherwise)
-    return part / whole
+def _ratio(count: int, total: int, undefined: str) -> float:
+    if total == 0:
+        raise Undefined(undefined)
+    return count / total
 
 
-_decided = partial(Metric, lowest=0, highest=1, increasing=True, needs="labels")
+_of_labels = partial(Metric, lowest=0, highest=1, increasing=True, needs="labels")
 
-ACCURACY = _decided(
+ACCURACY = _of_labels(
     name="accuracy",
     title="accuracy of triple classification",
     formula="(TP + TN) / n",
@@ -73,7 +73,7 @@ ACCURACY = _decided(
     undefined="no triples, or no validation triples to choose thresholds on",
 )
 
-PRECISION = _decided(
+PRECISION = _of_labels(
     name="precision",
     title="precision of triple classification",
     formula="TP / (TP + FP)",
@@ -82,7 +82,7 @@ PRECISION = _decided(
     undefined="no triple was called true",
 )
 
-RECALL = _decided(
+RECALL = _of_labels(
     name="recall",
     title="recall of triple classification",
     formula="TP / (TP + FN)",
@@ -91,7 +91,7 @@ RECALL = _decided(
     undefined="no triple is true",
 )
 
-F1 = _decided(
+F1 = _of_labels(
     name="f1",
     title="F1 of triple classification",
     formula="2 TP / (2 TP + FP + FN)",

@@ -34,10 +34,10 @@ class PrecisionRecall(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """How often triples of a probability are true; one row per bin that has triples."""
+    """How often triples of a probability are true; one row per bin that is not empty."""
 
     lowest: Float64Array
-    """float64[bin], where it begins; this is not part of it, except 0"""
+    """float64[bin], the lower end, which only the first bin contains"""
     highest: Float64Array
     triples: IntArray
     mean_probability: Float64Array

@@ -1,4 +1,4 @@
-"""Discrimination: how well scores alone order true above false triples, at no threshold in particular."""
+"""ROC AUC and average precision: how well the scores order true above false triples, without a threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probabilities: how far calibrated probabilities of being true agree with what is true."""
+"""Brier score, logarithmic loss and calibration error: how well probabilities agree with the labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scored labels: what every metric of labelled triples is a function of."""
+"""Scored labels: triples with a score and a label each, which every metric of labels is computed from."""
 
 from __future__ import annotations
 
@@ -77,48 +77,48 @@ class ScoredLabels:
         return np.asarray(self.labels == 1)
 
 
-def _relations(given: Any) -> npt.NDArray[Any]:
+def _relations(relations: Any) -> npt.NDArray[Any]:
     try:
-        relations = np.asarray(detached(given))
+        row = np.asarray(detached(relations))
     except ValueError as error:  # unequal lists
         raise MetricError(f"relations: expected one id or label for each triple ({reason(error)}).") from error
-    if relations.ndim != 1:
-        raise MetricError(f"relations: expected one id or label for each triple, found shape {relations.shape}.")
-    return relations
+    if row.ndim != 1:
+        raise MetricError(f"relations: expected one id or label for each triple, found shape {row.shape}.")
+    return row
 
 
 @dataclass(frozen=True)
 class ScoredSplits:
-    """The labelled triples of validation and test by themselves, without baselines."""
+    """Labelled triples of validation and test that a user scored, without baselines."""
 
-    given: Mapping[str, ScoredLabels]
+    splits: Mapping[str, ScoredLabels]
     baselines: ClassVar[Mapping[str, float | None]] = {}
     notes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Refuse other splits, and what is not labelled."""
-        labelled = all(isinstance(part, ScoredLabels) for part in self.given.values())
-        if set(self.given) != {"valid", "test"} or not labelled:
-            found = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.given.items())
+        labelled = all(isinstance(part, ScoredLabels) for part in self.splits.values())
+        if set(self.splits) != {"valid", "test"} or not labelled:
+            found = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.splits.items())
             raise MetricError(f"expected the ScoredLabels of 'valid' and of 'test', found {{{found}}}.")
 
     @property
     def provenance(self) -> LabelProvenance:
-        """How many there are; arrays tell nothing more."""
-        test = self.given["test"]
-        false = f"{int((test.labels == 0).sum()):,} of unknown origin"
-        return LabelProvenance(UNKNOWN, UNKNOWN, "test", len(test), negatives=false)
+        """How many there are; all else is unknown of arrays."""
+        test = self.splits["test"]
+        negatives = f"{int((test.labels == 0).sum()):,} of unknown origin"
+        return LabelProvenance(UNKNOWN, UNKNOWN, "test", len(test), negatives=negatives)
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
         """Return the triples of a split."""
         if scores != "score":
             raise MetricError(f"{scores!r}: labelled triples by themselves have no baselines.")
-        return self.given[split]
+        return self.splits[split]
 
 
 Computed = TypeVar("Computed", bound=object)
 
 
 def without_cutoff(function: Callable[[Computed], float]) -> Callable[[Computed, int], float]:
-    """Make what a metric declares of a function that knows no cut-off."""
+    """Give a function without a cut-off the signature that a metric declares."""
     return lambda data, _: function(data)

@@ -45,18 +45,18 @@ class Thresholds:
         """
         if len(valid) == 0:
             raise Undefined("there are no validation triples to choose thresholds on")
-        relations, owners = np.unique(valid.relations, return_inverse=True)
-        order = np.argsort(owners, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(owners))[:-1])
+        relations, codes = np.unique(valid.relations, return_inverse=True)
+        order = np.argsort(codes, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
         truths = valid.is_true
         best = {_plain(r): _best(valid.scores[rows], truths[rows]) for r, rows in zip(relations, parts, strict=True)}
         return cls(_best(valid.scores, truths), best)
 
     def of(self, relations: npt.NDArray[Any]) -> Float64Array:
         """Return the threshold of each triple's relation; float64[triple]."""
-        known, owners = np.unique(relations, return_inverse=True)
+        known, codes = np.unique(relations, return_inverse=True)
         values = np.array([self.by_relation.get(_plain(r), self.global_threshold) for r in known], np.float64)
-        return values[owners]
+        return values[codes]
 
     def decide(self, scored: ScoredLabels) -> BoolArray:
         """Call each triple true or false; bool[triple]."""
@@ -64,13 +64,13 @@ class Thresholds:
 
 
 def _best(scores: Float64Array, truths: BoolArray) -> float:
-    """The smallest of the scores from which on, if all is called true, most is right."""
+    """Return the threshold of the highest accuracy, the smallest of several."""
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     below = np.concatenate([[0], np.cumsum(truths[order])])[starts]
-    right = (starts - below) + (truths.sum() - below)
-    return float(ordered[starts[np.argmax(right)]])
+    correct = (starts - below) + (truths.sum() - below)
+    return float(ordered[starts[np.argmax(correct)]])
 
 
 def _plain(relation: Any) -> Any:

@@ -1,7 +1,7 @@
-"""From ranks to lists: where all answers of a query stand in the one list of its negatives and answers.
+"""From ranks to lists: the places of all answers of a query in one list of its candidates and answers.
 
-A filtered rank leaves the other known answers out. Where the evaluated split is among the filtered ones, the place of
-an answer in the whole list, its fellow answers included, is its filtered rank and the fellow answers above it.
+A filtered rank leaves the other known answers out. If the evaluated split is one of the filter, the place of an answer
+in the list of them all is its filtered rank plus the number of other answers above it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from kgeval.metrics.ranks.ranks import Ranks
 
 
 def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> RankedLists:
-    """Put the answers of each query into one list, where every answer is relevant alike.
+    """Put the answers of each query into one list, where all answers are equally relevant.
 
     Parameters
     ----------
     queries
-        which query each row asks; int64[row]
+        the query of each row; int64[row]
     scores
         the answers' scores; equal ones tie; float64[row]
     ranks
@@ -42,11 +42,11 @@ def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> Ranke
     """
     if np.isnan(scores).any():
         raise Undefined("the score of an answer is NaN, so that its place among the others is not known")
-    order, offsets, fellows, level = Places.of(queries, scores)
+    order, offsets, answers_above, answers_tied = Places.of(queries, scores)
     greater, tied, candidates = ranks.greater[order], ranks.tied[order], ranks.candidates[order]
-    _refuse_different(np.diff(queries[order]) == 0, np.diff(fellows) == 0, greater, tied, candidates)
+    _refuse_different(np.diff(queries[order]) == 0, np.diff(answers_above) == 0, greater, tied, candidates)
     lengths = candidates[offsets[:-1]] - 1 + np.diff(offsets)
-    return RankedLists(offsets, greater + fellows, tied + level, np.ones(len(order)), lengths)
+    return RankedLists(offsets, greater + answers_above, tied + answers_tied, np.ones(len(order)), lengths)
 
 
 def _refuse_different(
@@ -54,9 +54,9 @@ def _refuse_different(
 ) -> None:
     """Refuse counts that one list cannot have: an answer is beaten by all that beat or tie the one above it."""
     sizes = np.diff(candidates) != 0
-    level = (np.diff(greater) != 0) | (np.diff(tied) != 0)
+    unequal = (np.diff(greater) != 0) | (np.diff(tied) != 0)
     below = greater[1:] < greater[:-1] + tied[:-1]
-    different = same_query & (sizes | np.where(same_block, level, below))
+    different = same_query & (sizes | np.where(same_block, unequal, below))
     if different.any():
         row = int(np.argmax(different))
         pair = f"{candidates[row]} and {candidates[row + 1]}" if sizes[row] else f"{candidates[row]}, but not the same,"

@@ -78,8 +78,8 @@ class RankedLists:
     def ideal(self) -> RankedLists:
         """The best order: the relevant items first, by grade."""
         grades = self.grades[np.lexsort((-self.grades, self.list_ids))]
-        before = np.arange(len(grades)) - self.offsets[self.list_ids]
-        return replace(self, num_above=before, tie_block_size=np.ones_like(before), grades=grades)
+        num_above = np.arange(len(grades)) - self.offsets[self.list_ids]
+        return replace(self, num_above=num_above, tie_block_size=np.ones_like(num_above), grades=grades)
 
     def mean(self, values: Float64Array) -> float:
         """The weighted mean of a value of the lists, without those for which it is undefined, NaN.
@@ -127,25 +127,24 @@ class Places(NamedTuple):
     """int64[item], the sorted items"""
     offsets: IntArray
     """int64[list + 1], into them"""
-    before: IntArray
+    num_above: IntArray
     """int64[item], how many of the list score strictly above"""
-    level: IntArray
+    tie_block_size: IntArray
     """int64[item], how many have the same score, the item included"""
 
     @classmethod
-    def of(cls, owners: IntArray, scores: Float64Array) -> Places:
+    def of(cls, list_ids: IntArray, scores: Float64Array) -> Places:
         """Sort items by the number of their list and by score."""
-        order = np.lexsort((-scores, owners))
-        owner, score = owners[order], scores[order]
-        offsets = np.r_[starts_of_runs(owner), len(order)]
-        blocks = starts_of_runs(owner, score)
+        order = np.lexsort((-scores, list_ids))
+        offsets = np.r_[starts_of_runs(list_ids[order]), len(order)]
+        blocks = starts_of_runs(list_ids[order], scores[order])
         sizes = np.diff(np.r_[blocks, len(order)])
-        before = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
-        return cls(order, offsets, before, np.repeat(sizes, sizes))
+        num_above = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
+        return cls(order, offsets, num_above, np.repeat(sizes, sizes))
 
 
 def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:
-    """Describe one list, given as the relevance of its items and either their scores or, without them, their order.
+    """Make one list of the relevance of its items, in the order of their scores or, without scores, as it is.
 
     Raises
     ------
@@ -153,14 +152,14 @@ def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> Ran
         if the arrays are empty, of different lengths, or hold what is neither a grade (from 0 to 1e300) nor a score
     """
     grades = relevances(relevance, "relevance")
-    given = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
-    if len(given) != len(grades):
-        raise MetricError(f"{len(grades)} grades of relevance but {len(given)} scores: one for each item.")
-    return ranked_lists(np.zeros(len(grades), np.int64), grades, given)
+    keys = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
+    if len(keys) != len(grades):
+        raise MetricError(f"{len(grades)} grades of relevance but {len(keys)} scores: one for each item.")
+    return ranked_lists(np.zeros(len(grades), np.int64), grades, keys)
 
 
-def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
-    """Describe many lists: the list that each item belongs to, its grade (from 0) and its score, all of shape (item,).
+def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array) -> RankedLists:
+    """Make lists of items: the list of each, its grade (from 0) and its score, all of shape (item,).
 
     The lists come in the order of their numbers.
 
@@ -168,19 +167,21 @@ def ranked_lists(owners: IntArray, grades: Float64Array, scores: Float64Array) -
     >>> lists.offsets, lists.grades, lists.lengths
     (array([0, 0, 2]), array([2. , 0.5]), array([1, 2]))
     """
-    places = Places.of(owners, scores)
+    places = Places.of(list_ids, scores)
     ordered = grades[places.order]
-    some = ordered > 0
+    is_relevant = ordered > 0
     lengths = np.diff(places.offsets)
-    relevant = np.bincount(np.repeat(np.arange(len(lengths)), lengths), some, minlength=len(lengths))
+    relevant = np.bincount(np.repeat(np.arange(len(lengths)), lengths), is_relevant, minlength=len(lengths))
     offsets = np.r_[0, np.cumsum(relevant)].astype(np.int64)
-    return RankedLists(offsets, places.before[some], places.level[some], ordered[some], lengths)
+    return RankedLists(
+        offsets, places.num_above[is_relevant], places.tie_block_size[is_relevant], ordered[is_relevant], lengths
+    )
 
 
-def safe_divide(part: Float64Array, whole: IntArray | Float64Array) -> Float64Array:
-    """Divide; NaN, which the metric must name, where there is nothing to divide by."""
-    nothing = np.full(len(part), np.nan)
-    return np.asarray(np.divide(part, whole, out=nothing, where=whole > 0), np.float64)
+def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -> Float64Array:
+    """Divide; NaN, of which the metric has to give the reason, where the denominator is 0."""
+    undefined = np.full(len(numerator), np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator > 0), np.float64)
 
 
 def single_value(values: Float64Array) -> float:

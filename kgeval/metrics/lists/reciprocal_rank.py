@@ -23,9 +23,9 @@ def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:
     array([0.83333333])
     """
     values = np.full(len(lists.lengths), np.nan)
-    some = lists.relevant > 0
-    tops = lists.offsets[:-1][some]
-    values[some] = _expected_reciprocals(lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops])
+    any_relevant = lists.relevant > 0
+    tops = lists.offsets[:-1][any_relevant]
+    values[any_relevant] = _expected_reciprocals(lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops])
     return values
 
 
@@ -33,10 +33,10 @@ def _expected_reciprocals(before: IntArray, level: IntArray, relevant: IntArray)
     """E[1 / (t + X)], X the place of the first of r relevant among n items in random order, behind t others."""
     values = sum_of_reciprocals(before + 1, before + level) / level
     several = np.flatnonzero(relevant > 1)
-    cases, owners = np.unique(np.stack([before, level, relevant])[:, several], axis=1, return_inverse=True)
+    cases, codes = np.unique(np.stack([before, level, relevant])[:, several], axis=1, return_inverse=True)
     found, sure = _by_recurrence(*cases)
     found[~sure] = _by_sums(cases[:, ~sure])
-    values[several] = found[owners.ravel()]
+    values[several] = found[codes.ravel()]
     return values
 
 

@@ -1,4 +1,4 @@
-"""What people give: a row of numbers, grades or scores, and a cut-off, read as they are or refused."""
+"""Checks of array arguments: rows of numbers, grades or scores, and cut-offs, as NumPy arrays or with a clear error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgeval.arrays import Float64Array, detached
 from kgeval.errors import MetricError, reason
 from kgeval.metrics.metric import LARGEST_CUTOFF
 
-MOST = 1e300
+MAX_GRADE = 1e300
 """the largest grade of relevance, whose sums stay finite"""
 
 
@@ -45,12 +45,12 @@ def floats(values: npt.ArrayLike, name: str) -> Float64Array:
     MetricError
         if it is something else, or a number is too large
     """
-    given = _row(values, name)
-    row = np.array([_float(one) for one in given]) if given.dtype == object else _widened(given)
+    original = _row(values, name)
+    row = np.array([_float(one) for one in original]) if original.dtype == object else _to_float64(original)
     infinite = np.flatnonzero(np.isinf(row))
-    lost = infinite[given[infinite] != row[infinite]]
-    if len(lost):
-        raise MetricError(f"{name}[{lost[0]}] is beyond float64.")
+    overflown = infinite[original[infinite] != row[infinite]]
+    if len(overflown):
+        raise MetricError(f"{name}[{overflown[0]}] is beyond float64.")
     return row
 
 
@@ -65,9 +65,9 @@ def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
     MetricError
         as :func:`as_number_row`
     """
-    row, given = as_number_row(scores, name, infinite=True), _row(scores, name)
-    exact = given.dtype.kind in "bf" and given.dtype.itemsize <= row.dtype.itemsize
-    return row if exact else np.unique(given, return_inverse=True)[1].astype(np.float64)
+    row, original = as_number_row(scores, name, infinite=True), _row(scores, name)
+    exact = original.dtype.kind in "bf" and original.dtype.itemsize <= row.dtype.itemsize
+    return row if exact else np.unique(original, return_inverse=True)[1].astype(np.float64)
 
 
 def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
@@ -81,9 +81,11 @@ def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
     grades = as_number_row(values, name)
     if (grades < 0).any():
         raise MetricError(f"{name}[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
-    if (grades > MOST).any():
-        row = int(np.argmax(grades > MOST))
-        raise MetricError(f"{name}[{row}] is {grades[row]:g}: grades of relevance, which are added, go up to {MOST:g}.")
+    if (grades > MAX_GRADE).any():
+        row = int(np.argmax(grades > MAX_GRADE))
+        raise MetricError(
+            f"{name}[{row}] is {grades[row]:g}: grades of relevance, which are added, go up to {MAX_GRADE:g}."
+        )
     return grades
 
 
@@ -103,7 +105,7 @@ def cutoff(k: int) -> int:
 
 
 def optional_cutoff(k: int | None) -> int | None:
-    """Check a cut-off that may be none, the whole list; see :func:`cutoff`."""
+    """Check a cut-off, or ``None`` for the whole list; see :func:`cutoff`."""
     return None if k is None else cutoff(k)
 
 
@@ -127,7 +129,7 @@ def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     return row
 
 
-def _widened(row: npt.NDArray[Any]) -> Float64Array:
+def _to_float64(row: npt.NDArray[Any]) -> Float64Array:
     with np.errstate(over="ignore"):  # of a long double; what overflows is found by its infinity
         return row.astype(np.float64, copy=False)
 

@@ -1,4 +1,4 @@
-"""Standardised scores: with mean 0 and spread 1 in validation, whatever their scale."""
+"""Standardised scores: mean 0 and standard deviation 1 in validation."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ class Standardizer(NamedTuple):
 
 
 _FAR = 1e300
-"""a standardised score that no finite curve tells from infinity"""
+"""the largest standardised score: to logistic and bounded curves as good as infinity"""

@@ -1,4 +1,4 @@
-"""Sums over a range of whole positions, low … high: what a function of a rank is worth where ties make it an interval.
+"""Sums of functions of a rank over an interval low … high, which ties make of it.
 
 Each sum is exact to the rounding of its own size: no small range is the difference of two large totals.
 """

@@ -35,12 +35,12 @@ def refuse_certainty(ranks: Ranks, k: int) -> None:
         if random ranking could not do worse than perfect, or if there is an answer without any candidate, itself
         included (where the answer is not counted)
     """
-    _refuse_emptiness(ranks)
+    _refuse_no_candidates(ranks)
     if len(ranks) and (ranks.candidates <= max(k, 1)).all():
         raise Undefined(f"no answer had more than {k} candidates" if k else "no answer had a competitor")
 
 
-def _refuse_emptiness(ranks: Ranks, k: int = 0) -> None:  # noqa: ARG001
+def _refuse_no_candidates(ranks: Ranks, k: int = 0) -> None:  # noqa: ARG001
     if (ranks.candidates < 1).any():
         raise Undefined("an answer had no competitor, and is not counted itself")
 
@@ -71,7 +71,7 @@ AMR = Metric(
     lowest=0,
     highest=2,
     increasing=False,
-    compute=FunctionOfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.expected_under_random), _refuse_emptiness),
+    compute=FunctionOfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.expected_under_random), _refuse_no_candidates),
     synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
     undefined="no ranks; an answer without any candidate (chance counted without it)",
 )

@@ -108,7 +108,7 @@ def hits_at_k(ranks: npt.ArrayLike, k: int) -> float:
     >>> hits_at_k([1, 12, 6, 2], 3), hits_at_k([1.5], 1)
     (0.5, 0.0)
     """
-    return float(np.mean(_given(ranks) <= cutoff(k)))
+    return float(np.mean(_checked(ranks) <= cutoff(k)))
 
 
 def mean_reciprocal_rank(ranks: npt.ArrayLike) -> float:
@@ -129,10 +129,10 @@ def mean_reciprocal_rank(ranks: npt.ArrayLike) -> float:
     >>> mean_reciprocal_rank([1, 12, 6, 2])
     0.4375
     """
-    return float(np.mean(1 / _given(ranks)))
+    return float(np.mean(1 / _checked(ranks)))
 
 
-def _given(ranks: npt.ArrayLike) -> Float64Array:
+def _checked(ranks: npt.ArrayLike) -> Float64Array:
     values = as_number_row(ranks, "ranks")
     if (values < 1).any():
         raise MetricError(

@@ -1,4 +1,4 @@
-"""Keyed random numbers: what is drawn for a row is a function of the seed and of the row alone."""
+"""Keyed random numbers: the number of a row is a function of the seed and of the row alone."""
 
 from __future__ import annotations
 

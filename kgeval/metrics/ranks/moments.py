@@ -1,4 +1,4 @@
-"""Statistics of ranks: their exact expectation over ties, and their expectation and variance under random ranking.
+"""Moments of means of ranks: their expectation over ties, and their expectation and variance under random ranking.
 
 Under random ranking the rank of an answer among N candidates, itself included, is uniform on 1 … N, independently of
 the others (Berrendorf et al., 2020; Hoyt et al., 2022). A tie makes it uniform on an interval: the same expectation.

@@ -79,7 +79,8 @@ class RankSummary(Summary):
         """The options that these numbers depend on, beyond those of every summary."""
         names = [name for group in self.groups for name in group.values]
         further: dict[str, Any] = {}
-        if any(tie_policy(ties).random for ties in {self.options.ties, *(name.ties or self.ties for name in names)}):
+        policies = [self.options.ties, *(name.ties for name in names if name.ties)]
+        if any(tie_policy(ties).random for ties in policies):
             further["seed"] = self.options.seed
         if any(name.average == "strat" for name in names):
             further["popularity"] = list(self.options.popularity)

@@ -1,0 +1,103 @@
+"""One ``summarize`` and one ``Summary``: ranks, labels and confidences are read, printed and looked up alike."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from kgeval import CallableScorer, Dataset, ScoredLabels, Summary, Triples, Vocabulary, compare, evaluate, summarize
+from kgeval.errors import MetricError
+from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from tests.conftest import random_dataset
+
+TABLE = evaluate(CallableScorer(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, 30, 4), random_dataset(13))
+LABELS = {
+    split: ScoredLabels([0.1, 0.4, 0.5, 0.9], [0, 1, 0, 1], ["<likes>", "<likes>", "a & b", "a & b"])
+    for split in ("valid", "test")
+}
+
+
+@pytest.mark.parametrize("table", [TABLE, LABELS], ids=["ranks", "labels"])
+def test_every_table_has_a_default_and_one_kind_of_result(table):
+    summary = summarize(table)
+    assert isinstance(summary, Summary)
+    assert summary.to_dict()["provenance"] == summary.provenance.to_dict()
+    assert all(note in str(summary) for note in summary.notes)
+    for name, value in summary.groups[0].values.items():
+        if value is not None:
+            assert summary[str(name)] == summary.of("model", str(name)) == value
+    with pytest.raises(MetricError, match="the summary has no predictor 'baseline'"):
+        summary.of("baseline", str(name))
+
+
+def test_labels_are_grouped_by_relation():
+    summary = summarize(LABELS, ["roc_auc", "relation.roc_auc"], by="relation")
+    assert [group.key for group in summary.groups] == [{}, {"relation": "<likes>"}, {"relation": "a & b"}]
+    assert summary.of("model", "roc_auc", relation="a & b") == 1
+    assert summary["roc_auc"] == 0.75  # three of the four (true, false) pairs are in order
+    frame = summary.to_frame()
+    assert frame["predictor"].tolist() == ["model"] * 3
+    assert frame["roc_auc"].tolist() == [0.75, 1, 1]
+    with pytest.raises(MetricError, match=r"the summary has no group {'relation': 'b'}"):
+        summary.of("model", "roc_auc", relation="b")
+    with pytest.raises(MetricError, match="grouped by 'relation' only, found 'side'"):
+        summarize(LABELS, by="side")
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        (
+            TABLE,
+            {"calibration": "isotonic"},
+            "calibration: it means nothing to a table of ranks, which takes ties",
+        ),
+        (TABLE, {"high_confidence": 0.5}, "high_confidence: it means nothing to a table of ranks"),
+        (TABLE, {"mapping": ConfidenceMapping(kind="logistic")}, "mapping: it means nothing to a table of ranks"),
+        (LABELS, {"ties": "random"}, "ties: it means nothing to a table of classification, which takes calibration"),
+        (LABELS, {"popularity": np.ones(2)}, "popularity: it means nothing to a table of classification"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(table, options, message):
+    with pytest.raises(MetricError, match=message):
+        summarize(table, **options)
+
+
+def cells(html):
+    """Every cell of the one table, row by row, as an XML parser reads them."""
+    return [[cell.text or "" for cell in row] for row in ET.fromstring(html).find("table")]
+
+
+@pytest.mark.parametrize("by", [(), "relation"])
+@pytest.mark.parametrize("table", [TABLE, LABELS], ids=["ranks", "labels"])
+def test_notebooks_show_what_terminals_show(table, by):
+    summary = summarize(table, by=by)
+    columns, rows = summary.table()
+    assert cells(summary._repr_html_()) == [columns, *rows]
+    lines = str(summary).splitlines()
+    first = lines.index("") + 2
+    printed = [line.split()[-1] for line in lines[first : first + len(rows)]]
+    assert printed == [row[-1].split()[-1] if row[-1] else row[0].split()[-1] for row in rows]
+
+
+def test_labels_of_a_graph_are_escaped():
+    entities, relations = Vocabulary(["<script>", "&", "c"]), Vocabulary(["<b>"], "relation")
+    data = Dataset.build("<i>", {"test": Triples.of([(0, 0, 1)])}, entities=entities, relations=relations)
+    table = evaluate(CallableScorer(lambda h, r, t: h + t, 3, 1), data)
+    summary = summarize(table, ["mrr"], by=["head", "relation"])
+    html = summary._repr_html_()
+    assert cells(html)[1][:2] == ["<script>", "<b>"]
+    assert "<script>" not in html
+    compared = compare({"<model>": table}, ["mrr"])
+    assert cells(compared._repr_html_())[1][0] == "<model>"
+
+
+def test_a_column_for_each_group_key():
+    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_frame()
+    assert list(frame.columns) == ["relation", "side", "both.mrr", "head.mrr", "tail.mrr"]
+    rank = 1 + TABLE.column("greater") + TABLE.column("tied") / 2
+    rows = (TABLE.column("relation") == 2) & (TABLE.column("side") == "tail")
+    found = frame.set_index(["relation", "side"]).loc[("r02", "tail"), "both.mrr"]
+    assert found == pytest.approx((1 / rank[rows]).mean(), rel=1e-12)

@@ -1,0 +1,160 @@
+"""A user's own metrics and tie policies: as objects, and by name from an installed package."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+
+from kgeval import CallableScorer, Metric, Protocol, TiePolicy, compare, evaluate, framework_metrics, summarize
+from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.metrics.metric import metrics
+from kgeval.metrics.ranks.ties import tie_policies
+from kgeval.metrics.tables.names import parse
+from kgeval.runs.config.load import load_config
+from kgeval.runs.config.metric_request import MetricRequest
+from tests.conftest import random_dataset
+
+TABLE = evaluate(CallableScorer(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, 30, 4), random_dataset(13))
+LOW = 1 + TABLE.column("greater")
+HIGH = LOW + TABLE.column("tied")
+
+FIRST = Metric(
+    name="first-half",
+    title="share of answers in the better half",
+    formula="#{r ≤ N / 2} / n",
+    source="—",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=lambda ranks, _: ranks.mean((ranks.values <= ranks.candidates / 2).astype(float)),
+)
+WITHIN = replace(
+    FIRST, name="within", cutoff="required", compute=lambda ranks, k: ranks.mean(1.0 * (ranks.values <= k))
+)
+THIRDS = TiePolicy("thirds", rank=lambda a, b, _: (2 * a + b) / 3)
+DRAWN = TiePolicy("drawn", rank=lambda a, b, u: a + u * (b - a), random=True)
+
+
+def test_a_metric_of_ones_own_is_computed_beside_the_others():
+    summary = summarize(TABLE, ["mrr", FIRST], ties="pessimistic")
+    assert summary[FIRST] == summary["first-half"] == np.mean(TABLE.column("candidates") / 2 >= HIGH)
+    assert list(summary.to_dict()["metrics"]["both"]) == ["mrr", "first-half"]
+    assert summarize(TABLE, FIRST, ties="pessimistic")["first-half"] == summary[FIRST]
+    grouped = summarize(TABLE, [FIRST], by="relation", ties="pessimistic")
+    rows = TABLE.column("relation") == 0
+    assert grouped.of("model", FIRST, relation="r00") == np.mean(HIGH[rows] <= TABLE.column("candidates")[rows] / 2)
+
+
+def test_a_metric_of_ones_own_compares_models():
+    tables = {"mine": TABLE, "constant": evaluate(CallableScorer(lambda h, r, t: h * 0, 30, 4), random_dataset(13))}
+    comparison = compare(tables, [FIRST], ties="pessimistic")
+    assert comparison.best(FIRST) == comparison.best("first-half") == "mine"
+
+
+def test_a_cutoff_is_bound_to_a_metric():
+    assert summarize(TABLE, [WITHIN.at(3)], ties="optimistic")["within-at-3"] == np.mean(LOW <= 3)
+    with pytest.raises(MetricError, match=r"metric 'within' needs a cut-off, as in metric.at\(10\)"):
+        summarize(TABLE, [WITHIN])
+    with pytest.raises(MetricError, match="metric 'first-half' has no cut-off"):
+        FIRST.at(3)
+    for k in (0, -1, 1.5, True, "3"):
+        with pytest.raises(MetricError, match="a cut-off is a whole number from 1"):
+            WITHIN.at(k)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (replace(FIRST, name="mrr"), "metric 'mrr': another metric has this name"),
+        (replace(FIRST, needs="labels"), "'first-half' is computed from labels, not from ranks"),
+        (replace(FIRST, compute=lambda *_: None), "metric 'first-half': expected a number, found None"),
+    ],
+)
+def test_a_metric_that_cannot_be_is_refused(metric, message):
+    with pytest.raises(MetricError, match=message):
+        summarize(TABLE, [metric])
+
+
+def test_what_is_undefined_is_said_of_ones_own_metric_too():
+    summary = summarize(TABLE, [replace(FIRST, compute=lambda *_: np.nan)])
+    with pytest.raises(MetricError, match="first-half is undefined: its value is no finite number"):
+        summary["first-half"]
+
+
+@pytest.mark.parametrize("name", ["", "My metric", "a.b", "hits@3", None, 5])
+def test_names_can_be_read_again(name):
+    for make in (lambda: replace(FIRST, name=name), lambda: TiePolicy(name, rank=THIRDS.rank)):
+        with pytest.raises(MetricError, match="a name is of lower-case letters"):
+            make()
+
+
+def test_a_tie_policy_of_ones_own_ranks_every_answer():
+    summary = summarize(TABLE, ["mr", "optimistic.mr"], ties=THIRDS)
+    assert summary["mr"] == pytest.approx(np.mean((2 * LOW + HIGH) / 3), rel=1e-14)
+    assert summary["optimistic.mr"] == np.mean(LOW)
+    assert summary.to_dict()["ties"] == "thirds"
+    assert compare({"mine": TABLE}, ["mr"], ties=THIRDS).summaries["mine"]["mr"] == summary["mr"]
+
+
+def test_a_random_policy_of_ones_own_has_the_seed():
+    first, again, other = (summarize(TABLE, ["mr"], ties=DRAWN, seed=seed) for seed in (3, 3, 4))
+    assert first.to_dict()["seed"] == 3
+    assert np.mean(LOW) < first["mr"] == again["mr"] != other["mr"] < np.mean(HIGH)
+
+
+@pytest.mark.parametrize("rank", [lambda a, b, u: a - 1, lambda a, b, u: b[:1], lambda a, b, u: a * np.nan])
+def test_a_rank_beyond_the_ties_is_refused(rank):
+    with pytest.raises(MetricError, match="tie policy 'wrong': expected a rank from 1 \\+ greater to"):
+        summarize(TABLE, ["mr"], ties=TiePolicy("wrong", rank=rank))
+
+
+@pytest.mark.parametrize("ties", ["realistc", None, 5, ["random"]])
+def test_an_unknown_tie_policy_is_refused(ties):
+    with pytest.raises(MetricError, match="unknown tie policy"):
+        summarize(TABLE, ["mr"], ties=ties)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Metrics and tie policies as an installed package would bring them."""
+    points = {
+        "kgeval.metrics": [EntryPoint("first", f"{__name__}:FIRST", "kgeval.metrics")],
+        "kgeval.tie_policies": [EntryPoint("thirds", f"{__name__}:THIRDS", "kgeval.tie_policies")],
+    }
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    monkeypatch.setattr("kgeval.discovery.entry_points", lambda group: points.get(group, []))
+    for registry in (metrics, tie_policies):
+        registry.cache_clear()
+    yield points
+    for registry in (metrics, tie_policies):
+        registry.cache_clear()
+
+
+def test_an_installed_package_brings_metrics_and_tie_policies_by_name(installed):
+    named = summarize(TABLE, ["thirds.mr", "head.first-half"])
+    assert named["thirds.mr"] == summarize(TABLE, ["mr"], ties="thirds")["mr"]
+    assert str(parse("head.thirds.first-half")) == "head.thirds.first-half"
+    request = MetricRequest(metrics="thirds.first-half", ties="thirds")
+    assert (request.ties, request.metrics) == ("thirds", ("thirds.first-half",))
+
+
+def test_two_of_one_name_are_refused(installed):
+    installed["kgeval.tie_policies"].append(EntryPoint("again", f"{__name__}:THIRDS", "kgeval.tie_policies"))
+    with pytest.raises(InputError, match="two tie policies are called 'thirds'"):
+        summarize(TABLE, ["mr"])
+
+
+def test_a_configuration_names_what_there_is(tmp_path):
+    (tmp_path / "run.yaml").write_text("dataset: nations\nmodel: m.npz\nties: third\n")
+    with pytest.raises(ConfigError, match="ties: unknown value 'third'"):
+        load_config(tmp_path / "run.yaml", [])
+
+
+def test_a_protocol_takes_a_tie_policy():
+    rules = Protocol("mine", "ties at a third", ties=THIRDS)
+    assert rules.ranks(TABLE) == pytest.approx((2 * LOW + HIGH) / 3)
+    assert framework_metrics(TABLE)["mr"] == summarize(TABLE, ["mr"])["mr"]
