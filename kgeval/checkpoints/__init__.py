@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats
 from kgeval.checkpoints.recognise import recognise
 from kgeval.data.dataset import Dataset
@@ -37,8 +38,8 @@ def load_checkpoint(
     path
         a file or a folder
     dataset
-        the graph it will be evaluated on, or its folder or PyKEEN name; given, it is checked at once that their
-        vocabularies agree, and it tells the labels that some frameworks keep nowhere
+        the graph it will be evaluated on, or its folder or PyKEEN name: their vocabularies are compared at once, and
+        models whose frameworks store no labels get the dataset's
     format
         ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows; or a
         :class:`kgeval.Reader`
@@ -80,10 +81,10 @@ def read_checkpoint(
         raise CheckpointError(f"no such file or folder {str(path)!r}. {suggest_paths(path)}".strip())
     if nan not in {"error", "worst"}:
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
-    said = Options(options, dataset)
+    user_options = Options(options, dataset)
     with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
-        checkpoint = _reader(path, format).read(path, said)
-    said.refuse_unused(path)
+        checkpoint = _reader(path, format).read(path, user_options)
+    user_options.refuse_unused(path)
     checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":
         checkpoint.refuse_nonfinite()

@@ -1,8 +1,8 @@
-"""Checkpoints: a model that was read from files, with the labels of its ids and the story of its options."""
+"""A checkpoint: a model that was read from files, with the labels of its ids and the origins of its options."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.errors import CheckpointError
 from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
-ROWS = 2**16
+BATCH_ROWS = 2**16
 """rows of an array that are looked at together"""
 
 
@@ -153,95 +153,11 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
     """Count the values that are not finite, and find the first; block by block, since a mapped array may be large."""
     count = 0
     first: tuple[int, ...] = ()
-    for start in range(0, len(array), ROWS):
-        wrong = ~np.isfinite(array[start : start + ROWS])
+    for start in range(0, len(array), BATCH_ROWS):
+        wrong = ~np.isfinite(array[start : start + BATCH_ROWS])
         if wrong.any() and not count:
             row, *place = (int(index) for index in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
             first = (start + row, *place)
         count += int(np.count_nonzero(wrong))
         release(array)
     return count, first
-
-
-def _spelt(value: Any) -> str:
-    """Spell a value in the one way that all its spellings come to: ``True`` is ``"true"``, and 2.0 is 2."""
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value).lower()
-
-
-class Options:
-    """What the user said about a checkpoint; every option must be used by the reader."""
-
-    def __init__(self, given: Mapping[str, Any], dataset: Dataset | None = None) -> None:
-        self._given = dict(given)
-        self.dataset = dataset
-        """the graph that the model will be evaluated on, if it is known"""
-        self.origins: dict[str, str] = {}
-        """where each option came from"""
-        self.settled: dict[str, Any] = {}
-        """what each option is"""
-        self._asked: list[str] = []
-
-    def resolve(self, name: str, stored: Any, where: str) -> Any:
-        """Take an option from the user or from the file, which must not contradict each other.
-
-        Returns ``None`` where neither says anything.
-
-        Raises
-        ------
-        CheckpointError
-            if they differ
-        """
-        self._asked.append(name)
-        if name not in self._given:
-            if stored is not None:
-                self.origins[name], self.settled[name] = where, stored
-            return stored
-        value = self._given.pop(name)
-        if stored is not None and _spelt(stored) != _spelt(value):
-            raise CheckpointError(
-                f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
-            )
-        self.origins[name], self.settled[name] = "option", value if stored is None else stored
-        return self.settled[name]
-
-    def require(self, name: str, stored: Any, where: str, choices: Sequence[Any]) -> Any:
-        """Take an option as :meth:`resolve` does, which must be one of some values.
-
-        Raises
-        ------
-        CheckpointError
-            if neither the user nor the file says it, or if it is none of them
-        """
-        value = self.resolve(name, stored, where)
-        spelt = [str(choice).lower() if isinstance(choice, bool) else choice for choice in choices]
-        asked = " or ".join(f"{name}={choice}" for choice in spelt)
-        if value is None:
-            raise CheckpointError(f"{where} does not say {name}, which the scores depend on: give the option {asked}.")
-        for choice in choices:
-            if _spelt(value) == _spelt(choice):
-                self.settled[name] = choice
-                return choice
-        raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
-
-    def record_origins(self, family: Family, framework: str, **sources: str) -> None:
-        """Tell where a family's options came from: a setting of the framework's, or else its code.
-
-        ``sources`` names the setting behind each of them; it has been resolved.
-        """
-        for name in family.options:
-            source = sources.get(name, "")
-            told = f"{source} ({self.origins[source]})" if source in self.origins else f"the code of {framework}"
-            self.origins.setdefault(name, told)
-
-    def refuse_unused(self, path: Path) -> None:
-        """Refuse options that the reader did not ask for.
-
-        Raises
-        ------
-        CheckpointError
-            with the nearest known option
-        """
-        for name in self._given:
-            raise CheckpointError(
-                f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._asked)}".strip()
-            )

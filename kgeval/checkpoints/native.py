@@ -12,7 +12,7 @@ relation_labels     likewise
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
 ``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
 "sorted", the places of its sorted labels; "files", those of its framework's files), ``layouts`` (a
-JSON list of the layouts of datasets that have such files, if there are any), ``upside_down`` ("true" or "false":
+JSON list of the layouts of datasets that have such files, if there are any), ``lower_is_better`` ("true" or "false":
 whether the framework's own evaluator takes the lowest score for the best) and, if it is another than the family's,
 ``name`` (what its framework calls the model). All but ``model`` may be missing: then there are no options, nothing is
 true, and ids are those of the dataset.
@@ -81,7 +81,7 @@ def save_checkpoint(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
-    told = {"numbering": "dataset", "upside_down": "false"}
+    extra = {"numbering": "dataset", "lower_is_better": "false"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     if isinstance(model, Checkpoint):
         if model.missing_without_dataset:
@@ -89,9 +89,9 @@ def save_checkpoint(
                 f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: "
                 "--dataset DATASET, or load_checkpoint(…, dataset=…)."
             )
-        told = {"numbering": model.numbering, "upside_down": json.dumps(model.lower_is_better)}
-        told |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
-        told |= {"name": model.name} if model.name else {}
+        extra = {"numbering": model.numbering, "lower_is_better": json.dumps(model.lower_is_better)}
+        extra |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
+        extra |= {"name": model.name} if model.name else {}
         entities, relations, model = entities or model.entities, relations or model.relations, model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
         if labels is not None and len(labels) != size:
@@ -108,7 +108,7 @@ def save_checkpoint(
         "model": family.name,
         "options": json.dumps(family.options),
         "reciprocal": json.dumps(isinstance(model, Reciprocal)),
-        **told,
+        **extra,
     }
     with replacing(path) as partial:
         partial.touch()

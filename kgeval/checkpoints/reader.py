@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.discovery import brought, by_name, instances
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
@@ -18,7 +19,7 @@ PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 class Reader:
     """A checkpoint format: how its files are recognised, and how they become a model.
 
-    ``read`` takes a file or folder and the :class:`~kgeval.checkpoints.checkpoint.Options` of the user. It returns a
+    ``read`` takes a file or folder and the :class:`~kgeval.checkpoints.options.Options` of the user. It returns a
     :class:`~kgeval.checkpoints.checkpoint.Checkpoint`: a :class:`kgeval.Family` (in a
     :class:`~kgeval.scorers.wrappers.reciprocal.Reciprocal` where heads are predicted with inverse relations), the
     files that it has read, the labels of the ids where it finds any, and ``options.origins``. What the files do not say

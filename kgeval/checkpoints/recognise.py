@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.checkpoints.reader import PICKLED, Reader, formats
-from kgeval.checkpoints.shared.tensors import unwrapped
+from kgeval.checkpoints.shared.tensors import unwrap_state_dict
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_any
 from kgeval.pickles.unpickle import StubObject
@@ -52,7 +52,7 @@ def _describe_unknown(path: Path) -> str:
     lines = [f"{str(path)!r} is in no known checkpoint format."]
     files = sorted(entry.name for entry in path.iterdir()) if path.is_dir() else [path.name]
     pickled = [path / name if path.is_dir() else path for name in files if Path(name).suffix in PICKLED]
-    content = unwrapped(read_any(pickled[0])) if pickled else None
+    content = unwrap_state_dict(read_any(pickled[0])) if pickled else None
     arrays = _arrays(content)
     if path.is_dir():
         lines.append(f"It is a folder with {_some(files)}." if files else "It is an empty folder.")
@@ -100,8 +100,8 @@ def _nearest(found: Iterable[str]) -> list[str]:
     if not 0 < best < 1:
         return []
     near = [group for group, share in zip(groups, shares, strict=True) if share == best]
-    told = "; ".join(f"{name}, which also has {' and '.join(sorted(group - names))}" for name, group in near)
-    return [f"Nearest: {told}. If it is that, name the format."]
+    hints = "; ".join(f"{name}, which also has {' and '.join(sorted(group - names))}" for name, group in near)
+    return [f"Nearest: {hints}. If it is that, name the format."]
 
 
 def _some(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Alignment: which row of a model is which entity and relation of a dataset, by label wherever there are labels.
+"""Match the ids of a model with those of a dataset, by label wherever there are labels.
 
 Ids without labels are taken as those of the dataset, with a note. Where they can only be those of a framework's files,
 and the dataset's were given by kgeval, PyKEEN or another framework's files, they are refused: every rank would be that
@@ -36,7 +36,7 @@ SIZES = ("num_entities", "num_nodes")
 
 @dataclass(frozen=True, eq=False)
 class Aligned(PartitionedScorer):
-    """A scorer that is asked in the ids of a dataset."""
+    """A scorer in the ids of a dataset."""
 
     scorer: Scorer | VectorScorer
     entity_rows: IntArray
@@ -83,21 +83,21 @@ class Aligned(PartitionedScorer):
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score in the scorer's own ids."""
-        return self.scorer.scores(self.translated(queries), self.entity_rows[candidates])
+        return self.scorer.scores(self.map_queries(queries), self.entity_rows[candidates])
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Return the scorer's views, asked in the ids of the dataset."""
-        for part, view in views_of(self.scorer, self.translated(queries)):
+        """Return the scorer's runs, in the ids of the dataset."""
+        for part, view in views_of(self.scorer, self.map_queries(queries)):
             yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
-    def translated(self, queries: Queries) -> Queries:
-        """Ask queries in the scorer's own ids."""
+    def map_queries(self, queries: Queries) -> Queries:
+        """Map queries to the scorer's own ids."""
         return replace(
             queries, anchors=self.entity_rows[queries.anchors], relations=self.relation_rows[queries.relations]
         )
 
-    def answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Ask for entities in the scorer's own ids."""
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Map entities to the scorer's own ids."""
         return side, self.entity_rows[ids]
 
 
@@ -128,14 +128,14 @@ def align(
     source = _labelled_source(model, dataset, entities, relations)
     labels, scorer = _labels(source, dataset), source.model
     if source.numbering == "files":
-        _refuse_others_ids(source, dataset)
+        _refuse_foreign_ids(source, dataset)
     of_entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
     # A score table speaks only of the relations that its triples name.
     num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
     of_relations = _match(dataset, dataset.relations, labels[1], num_relations)
     notes = (*of_entities.notes, *of_relations.notes)
     matches = (("entity", labels[0], of_entities), ("relation", labels[1], of_relations))
-    silent = [f"{kind} " for kind, theirs, match in matches if theirs is None and not match.notes]
+    silent = [f"{kind} " for kind, model_labels, match in matches if model_labels is None and not match.notes]
     if silent:
         kind = silent[0] if len(silent) == 1 else ""
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
@@ -178,19 +178,19 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
     return Vocabulary(sorted(labels[int(index)] for index in used), labels.kind)
 
 
-def _refuse_others_ids(source: LabelledModel, dataset: Dataset) -> None:
+def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     """Refuse ids of a framework's files on a dataset that numbers its labels otherwise; a single one has no order."""
     giver, model = dataset.id_source, source.model
     if giver is None or giver in source.layouts:
         return
     whose = f"{giver}'s own" if giver in IMPLICIT_NUMBERINGS else f"those of a folder in the layout {giver}"
-    for ours, theirs, size in (
+    for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),
     ):
-        if theirs is None and max(size, len(ours)) > 1:
+        if model_labels is None and max(size, len(labels)) > 1:
             raise CheckpointError(
-                f"the model has no {ours.kind} labels: its ids are those of its framework's dataset folder, and the "
+                f"the model has no {labels.kind} labels: its ids are those of its framework's dataset folder, and the "
                 f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
                 "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder."
             )
@@ -202,33 +202,33 @@ class _Match:
     notes: tuple[str, ...] = ()
 
 
-def _match(dataset: Dataset, ours: Vocabulary, theirs: Vocabulary | None, size: int) -> _Match:
-    if theirs is ours:
+def _match(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> _Match:
+    if model_labels is labels:
         return _Match(np.arange(size))
-    if theirs is not None:
-        rows = theirs.ids(ours.labels)
+    if model_labels is not None:
+        rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
             raise CheckpointError(
-                f"no {ours.kind} label of the model occurs in dataset {dataset.name}: the model has {theirs[0]!r}, "
-                f"the dataset {ours[0]!r}. Is it the right dataset?"
+                f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
+                f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
             )
         unknown = int((rows < 0).sum())
-        note = f"{unknown} of the {len(ours)} {ours.kind} labels of {dataset.name} are unknown to the model"
-        note += " and compete with no answer." if ours.kind == "entity" else "."
+        note = f"{unknown} of the {len(labels)} {labels.kind} labels of {dataset.name} are unknown to the model"
+        note += " and compete with no answer." if labels.kind == "entity" else "."
         return _Match(rows, (note,) if unknown else ())
-    if size == len(ours):
+    if size == len(labels):
         return _Match(np.arange(size))
-    if size == _in_train(dataset, ours):
-        rows = np.where(np.arange(len(ours)) < size, np.arange(len(ours)), -1)
-        return _Match(rows, (f"the model has no {ours.kind} labels; its {size} ids were taken as those of train.",))
+    if size == _count_in_train(dataset, labels):
+        rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
+        return _Match(rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",))
     raise CheckpointError(
-        f"the model has {size} {ours.kind} ids and no labels, dataset {dataset.name} has {len(ours)}: "
+        f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
         "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
         "in Python as entities=[…] and relations=[…]."
     )
 
 
-def _in_train(dataset: Dataset, labels: Vocabulary) -> int:
+def _count_in_train(dataset: Dataset, labels: Vocabulary) -> int:
     """How many ids occur in train, where those come first; readers of labelled triples number them so."""
     columns = [1] if labels.kind == "relation" else [0, 2]
     ids = np.unique(dataset.train.ids[:, columns])
@@ -241,11 +241,11 @@ def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, rela
         return labelled(model.source, entities, relations)
     if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
         live = model if isinstance(model, PyKEENScorer) else PyKEENScorer(model)
-        theirs = labels_of_pykeen(dataset, live)
+        known = labels_of_pykeen(dataset, live)
         return labelled(
             live,
-            theirs.get("entities") if entities is None else entities,
-            theirs.get("relations") if relations is None else relations,
+            known.get("entities") if entities is None else entities,
+            known.get("relations") if relations is None else relations,
         )
     if isinstance(model, Scorer):
         return labelled(model, entities, relations)

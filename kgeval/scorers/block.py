@@ -1,4 +1,4 @@
-"""Families that compare vectors as no kernel does, and so hand over finished scores."""
+"""Families whose vectors no similarity compares: they return finished scores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.scorers.family import Family
 
-CHUNK = 2**13
+BATCH_CANDIDATES = 2**13
 """candidates whose vectors are in hand at a time"""
 
 
 class ScoredFamily(Family):
     """score(query, e) = the comparison of the query's vector with e's, the same one for every relation.
 
-    It hands over finished scores in float64. Every vector is made by elementwise operations in one fixed order, so that
+    Scores are float64. Every vector is made by elementwise operations in one fixed order, so that
     a score is a function of its pair alone.
     """
 
@@ -37,13 +37,13 @@ class ScoredFamily(Family):
         """Score chunk by chunk, one query at a time; float64[query, candidate]."""
         vectors, width = self.query_vectors(queries), candidates.shape[-1]
         scores = np.empty((len(queries), width))
-        for start in range(0, width, CHUNK):
-            columns = slice(start, start + CHUNK)
-            shared = self._offered(candidates[columns]) if candidates.ndim == 1 else None
+        for start in range(0, width, BATCH_CANDIDATES):
+            columns = slice(start, start + BATCH_CANDIDATES)
+            shared = self._vectors64(candidates[columns]) if candidates.ndim == 1 else None
             for row, vector in enumerate(vectors):
-                offered = self._offered(candidates[row, columns]) if shared is None else shared
-                scores[row, columns] = self.compare(vector, offered)
+                vectors64 = self._vectors64(candidates[row, columns]) if shared is None else shared
+                scores[row, columns] = self.compare(vector, vectors64)
         return scores
 
-    def _offered(self, ids: IntArray) -> Float64Array:
+    def _vectors64(self, ids: IntArray) -> Float64Array:
         return np.asarray(self.candidate_vectors(ids), np.float64)

@@ -117,11 +117,11 @@ class Family(ABC):
         CheckpointError
             if an array or option is missing, unknown or of the wrong shape or value
         """
-        for kind, given, known in (
+        for kind, names, known in (
             ("array", arrays, cls.array_names()),
             ("option", options, cls.option_names()),
         ):
-            for name in given:
+            for name in names:
                 if name not in known:
                     hint = did_you_mean(name, known) if known else "It has none."
                     raise CheckpointError(f"{cls.name} has no {kind} {name!r}. {hint}")

@@ -1,4 +1,4 @@
-"""Labels of a model's own ids: given with it, kept by it, or none."""
+"""The labels of a model's own ids: those of the caller, those that it has, or none."""
 
 from __future__ import annotations
 
@@ -62,23 +62,23 @@ def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str
     return labels if fit and dataset.id_source == PYKEEN else {}
 
 
-def _labels(scorer: Any, kind: str, given: Labels | None, size: int) -> Vocabulary | None:
+def _labels(scorer: Any, kind: str, labels: Labels | None, size: int) -> Vocabulary | None:
     attribute = "entities" if kind == "entity" else "relations"
     kept = getattr(scorer, attribute, None)
     # Of that name, a scorer of one's own may have its vectors.
     own = Vocabulary.of(kept, kind) if kept is not None and _are_labels(kept) else None
-    labels = own if given is None else Vocabulary.of(given, kind)
-    if labels is None:
+    found = own if labels is None else Vocabulary.of(labels, kind)
+    if found is None:
         return None
-    if len(labels) != size:
+    if len(found) != size:
         raise CheckpointError(
-            f"the model has {size} {kind} ids, and there are {len(labels)} {kind} labels: one for each id is needed."
+            f"the model has {size} {kind} ids, and there are {len(found)} {kind} labels: one for each id is needed."
         )
-    if own is not None and own != labels:
+    if own is not None and own != found:
         raise CheckpointError(
             f"the model has {kind} labels of its own, and {attribute}= says others. Leave {attribute} out."
         )
-    return labels
+    return found
 
 
 def _are_labels(kept: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Families whose relations see the entities each in its own way; under one relation, they are plain vectors."""
+"""Families whose entities have other vectors under each relation; under one relation, they are vector scorers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.threads import parallel_for
 
-ROWS = 512
+BATCH_ENTITIES = 512
 """entities whose vectors are made at a time"""
 
 
@@ -48,11 +48,11 @@ class RelationalFamily(Family, PartitionedScorer):
         return np.zeros(len(queries))
 
     def is_shared(self, side: Side) -> bool:
-        """Whether all relations see the candidates of a side alike."""
+        """Whether the candidates of a side have the same vectors under all relations."""
         return False
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Go relation by relation, where those see the candidates differently."""
+        """Cut queries into runs of one relation, where the candidates' vectors depend on it."""
         starts = starts_of_runs(queries.relations)[: 1 if self.is_shared(queries.side) else None]
         for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
             yield QueryPartition(slice(start, stop), RelationVectors(self, int(queries.relations[start])))
@@ -93,16 +93,16 @@ class RelationVectors(VectorScorer):
         return self.family.query_offsets(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the vectors of entities as the relation sees them, a part at a time, which stays in cache."""
-        first = self.family.candidate_vectors(side, self.relation, ids[:ROWS])
+        """Return the vectors of entities under the relation, a part at a time, which stays in cache."""
+        first = self.family.candidate_vectors(side, self.relation, ids[:BATCH_ENTITIES])
         vectors = np.empty((len(ids), first.shape[1]), first.dtype)
-        vectors[:ROWS] = first
+        vectors[:BATCH_ENTITIES] = first
 
         def make(rest: slice) -> None:
-            part = slice(rest.start + ROWS, rest.stop + ROWS)
+            part = slice(rest.start + BATCH_ENTITIES, rest.stop + BATCH_ENTITIES)
             vectors[part] = self.family.candidate_vectors(side, self.relation, ids[part])
 
-        parallel_for(make, max(len(ids) - ROWS, 0), ROWS)
+        parallel_for(make, max(len(ids) - BATCH_ENTITIES, 0), BATCH_ENTITIES)
         return vectors
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:

@@ -1,4 +1,4 @@
-"""The kinds of scorer: finished scores, a similarity of vectors, and another one for each side or relation."""
+"""The kinds of scorers: of finished scores, of vectors and a similarity, and of parts by side or relation."""
 
 from __future__ import annotations
 
@@ -132,10 +132,12 @@ class VectorScorer(ABC):
         """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
         refuse_other_queries(queries, candidates)
         flat = candidates.ravel()
-        vectors = as_float64(self.entity_vectors(queries.side, flat), "the scorer's entity vectors")
-        asked = as_float64(self.query_vectors(queries), "the scorer's query vectors")
+        entity_vectors = as_float64(self.entity_vectors(queries.side, flat), "the scorer's entity vectors")
+        query_vectors = as_float64(self.query_vectors(queries), "the scorer's query vectors")
         biases = self.entity_biases(queries.side, flat).reshape(candidates.shape)
-        similarities = canonical(self.similarity, asked[:, None, :], vectors.reshape(*candidates.shape, -1))
+        similarities = canonical(
+            self.similarity, query_vectors[:, None, :], entity_vectors.reshape(*candidates.shape, -1)
+        )
         return similarities + biases + self.query_offsets(queries)[:, None]
 
 
@@ -147,7 +149,7 @@ class QueryPartition(NamedTuple):
 
 
 class PartitionedScorer(ABC):
-    """A scorer that is another one for each side or relation: for each, the entities have vectors of its own.
+    """A scorer whose entities have other vectors for each side or relation.
 
     TransH, for instance, projects the entities onto a hyperplane of each relation; under one relation, they are vectors
     like any others.
@@ -165,7 +167,7 @@ class PartitionedScorer(ABC):
 
     @abstractmethod
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Cut queries of one side into runs that see the entities alike, from the first to the last."""
+        """Cut queries of one side into runs for which the entities have the same vectors, in order."""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
@@ -195,7 +197,7 @@ def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
-    """Cut queries into the views of a scorer; most scorers have one."""
+    """Cut queries into the runs of a scorer; most scorers have one."""
     if isinstance(scorer, PartitionedScorer):
         return scorer.views(queries)
     return iter([QueryPartition(slice(0, len(queries)), scorer)])

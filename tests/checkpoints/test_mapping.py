@@ -67,7 +67,7 @@ def test_a_precision_that_numpy_does_not_have_is_named(tmp_path):
 
 
 def test_what_is_not_finite_in_a_mapped_array_is_found(tmp_path, mapped, monkeypatch):
-    monkeypatch.setattr("kgeval.checkpoints.checkpoint.ROWS", 2)
+    monkeypatch.setattr("kgeval.checkpoints.checkpoint.BATCH_ROWS", 2)
     arrays = arrays_of("DistMult")
     arrays["entity"][5, 1] = arrays["entity"][6, 0] = np.nan
     path = tmp_path / "m.safetensors"

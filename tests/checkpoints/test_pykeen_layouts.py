@@ -83,14 +83,14 @@ def normalisation(**parts):
 TABLES = ("buffers", "parameters")
 
 
-def normalised(**parts):
+def normalisations(**parts):
     """The two batch normalisations of a TuckER, the first with other parts."""
     return {"head_batch_norm": normalisation(**parts), "head_relation_batch_norm": normalisation()}
 
 
 def test_a_batch_normalisation_becomes_a_scale_and_a_shift(file):
     core = {"core_tensor": CORE}
-    checkpoint = load(file, plain(interaction("TuckER", modules=normalised(), parameters=core)))
+    checkpoint = load(file, plain(interaction("TuckER", modules=normalisations(), parameters=core)))
     numbers = np.arange(1.0, 5.0)
     for which in ("head", "product"):
         scale, shift = (getattr(checkpoint.family, f"{which}_{part}") for part in ("scale", "shift"))
@@ -100,7 +100,7 @@ def test_a_batch_normalisation_becomes_a_scale_and_a_shift(file):
 
 def test_a_batch_normalisation_may_have_no_weight_and_no_bias(file):
     """Then they are ``None``, which is another thing than that they are missing."""
-    modules = normalised(parameters={"weight": NOTHING, "bias": NOTHING})
+    modules = normalisations(parameters={"weight": NOTHING, "bias": NOTHING})
     checkpoint = load(file, plain(interaction("TuckER", modules=modules, parameters={"core_tensor": CORE})))
     assert checkpoint.family.head_scale == pytest.approx(1 / np.sqrt(np.arange(1.0, 5.0) + 1), rel=1e-15)
 
@@ -238,15 +238,15 @@ def test_inverse_relations_come_in_pairs(file):
 @pytest.mark.parametrize(
     "parts",
     [
-        {"modules": normalised(eps=value("tiny"))},
-        {"modules": normalised(eps=NOTHING)},
-        {"modules": normalised(eps=VECTOR[:0] + value([]))},
-        {"modules": normalised(buffers={"running_mean": NOTHING})},
-        {"modules": normalised(buffers={"running_var": matrix("e", 5, 4)})},
-        {"modules": normalised(buffers={"running_mean": tensor(storage("e", 20), (3,), (1,))})},
-        {"modules": normalised(parameters={"weight": matrix("e", 5, 4)})},
+        {"modules": normalisations(eps=value("tiny"))},
+        {"modules": normalisations(eps=NOTHING)},
+        {"modules": normalisations(eps=VECTOR[:0] + value([]))},
+        {"modules": normalisations(buffers={"running_mean": NOTHING})},
+        {"modules": normalisations(buffers={"running_var": matrix("e", 5, 4)})},
+        {"modules": normalisations(buffers={"running_mean": tensor(storage("e", 20), (3,), (1,))})},
+        {"modules": normalisations(parameters={"weight": matrix("e", 5, 4)})},
         {"modules": {"head_batch_norm": normalisation()}},
-        {"modules": {**normalised(), "head_batch_norm": module("torch.nn.BatchNorm1d", eps=value(1.0))}},
+        {"modules": {**normalisations(), "head_batch_norm": module("torch.nn.BatchNorm1d", eps=value(1.0))}},
         {"parameters": {}},
         {"parameters": {"core_tensor": NOTHING}},
         {"parameters": {"core_tensor": VECTOR}},

@@ -115,7 +115,7 @@ def test_the_metadata_are_those_of_the_format(tmp_path):
         "options": {"norm": 2},
         "reciprocal": "true",
         "numbering": "dataset",
-        "upside_down": "false",
+        "lower_is_better": "false",
     }
     assert json.loads(labels.tobytes()) == ENTITIES
 

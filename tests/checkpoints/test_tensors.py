@@ -195,7 +195,7 @@ def test_many_names_are_cut_short():
 
 def test_what_a_view_takes_is_used_in_the_whole():
     whole = Tensors(Path("m.pt"), {"model.a": np.ones((1, 1)), "model.b.c": np.ones(1), "a": np.ones(1)})
-    inner = whole.without("model.")
+    inner = whole.under("model.")
     inner.matrix("a")
     inner.without("b.").take("c", 1)
     with pytest.raises(CheckpointError, match="no use for the tensor 'a': this"):

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.convolution import Network
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of
-from kgeval.checkpoints.shared.normalisation import folded
+from kgeval.checkpoints.shared.normalisation import fold_batch_norm
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, side_by_side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
@@ -46,7 +47,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     forward = [name for name in relations if name + REVERSE in relations]
     sizes = len(entities), len(relations)
     rows = [relations[name] for name in forward] + [relations[name + REVERSE] for name in forward]
-    stored = next((name for name, telltale in TELLTALE.items() if telltale in tensors), None)
+    stored = next((name for name, tensor in DISTINGUISHING_TENSOR.items() if tensor in tensors), None)
     name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
     model = Reciprocal(MODELS[name](tensors, sizes, rows, options))
     options.record_origins(model.family, "ConvE", height="embedding_shape1")
@@ -56,8 +57,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         model,
         "conve",
         (file, entity_file, relation_file),
-        _spelt(list(entities), None if dataset is None else dataset.entities, "entity"),
-        _spelt(forward, None if dataset is None else dataset.relations, "relation"),
+        _with_dataset_spelling(list(entities), None if dataset is None else dataset.entities, "entity"),
+        _with_dataset_spelling(forward, None if dataset is None else dataset.relations, "relation"),
         options.origins,
     )
 
@@ -71,20 +72,16 @@ def _tokens(file: Path) -> dict[str, int]:
         )
     content = read_pickle(file)
     tokens = content[0] if isinstance(content, list) and content else None
-    if not isinstance(tokens, dict) or not _number_all(list(tokens.values())):
+    ids = list(tokens.values()) if isinstance(tokens, dict) else [None]
+    if not all(type(row) is int for row in ids) or {*ids} != {*range(len(ids))}:
         raise CheckpointError(f"{file}: no vocabulary of the ConvE code.")
-    return {str(name): row for name, row in sorted(tokens.items(), key=lambda item: item[1])}
+    return {str(name): row for name, row in sorted(content[0].items(), key=lambda item: item[1])}
 
 
-def _number_all(ids: list[Any]) -> bool:
-    """Whether ids are 0 … n − 1, each once."""
-    return all(type(row) is int for row in ids) and sorted(ids) == list(range(len(ids)))
-
-
-def _spelt(lowered: list[str], ours: Vocabulary | None, kind: str) -> Vocabulary:
+def _with_dataset_spelling(lowered: list[str], labels: Vocabulary | None, kind: str) -> Vocabulary:
     """Spell lower-cased labels as the dataset does, where that is clear."""
     spellings: dict[str, set[str]] = {}
-    for label in ours or ():
+    for label in labels or ():
         spellings.setdefault(label.lower(), set()).add(label)
     known = {name: next(iter(found)) for name, found in spellings.items() if len(found) == 1}
     return Vocabulary([known.get(name, name) for name in lowered], kind)
@@ -107,9 +104,9 @@ def _conve(tensors: Tensors, sizes: Sizes, rows: list[int], options: Options) ->
         kernel_bias=tensors.find("conv1.bias", channels),  # only where it was asked for
         dense=dense,
         dense_bias=tensors.take("fc.bias", width),
-        before=folded(tensors.without("bn0."), 1),
-        within=folded(tensors.without("bn1."), channels),
-        after=folded(tensors.without("bn2."), width),
+        before=fold_batch_norm(tensors.under("bn0."), 1),
+        within=fold_batch_norm(tensors.under("bn1."), channels),
+        after=fold_batch_norm(tensors.under("bn2."), width),
     )
     height = _height(tensors, width, dense.shape[1], options)
     bias = tensors.take("b", sizes[0])
@@ -147,7 +144,7 @@ MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] = {
     "DistMult": _distmult,
 }
 
-TELLTALE = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
+DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
 """the tensor that tells a model from those after it"""
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import labels
+from kgeval.checkpoints.shared.locate import find_labels, folder_of
 from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.opening import checked, read_json
 from kgeval.scorers.families.distances.rotate import RotatE
@@ -73,7 +74,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if a file is missing or damaged, or if kgeval has no family for the model
     """
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(path)
     config = _config(folder)
     if config is None:
         raise CheckpointError(f"{folder / 'config.json'}: not a configuration of DGL-KE.")
@@ -83,7 +84,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     for key in ("gamma", "hidden_dim") if name == "RotatE" else ():
         options.resolve(key, config[key], "config.json")
     options.record_origins(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
-    found = labels(folder, options)
+    found = find_labels(folder, options)
     files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")), *found.files)
     labelled = (found.entities, found.relations, options.origins)
     return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files", layouts=("rotate", "ogb"))
@@ -132,12 +133,12 @@ def _config(folder: Path) -> dict[str, Any] | None:
         config = read_json(folder / "config.json")
     except (OSError, ValueError, RecursionError, FileError):
         return None
-    told = isinstance(config, dict) and {"model_name", "dataset", "hidden_dim", "gamma"} <= config.keys()
-    return config if told else None
+    complete = isinstance(config, dict) and {"model_name", "dataset", "hidden_dim", "gamma"} <= config.keys()
+    return config if complete else None
 
 
 def _recognises(path: Path) -> bool:
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(path)
     inside = path.is_dir() or (path.suffix == ".npy" and path.stem.endswith(("_entity", "_relation")))
     return inside and (folder / "config.json").is_file() and _config(folder) is not None
 

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shared.locate import folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.data.io.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
@@ -46,7 +48,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if a file is missing or damaged, or if kgeval has no family for the model
     """
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(path)
     file, config = folder / MODEL, _config(folder)
     tensors = Tensors.read(file)
     name = options.require("model", config.get("model"), CONFIG, list(MODELS))
@@ -151,7 +153,7 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 
 
 def _recognises(path: Path) -> bool:
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(path)
     inside = path.is_dir() or path.name == MODEL
     return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(folder / MODEL)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of, labels
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, names_in, side_by_side
 from kgeval.scorers.families.products.complex import ComplEx
 from kgeval.scorers.families.products.cp import CP
@@ -40,7 +41,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     else:
         model = Reciprocal(ComplEx(tensors.matrix("embeddings.0.weight"), tensors.matrix("embeddings.1.weight")))
     tensors.refuse_unused(name)
-    found = labels(folder_of(path), options)
+    found = find_labels(folder_of(path), options)
     return Checkpoint(
         model,
         "kbc",

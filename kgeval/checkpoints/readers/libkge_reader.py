@@ -13,12 +13,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.convolution import Network
-from kgeval.checkpoints.shared.locate import Labels, contains_file, find_checkpoint_file, folder_of, labels
-from kgeval.checkpoints.shared.normalisation import folded
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, normalised
+from kgeval.checkpoints.shared.locate import (
+    CheckpointLabels,
+    contains_file,
+    find_checkpoint_file,
+    find_labels,
+    folder_of,
+)
+from kgeval.checkpoints.shared.normalisation import fold_batch_norm
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, normalize_rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import pickle_strings, read_torch
@@ -101,10 +108,10 @@ def read(path: Path, options: Options) -> Checkpoint:
     where = f"the config in {file.name}"
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)
-    family = _family(name, LibKGEModel(tensors.without("_base_model.") if reciprocal else tensors, merged, options))
+    family = _family(name, LibKGEModel(tensors.under("_base_model.") if reciprocal else tensors, merged, options))
     options.record_origins(family, "LibKGE", norm="l_norm", height="2D_aspect_ratio")
     tensors.refuse_unused(name, COUNTERS, *(COPIES if reciprocal else ()))
-    found = labels(folder_of(path), options)
+    found = find_labels(folder_of(path), options)
     if found.entities is None:
         found = _packaged(content, file) or found
     model = Reciprocal(family) if reciprocal else family
@@ -129,7 +136,7 @@ def _family(name: str, parts: LibKGEModel) -> Family:
     return MODELS[name](parts)
 
 
-def _packaged(content: Any, file: Path) -> Labels | None:
+def _packaged(content: Any, file: Path) -> CheckpointLabels | None:
     """Take the labels that a package holds."""
     meta = (content.get("dataset") or {}).get("meta") or {}
     if "entity_ids" not in meta or "relation_ids" not in meta:
@@ -137,12 +144,12 @@ def _packaged(content: Any, file: Path) -> Labels | None:
     entities, relations = (list(meta[name]) for name in ("entity_ids", "relation_ids"))
     if not all(isinstance(label, str) for label in (*entities, *relations)):
         raise CheckpointError(f"{file}: its labels are not all text.")
-    return Labels(Vocabulary(entities), Vocabulary(relations, "relation"))
+    return CheckpointLabels(Vocabulary(entities), Vocabulary(relations, "relation"))
 
 
 def _conve(parts: LibKGEModel) -> Family:
     """Column 0 of the entities is the bias of a tail; that of the relations is not used."""
-    entity, relation, tensors = parts.entity, parts.relation, parts.tensors.without("_scorer.")
+    entity, relation, tensors = parts.entity, parts.relation, parts.tensors.under("_scorer.")
     width = entity.shape[1] - 1
     plain = all(parts.settings.get(name, usual) == usual for name, usual in (("stride", 1), ("padding", 0)))
     where = f"the config in {tensors.path.name}"
@@ -157,8 +164,8 @@ def _conve(parts: LibKGEModel) -> Family:
         kernel_bias=tensors.take("convolution.bias", len(kernel)) if biased else None,
         dense=tensors.take("projection.weight", width, None),
         dense_bias=tensors.take("projection.bias", width),
-        within=folded(tensors.without("bn1."), len(kernel), affine=False),
-        after=folded(tensors.without("bn2."), width, affine=False),
+        within=fold_batch_norm(tensors.under("bn1."), len(kernel), affine=False),
+        after=fold_batch_norm(tensors.under("bn2."), width, affine=False),
     )
     return ConvE(entity[:, 1:], relation[:, 1:], **network.arrays(), tail_bias=entity[:, 0], height=height)
 
@@ -169,7 +176,7 @@ def _transh(parts: LibKGEModel) -> Family:
     if halves.shape[1] % 2:
         raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
     relation, normal = np.split(halves, 2, axis=1)
-    return TransH(parts.entity, relation, normal=normalised(normal), norm=parts.norm(), normalization="none")
+    return TransH(parts.entity, relation, normal=normalize_rows(normal), norm=parts.norm(), normalization="none")
 
 
 def _tucker(parts: LibKGEModel) -> Family:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import labels
+from kgeval.checkpoints.shared.locate import find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors
 from kgeval.errors import CheckpointError, reason
 from kgeval.files.opening import checked, read_settings
@@ -45,7 +46,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     CheckpointError
         if a file is missing or damaged, or if kgeval has no family for the decoder
     """
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(path)
     config = folder / CONFIG
     try:
         decoder = read_yaml(read_settings(config))["model"]["decoder"]
@@ -59,7 +60,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     relations = _relations(folder / MODEL, inverse=inverse)
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
     options.record_origins(family, "Marius")
-    found = labels(folder, options)
+    found = find_labels(folder, options)
     return Checkpoint(
         Reciprocal(family) if inverse else family,
         "marius",
@@ -96,7 +97,7 @@ def _nodes(file: Path, width: int) -> FloatArray:
 
 
 def _recognises(path: Path) -> bool:
-    folder = path if path.is_dir() else path.parent
+    folder = folder_of(path)
     inside = path.is_dir() or path.name in {CONFIG, NODES, MODEL}
     return inside and all((folder / name).is_file() for name in (CONFIG, NODES, MODEL))
 

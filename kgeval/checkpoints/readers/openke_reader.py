@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of, labels
-from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalised, side_by_side
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
+from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows, side_by_side
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
 from kgeval.scorers.families.distances.rotate import RotatE
@@ -44,7 +45,7 @@ DISTINGUISHING_TENSOR = {
 }
 """the tensor that only this model has"""
 
-ALIKE = ("TransE", "DistMult")
+INDISTINGUISHABLE = ("TransE", "DistMult")
 """the models whose files look the same"""
 
 IGNORED_TENSORS = ("*_const", "*margin", "*embedding_range", "loss.*")
@@ -65,12 +66,12 @@ def read(path: Path, options: Options) -> Checkpoint:
     file = find_checkpoint_file(path, [_is_model, _is_trainers, _is_json], "model of OpenKE")
     whole = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
     trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole
-    tensors = whole.without("model.") if trainers else whole
+    tensors = whole.under("model.") if trainers else whole
     stored = next((model for model, name in DISTINGUISHING_TENSOR.items() if name in tensors), None)
     if stored is None:
         _tables(tensors)  # without them it is none of those that are asked for
-    name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
-    found = labels(folder_of(path), options)
+    name = options.require("model", stored, file.name, INDISTINGUISHABLE if stored is None else [stored])
+    found = find_labels(folder_of(path), options)
     family = MODELS[name](tensors, options)
     if name == "RotatE":
         options.resolve("rel_embedding_range", tensors.number("rel_embedding_range"), file.name)
@@ -86,7 +87,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         name=name,
         numbering="files",
         layouts=("openke",),
-        lower_is_better=options.settled.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
+        lower_is_better=options.resolved.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
     )
 
 
@@ -120,7 +121,7 @@ def _transe(tensors: Tensors, options: Options) -> Family:
     entity, relation = _tables(tensors)
     norm = _norm(tensors, options)
     if _is_normalised(tensors, options):
-        entity, relation = normalised(entity), normalised(relation)
+        entity, relation = normalize_rows(entity), normalize_rows(relation)
     return TransE(entity, relation, norm)
 
 
@@ -128,12 +129,12 @@ def _projected(tensors: Tensors, options: Options, kind: Callable[..., Family], 
     """Make a model that projects first, and normalises what it has projected if the flag is set."""
     entity, relation = _tables(tensors)
     norm, flag = _norm(tensors, options), _is_normalised(tensors, options)
-    relation = normalised(relation) if flag else relation
+    relation = normalize_rows(relation) if flag else relation
     return kind(entity, relation, norm=norm, normalization="unit" if flag or kind is TransD else "free", **arrays)
 
 
 def _transh(tensors: Tensors, options: Options) -> Family:
-    return _projected(tensors, options, TransH, normal=normalised(tensors.matrix("norm_vector.weight")))
+    return _projected(tensors, options, TransH, normal=normalize_rows(tensors.matrix("norm_vector.weight")))
 
 
 def _transr(tensors: Tensors, options: Options) -> Family:

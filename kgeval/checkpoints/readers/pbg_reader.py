@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.shapes import shaped
-from kgeval.checkpoints.shared.tensors import same_rows
+from kgeval.checkpoints.shared.locate import find_checkpoint_folder
+from kgeval.checkpoints.shared.shapes import check_shape
+from kgeval.checkpoints.shared.tensors import check_same_rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.files.hdf5_files import Arrays, open_hdf5
@@ -188,7 +190,7 @@ def _parameters(file: Arrays, place: str, shapes: dict[str, tuple[int, ...]], *r
     arrays = [_array(file, f"model/relations/{place}/{name}", *rows, *shape) for name, shape in shapes.items()]
     flat = [array.reshape(*array.shape[: len(rows)], -1) for array in arrays]
     if rows:
-        same_rows(file.path, flat)
+        check_same_rows(file.path, flat)
     return np.concatenate(flat, axis=-1)
 
 
@@ -216,7 +218,7 @@ def _array(file: Arrays, name: str, *shape: int | None) -> FloatArray:
     if array.dtype.kind != "f":
         raise CheckpointError(f"{file.path}: {name!r} is {array.dtype} {array.shape}; expected floating-point numbers.")
     try:
-        return shaped(name, array, *shape)
+        return check_shape(name, array, *shape)
     except CheckpointError as error:
         raise CheckpointError(f"{file.path}: {error}") from error
 
@@ -265,12 +267,7 @@ def _entity_path(model: Model) -> Path:
 
 
 def _folder(path: Path) -> Path | None:
-    """Find the checkpoint folder: the path itself, or the only folder in it that is one."""
-    if not path.is_dir():
-        return None
-    inside = [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]
-    models = [folder for folder in inside if (folder / VERSION).is_file() and (folder / CONFIG).is_file()]
-    return models[0] if len(models) == 1 else None
+    return find_checkpoint_folder(path, lambda folder: (folder / VERSION).is_file() and (folder / CONFIG).is_file())
 
 
 READER = Reader(

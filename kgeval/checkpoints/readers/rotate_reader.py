@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import folder_of, labels
+from kgeval.checkpoints.shared.locate import find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
@@ -48,19 +49,19 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{file}: holds no model_state_dict. Give the checkpoint that the RotatE code wrote.")
     tensors = Tensors(file, content["model_state_dict"])
     config = folder_of(file) / "config.json"
-    name = options.require("model", _named(config), config.name if config.is_file() else file.name, list(MODELS))
+    name = options.require("model", _model_name(config), config.name if config.is_file() else file.name, list(MODELS))
     family = MODELS[name](tensors.matrix("entity_embedding"), tensors.matrix("relation_embedding"), tensors)
     if name in {"RotatE", "pRotatE"}:
         options.resolve("embedding_range", tensors.number("embedding_range"), file.name)
     options.record_origins(family, "RotatE")
     tensors.refuse_unused(name, "gamma", "embedding_range", "modulus")
-    found = labels(folder_of(file), options)
+    found = find_labels(folder_of(file), options)
     files = (file, *([config] if config.is_file() else []), *found.files)
     labelled = (found.entities, found.relations, options.origins)
     return Checkpoint(family, "rotate", files, *labelled, numbering="files", layouts=("rotate", "ogb"))
 
 
-def _named(config: Path) -> str | None:
+def _model_name(config: Path) -> str | None:
     if not config.is_file():
         return None
     try:

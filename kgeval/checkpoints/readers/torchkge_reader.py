@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of, labels
-from kgeval.checkpoints.shared.tensors import Tensors, names_in, same_rows, side_by_side
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
+from kgeval.checkpoints.shared.tensors import Tensors, check_same_rows, names_in, side_by_side
 from kgeval.scorers.families.distances.transd import TransD
 from kgeval.scorers.families.distances.transe import TransE
 from kgeval.scorers.families.distances.transh import TransH
@@ -28,7 +29,7 @@ from kgeval.scorers.family import Family
 
 SUFFIXES = (".pt", ".pth", ".pkl")
 
-TELLTALE = {
+DISTINGUISHING_TENSOR = {
     "TransH": "norm_vect.weight",
     "TransR": "proj_mat.weight",
     "TransD": "ent_proj_vect.weight",
@@ -38,7 +39,7 @@ TELLTALE = {
 }
 """the tensor that tells a model from those after it"""
 
-ALIKE = ("TransE", "DistMult", "HolE")
+INDISTINGUISHABLE = ("TransE", "DistMult", "HolE")
 """the models whose files look the same"""
 
 
@@ -52,14 +53,14 @@ def read(path: Path, options: Options) -> Checkpoint:
     """
     file = find_checkpoint_file(path, [_has_suffix(suffix) for suffix in SUFFIXES], "state_dict of a TorchKGE model")
     tensors = Tensors.read(file)
-    stored = next((model for model, name in TELLTALE.items() if name in tensors), None)
+    stored = next((model for model, name in DISTINGUISHING_TENSOR.items() if name in tensors), None)
     if stored is None:
         _tables(tensors)  # without them it is none of those that are asked for
-    name = options.require("model", stored, file.name, ALIKE if stored is None else [stored])
+    name = options.require("model", stored, file.name, INDISTINGUISHABLE if stored is None else [stored])
     family = MODELS[name](tensors, options)
     options.record_origins(family, "TorchKGE", norm="dissimilarity_type")
     tensors.refuse_unused(name, "projected_entities")
-    found = labels(folder_of(path), options)
+    found = find_labels(folder_of(path), options)
     return Checkpoint(
         family,
         "torchkge",
@@ -96,7 +97,7 @@ def _complex(tensors: Tensors, _: Options) -> Family:
 
 def _widened(path: Path, halves: Any, scalars: Any) -> Any:
     real, imaginary = np.split(halves, 2, axis=1)
-    same_rows(path, [halves, scalars])
+    check_same_rows(path, [halves, scalars])
     return np.concatenate([scalars, real, np.zeros_like(scalars), imaginary], axis=1)
 
 
@@ -108,8 +109,8 @@ def _transr(tensors: Tensors, _: Options) -> Family:
     entity, relation = _tables(tensors)
     stored = tensors.take("proj_mat.weight", len(relation), relation.shape[1] * entity.shape[1])
     # Stored as relation width × entity width.
-    turned = stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
-    return TransR(entity, relation, projection=turned, norm=2, normalization="none")
+    transposed = stored.reshape(len(stored), relation.shape[1], -1).transpose(0, 2, 1).reshape(len(stored), -1)
+    return TransR(entity, relation, projection=transposed, norm=2, normalization="none")
 
 
 def _transd(tensors: Tensors, _: Options) -> Family:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
-from kgeval.checkpoints.shared.normalisation import folded
+from kgeval.checkpoints.shared.normalisation import fold_batch_norm
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
@@ -43,8 +44,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     names = None if options.dataset is None else _relations(options.dataset)
     if names is not None:
         relation = relation[_rows(names, len(relation), file)]
-    head_scale, head_shift = folded(tensors.without("bn0."), width)
-    product_scale, product_shift = folded(tensors.without("bn1."), width)
+    head_scale, head_shift = fold_batch_norm(tensors.under("bn0."), width)
+    product_scale, product_shift = fold_batch_norm(tensors.under("bn1."), width)
     family = TuckER(
         entity,
         relation,

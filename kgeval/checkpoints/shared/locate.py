@@ -1,4 +1,4 @@
-"""Where the files of a checkpoint are: the one that is meant in a folder, and the labels beside it."""
+"""Find the files of a checkpoint: the model in a folder, and the labels beside it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
-from kgeval.checkpoints.checkpoint import Options
+from kgeval.checkpoints.options import Options
 from kgeval.data.io.id_files import read_mapping
 from kgeval.data.io.text import read_columns
 from kgeval.data.vocabulary import Vocabulary
@@ -34,9 +34,9 @@ class LabelFiles:
     columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
 
-    def inside(self, place: Path) -> dict[str, Path]:
+    def in_folder(self, folder: Path) -> dict[str, Path]:
         """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
-        files = {"entity": place / self.entities, "relation": place / self.relations}
+        files = {"entity": folder / self.entities, "relation": folder / self.relations}
         return {kind: file for kind, file in files.items() if exists_safely(file) and file.is_file()}
 
 
@@ -52,7 +52,7 @@ LABEL_FILES = (
 
 
 @dataclass(frozen=True)
-class Labels:
+class CheckpointLabels:
     """The labels that were found, and the files they were read from."""
 
     entities: Vocabulary | None = None
@@ -60,7 +60,7 @@ class Labels:
     files: tuple[Path, ...] = ()
 
 
-def labels(folder: Path, options: Options) -> Labels:
+def find_labels(folder: Path, options: Options) -> CheckpointLabels:
     """Read the labels in a checkpoint's folder, or in the folder that the option ``labels`` names.
 
     Both vocabularies come from one framework's files where it has both; else each from the file that there is.
@@ -73,13 +73,13 @@ def labels(folder: Path, options: Options) -> Labels:
     named = options.resolve("labels", None, "")
     place = Path(str(named)) if named is not None else folder
     found: dict[str, tuple[Path, LabelFiles]] = {}
-    for kind in sorted(LABEL_FILES, key=lambda kind: -len(kind.inside(place))):
-        found = {what: (file, kind) for what, file in kind.inside(place).items()} | found
+    for kind in sorted(LABEL_FILES, key=lambda kind: -len(kind.in_folder(place))):
+        found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
     if named is not None and not found:
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
         raise CheckpointError(f"labels={str(named)!r} is no folder with labels in it. Known files: {known}.")
     read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
-    return Labels(read.get("entity"), read.get("relation"), tuple(file for file, _ in found.values()))
+    return CheckpointLabels(read.get("entity"), read.get("relation"), tuple(file for file, _ in found.values()))
 
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
@@ -88,16 +88,16 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
         table = read_mapping(path) if kind.commas else read_columns(path, names, skip=int(kind.counted), delimiter="\t")
     except InputError as error:
         raise CheckpointError(str(error)) from error
-    ids, turned = _numbers(table["id"]), _numbers(table["label"])
-    if kind.columns_may_be_swapped and ids is not None and turned is not None:
-        _refuse_either(path, ids, turned)
-    for numbers, labels_ in ((ids, table["label"]), (turned, table["id"])):
+    ids, swapped = _numbers(table["id"]), _numbers(table["label"])
+    if kind.columns_may_be_swapped and ids is not None and swapped is not None:
+        _refuse_ambiguous(path, ids, swapped)
+    for numbers, labels_ in ((ids, table["label"]), (swapped, table["id"])):
         if numbers is not None:
             return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
     raise CheckpointError(f"{path}: no column holds the ids 0 to {table.num_rows - 1}, each once.")
 
 
-def _refuse_either(path: Path, ids: IntArray, labels_: IntArray) -> None:
+def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:
     """Refuse numbers as labels whose order of columns nothing tells; frameworks write ids as 0, 1, 2 and so on."""
     if not np.array_equal(ids, labels_) and not np.array_equal(ids, np.arange(len(ids))):
         raise CheckpointError(
@@ -138,6 +138,14 @@ def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], w
             names = ", ".join(file.name for file in fitting)
             raise CheckpointError(f"{str(path)!r} holds several checkpoints: {names}. Give one of the files.")
     raise CheckpointError(f"{str(path)!r} holds no {what}.")
+
+
+def find_checkpoint_folder(path: Path, fits: Callable[[Path], bool]) -> Path | None:
+    """Find the folder that is meant: the path itself, or the only folder in it that fits; nothing where none does."""
+    if not path.is_dir():
+        return None
+    fitting = [folder for folder in (path, *sorted(path.iterdir())) if folder.is_dir() and fits(folder)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def contains_file(path: Path, fits: Callable[[Path], bool]) -> bool:

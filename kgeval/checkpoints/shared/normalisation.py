@@ -11,7 +11,7 @@ Affine = tuple[Float64Array, Float64Array]
 """float64[width] each: the scale and the shift"""
 
 
-def folded(layer: Layer, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
+def fold_batch_norm(layer: Layer, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
     """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What an array of a layer must be: real numbers, in the shape that the layer has."""
+"""Check that an array of a layer holds floating-point numbers in the expected shape."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Layer(Protocol):
     """What holds arrays by name: the tensors of a state dictionary, or a module of a pickled model."""
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return an array as :func:`shaped` does; refuse where it is missing."""
+        """Return an array as :func:`check_shape` does; refuse where it is missing."""
         ...
 
 
-def shaped(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
+def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
     """Return an array, if it is one of floating-point numbers in a shape.
 
     Parameters
@@ -30,7 +30,7 @@ def shaped(name: str, array: Any, *shape: int | None, least: float | None = None
     shape
         the length of each axis; ``None`` is any
     least
-        given, numbers must be finite and none of them smaller: what is folded into other numbers could vanish in them
+        if there is one, numbers must be finite and none of them smaller: a wrong one could vanish in a product
 
     Raises
     ------
@@ -39,7 +39,7 @@ def shaped(name: str, array: Any, *shape: int | None, least: float | None = None
 
     Examples
     --------
-    >>> shaped("bias", np.zeros(31), 32)
+    >>> check_shape("bias", np.zeros(31), 32)
     Traceback (most recent call last):
     kgeval.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point numbers of shape [32].
     """

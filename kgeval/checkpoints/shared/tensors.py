@@ -1,4 +1,4 @@
-"""Named tensors of a checkpoint: taken by name, checked, missed with a clear message, and accounted for to the last."""
+"""The tensors of a state_dict: taken by name, with their shapes checked, and none of them left unused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.checkpoints.shared.shapes import shaped
+from kgeval.checkpoints.shared.shapes import check_shape
 from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.pickles.pickled import pickle_strings, read_any
 from kgeval.scorers.numerics.ordered import unit
@@ -49,7 +49,7 @@ class Tensors:
     @classmethod
     def read(cls, path: Path) -> Tensors:
         """Read a file of ``torch.save`` or a plain pickle that holds a ``state_dict``, by itself or wrapped."""
-        return cls(path, unwrapped(read_any(path)))
+        return cls(path, unwrap_state_dict(read_any(path)))
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -73,7 +73,7 @@ class Tensors:
         return self._arrays.get(name)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return a tensor of that shape, as :func:`kgeval.checkpoints.shared.shapes.shaped` does.
+        """Return a tensor of that shape, as :func:`kgeval.checkpoints.shared.shapes.check_shape` does.
 
         Raises
         ------
@@ -82,10 +82,10 @@ class Tensors:
         """
         array = self.get(name)
         if array is None:
-            told = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
-            raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {told}")
+            hint = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
+            raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {hint}")
         try:
-            return shaped(self._prefix + name, array, *shape, least=least)
+            return check_shape(self._prefix + name, array, *shape, least=least)
         except CheckpointError as error:
             raise CheckpointError(f"{self.path}: {error}") from error
 
@@ -107,22 +107,22 @@ class Tensors:
         shape = (1,) * np.ndim(array)  # frameworks keep it in no, one or two dimensions
         return float(self.take(name, *shape, least=-np.inf).reshape(()))
 
-    def without(self, prefix: str) -> Tensors:
+    def under(self, prefix: str) -> Tensors:
         """Return the tensors under a prefix, by the rest of their names; what is taken of them is used here too."""
         inside = {name.removeprefix(prefix): array for name, array in self._arrays.items() if name.startswith(prefix)}
         view = Tensors(self.path, inside)
         view._prefix, view._unused = self._prefix + prefix, self._unused
         return view
 
-    def refuse_unused(self, model: str, *spare: str) -> None:
+    def refuse_unused(self, model: str, *ignored: str) -> None:
         """Refuse tensors that no formula has used: they make another model of it, whose scores would be wrong.
 
         Parameters
         ----------
         model
             what it was read as
-        spare
-            patterns of names that are known to be no matter to a score
+        ignored
+            patterns of names of which no score depends
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Tensors:
         Traceback (most recent call last):
         kgeval.errors.CheckpointError: m.pt: a DistMult has no use for the tensor 'gate': this is another model...
         """
-        unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in spare))
+        unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in ignored))
         if unused:
             names = ", ".join(map(repr, unused[:5])) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
             raise CheckpointError(
@@ -146,10 +146,10 @@ class Tensors:
             )
 
 
-def unwrapped(content: Any) -> Any:
+def unwrap_state_dict(content: Any) -> Any:
     """Return the ``state_dict`` in what a training script saved; anything else as it is.
 
-    >>> unwrapped({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
+    >>> unwrap_state_dict({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
     {'E': 1}
     """
     wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, Mapping) else []
@@ -157,16 +157,16 @@ def unwrapped(content: Any) -> Any:
 
 
 def names_in(path: Path) -> frozenset[str]:
-    """Collect the words of a file as :func:`words` does, and name tensors as :class:`Tensors` does."""
+    """Collect the words of a file as :func:`pickle_strings` does, and name tensors as :class:`Tensors` does."""
     return frozenset(word.removeprefix(PARALLEL) for word in pickle_strings(path))
 
 
-def normalised(array: FloatArray) -> Float64Array:
+def normalize_rows(array: FloatArray) -> Float64Array:
     """Scale rows to length 1 in float64, as ``torch.nn.functional.normalize`` does."""
     return unit(np.asarray(array, np.float64))
 
 
-def same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
+def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
     """Refuse tables that are put side by side and have different numbers of rows.
 
     Raises
@@ -180,7 +180,7 @@ def same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
 
 
 def side_by_side(where: Path, *arrays: FloatArray) -> FloatArray:
-    """Put tables of the same shape side by side: halves.
+    """Put tables of the same shape side by side, as halves.
 
     Raises
     ------

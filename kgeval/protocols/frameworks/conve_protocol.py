@@ -42,7 +42,7 @@ class Tokens(FrameworkQuirk):
     def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
         """Count the tokens too."""
         queries = contest.queries
-        asked = scorer.scorer.scores(scorer.translated(queries), np.arange(len(TOKENS)))
+        asked = scorer.scorer.scores(scorer.map_queries(queries), np.arange(len(TOKENS)))
         scores = as_float64(asked, "the scorer")[queries.owners]
         lengths = contest.known.lengths
         longest = (lengths == lengths.max(initial=0))[queries.owners]

@@ -1,1 +1,1 @@
-"""What is not a family's formula, as a scorer: functions, arrays of scores, lists of predictions, live models."""
+"""Scorers that are no model family: functions, arrays of scores, lists of predictions, live models."""

@@ -1,4 +1,4 @@
-"""Adapters for finished scores: any Python callable, and score tables that were computed elsewhere."""
+"""Scorers of finished scores: any Python callable, and tables of scores that were computed elsewhere."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.adapters.functions import Called, ScoreFunction, refuse_other_arguments
+from kgeval.scorers.adapters.functions import FunctionCaller, ScoreFunction, refuse_other_arguments
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.scorer import refuse_other_queries
 
-CALL = 2**17
-"""triples that a scoring function is asked for at a time: what it makes of each is its own affair, and may be large"""
+BATCH_TRIPLES = 2**17
+"""triples of a call, for each of which a function may need much memory"""
 
 
 class CallableScorer:
     """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
 
-    A PyTorch module is such a function too: :class:`kgeval.scorers.adapters.functions.Called` says how it is called.
+    A PyTorch module is such a function too; :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class CallableScorer:
         self.num_entities = _size(num_entities, self.entities, "entities")
         self.num_relations = _size(num_relations, self.relations, "relations")
         refuse_other_arguments(function)
-        self._called = Called(function)
+        self._called = FunctionCaller(function)
 
     @property
     def title(self) -> str:
@@ -88,8 +88,8 @@ class CallableScorer:
         others = np.broadcast_to(candidates, shape).ravel()
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
         parts = []
-        for start in range(0, len(others), CALL):
-            part = slice(start, start + CALL)
+        for start in range(0, len(others), BATCH_TRIPLES):
+            part = slice(start, start + BATCH_TRIPLES)
             values = as_float64(self._called(heads[part], relations[part], tails[part]), "the scoring function")
             if values.size != len(others[part]):
                 raise ScoreError(
@@ -133,9 +133,9 @@ class ScoreTable:
         if self.head is None and self.tail is None:
             raise InputError("a score table needs the scores of heads or tails.")
         for side in SIDES:
-            if (given := getattr(self, side)) is None:
+            if (scores := getattr(self, side)) is None:
                 continue
-            table = as_array(given, f"the score table's {side}")
+            table = as_array(scores, f"the score table's {side}")
             if table.ndim != 2 or len(table) != len(self.triples):
                 expected = f"one row for each of the {len(self.triples)} triples"
                 raise InputError(f"score table: {side} has shape {table.shape}; expected {expected}.")
@@ -168,9 +168,8 @@ class ScoreTable:
         refuse_other_queries(queries, candidates)
         table = self.head if queries.side == "head" else self.tail
         if table is None:
-            raise InputError(
-                f"the score table has no scores of {queries.side}s. Evaluate sides=('{_other(queries)}',)."
-            )
+            other = "tail" if queries.side == "head" else "head"
+            raise InputError(f"the score table has no scores of {queries.side}s. Evaluate sides=('{other}',).")
         rows = self._rows(queries)
         return as_float64(table[rows[:, None], candidates], "the score table")
 
@@ -191,11 +190,7 @@ class ScoreTable:
         return rows.ids[rows.offsets[:-1]]
 
 
-def _size(given: int | None, labels: Vocabulary | None, what: str) -> int:
-    if given is None and labels is None:
+def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
+    if size is None and labels is None:
         raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
-    return len(labels) if given is None and labels is not None else int(given or 0)
-
-
-def _other(queries: Queries) -> str:
-    return "tail" if queries.side == "head" else "head"
+    return len(labels) if size is None and labels is not None else int(size or 0)

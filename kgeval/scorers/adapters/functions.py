@@ -1,4 +1,4 @@
-"""Scoring functions as they are: of numpy arrays or of PyTorch tensors, plain functions and modules."""
+"""Call a scoring function of the user's: of numpy arrays or PyTorch tensors, a plain function or a module."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ ScoreFunction = Callable[..., Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors"""
 
 
-class Called:
-    """A scoring function, called with what it takes.
+class FunctionCaller:
+    """Calls a scoring function with arrays or tensors, whichever it takes.
 
     A ``torch.nn.Module`` and its methods get LongTensors on the module's device; any other function gets int64 arrays,
     and tensors once it has failed on arrays. What it took the first time, it gets from then on. The modules that it
     is, or that it reaches as a method or through its closure, are in evaluation mode while it scores, and back in
-    their own mode afterwards; no gradient is kept. Torch is imported by nobody but the function's owner.
+    their own mode afterwards; no gradient is kept. Torch is not imported here.
 
     Examples
     --------
     >>> import numpy as np, torch
     >>> embedding = torch.nn.Embedding.from_pretrained(torch.tensor([[1.0], [2.0]]))
-    >>> called = Called(lambda h, r, t: (embedding(h) * embedding(t)).sum(-1))
-    >>> called(np.array([0, 1]), np.array([0, 0]), np.array([1, 1]))
+    >>> scores = FunctionCaller(lambda h, r, t: (embedding(h) * embedding(t)).sum(-1))
+    >>> scores(np.array([0, 1]), np.array([0, 0]), np.array([1, 1]))
     tensor([2., 4.])
     """
 
     def __init__(self, function: ScoreFunction) -> None:
         self._function = function
-        reached, torch = list(_reached(function)), sys.modules.get("torch")
-        self._modules = [value for value in reached if torch and isinstance(value, torch.nn.Module)]
-        self._ways: list[Callable[[IntArray], Any]] = [lambda ids: ids]
+        reachable, torch = list(_reachable_objects(function)), sys.modules.get("torch")
+        self._modules = [value for value in reachable if torch and isinstance(value, torch.nn.Module)]
+        self._converters: list[Callable[[IntArray], Any]] = [lambda ids: ids]
         if torch is not None:
-            tensors = [value for value in reached if isinstance(value, torch.Tensor)]
+            tensors = [value for value in reachable if isinstance(value, torch.Tensor)]
             tensors = [*(tensor for module in self._modules for tensor in module.parameters()), *tensors]
             device = tensors[0].device if tensors else "cpu"
-            self._ways.append(lambda ids: torch.tensor(ids, device=device))
+            self._converters.append(lambda ids: torch.tensor(ids, device=device))
             if isinstance(getattr(function, "__self__", function), torch.nn.Module):
-                self._ways.reverse()
+                self._converters.reverse()
 
     def __call__(self, heads: IntArray, relations: IntArray, tails: IntArray) -> Any:
         """Score triples; whatever the function returned, off its device.
@@ -57,21 +57,21 @@ class Called:
         """
         failures: list[Exception] = []
         with _scoring(self._modules):
-            for way in self._ways:
+            for convert in self._converters:
                 try:
-                    scores = detached(self._function(way(heads), way(relations), way(tails)))
+                    scores = detached(self._function(convert(heads), convert(relations), convert(tails)))
                 except Exception as failure:
                     failures.append(failure)
                 else:
-                    self._ways = [way]
+                    self._converters = [convert]
                     return scores
-        told = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
-        if len(told) == 1 and not isinstance(failures[0], TypeError | IndexError):
+        messages = dict.fromkeys(f"{type(failure).__name__}: {reason(failure)}" for failure in failures)
+        if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
         raise ScoreError(
-            "the scoring function fails as f(heads, relations, tails) of ids, which it is given as arrays and, where "
-            f"torch is imported, as tensors. It said: {'; '.join(told)}. If its ids are not the dataset's, give their "
-            "labels as entities=[…] and relations=[…]."
+            "the scoring function fails as f(heads, relations, tails) of ids, which it gets as arrays and, where "
+            f"torch is imported, as tensors. It said: {'; '.join(messages)}. If its ids are not the dataset's, give "
+            "their labels as entities=[…] and relations=[…]."
         ) from failures[0]
 
 
@@ -119,32 +119,32 @@ def _scoring(modules: list[Any]) -> Iterator[None]:
         yield
 
 
-def _reached(function: Any) -> Iterator[Any]:
+def _reachable_objects(function: Any) -> Iterator[Any]:
     """Walk what a function works with: itself, its object, what was bound to it, its closure and its globals."""
     seen: set[int] = set()
-    ahead = [function]
-    while ahead:
-        value = ahead.pop(0)
+    pending = [function]
+    while pending:
+        value = pending.pop(0)
         if id(value) in seen:
             continue
         seen.add(id(value))
         yield value
         if isinstance(value, MethodType):
-            ahead += [value.__self__, value.__func__]
+            pending += [value.__self__, value.__func__]
         elif isinstance(value, partial):
-            ahead += [value.func, *value.args, *value.keywords.values()]
+            pending += [value.func, *value.args, *value.keywords.values()]
         elif isinstance(value, FunctionType):
-            ahead += _names(value)
+            pending += _named_objects(value)
         elif value is function or value is getattr(function, "__self__", None):
-            ahead += list(getattr(value, "__dict__", {}).values())
+            pending += list(getattr(value, "__dict__", {}).values())
 
 
-def _names(function: FunctionType) -> list[Any]:
+def _named_objects(function: FunctionType) -> list[Any]:
     """List what the names in a function stand for, without the functions of other modules."""
     try:
         found = inspect.getclosurevars(function)
     except ValueError:  # a name that stands for nothing yet
         return []
-    theirs = (value for value in found.globals.values() if getattr(value, "__module__", None) != function.__module__)
-    foreign = {id(value) for value in theirs if isinstance(value, FunctionType)}
+    others = (value for value in found.globals.values() if getattr(value, "__module__", None) != function.__module__)
+    foreign = {id(value) for value in others if isinstance(value, FunctionType)}
     return [*found.nonlocals.values(), *(value for value in found.globals.values() if id(value) not in foreign)]

@@ -17,7 +17,7 @@ from kgeval.errors import InputError
 from kgeval.scorers.adapters.functions import evaluating
 from kgeval.scorers.adapters.score_arrays import as_float64
 
-CELLS = 2**12
+BATCH_SCORES = 2**12
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
 and a network tens of thousands of numbers for each"""
 
@@ -33,7 +33,7 @@ class PyKEENScorer:
     """a ``pykeen.models.Model``"""
     mode: str | None = None
     """for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``"""
-    as_written: bool = False
+    unmodified: bool = False
     """whether its score functions are PyKEEN's own, which score some of the entities, or slice by slice, if asked to"""
 
     @property
@@ -69,22 +69,22 @@ class PyKEENScorer:
 
         columns = (queries.anchors, queries.relations)
         batch = torch.from_numpy(np.stack(columns if queries.side == "tail" else columns[::-1], axis=1))
-        if self.as_written and candidates.ndim == 1:
-            return self._scored(batch, queries.side, candidates)
-        rows = self._scored(batch, queries.side, None)
+        if self.unmodified and candidates.ndim == 1:
+            return self._scores_of(batch, queries.side, candidates)
+        rows = self._scores_of(batch, queries.side, None)
         return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
 
-    def _scored(self, batch: Any, side: Side, ids: IntArray | None) -> Float64Array:
+    def _scores_of(self, batch: Any, side: Side, ids: IntArray | None) -> Float64Array:
         """Score all entities, or some."""
         import torch
 
         few = ids is not None and len(ids) < self.num_entities
-        given = {f"{side}s": torch.from_numpy(ids).to(self.model.device)} if few else {}
+        options = {f"{side}s": torch.from_numpy(ids).to(self.model.device)} if few else {}
         width = len(ids) if ids is not None else self.num_entities
-        if self.as_written and width > CELLS:
-            given["slice_size"] = CELLS
+        if self.unmodified and width > BATCH_SCORES:
+            options["slice_size"] = BATCH_SCORES
         with torch.inference_mode(), evaluating(self.model):
-            rows = as_float64(self._in_batches(partial(self._predict(side), **given), batch, width), "the model")
+            rows = as_float64(self._in_batches(partial(self._predict(side), **options), batch, width), "the model")
         return rows if few or ids is None else rows[:, ids]
 
     def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int) -> Any:
@@ -92,7 +92,7 @@ class PyKEENScorer:
         import torch
 
         parts, start = [], 0
-        step = max(1, CELLS // max(width, 1))
+        step = max(1, BATCH_SCORES // max(width, 1))
         while start < len(batch):
             try:
                 parts.append(predict(batch[start : start + step]).cpu())

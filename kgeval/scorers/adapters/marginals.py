@@ -1,4 +1,4 @@
-"""Marginals: PyKEEN's baselines without parameters, which score by what was counted in the train triples."""
+"""PyKEEN's baselines without parameters: scores by the marginal distributions of the training triples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listed scores: for each triple the few candidates that a model lists for its query, and nothing for all others."""
+"""Scores of lists: for each triple the few candidates that a model lists for its query, and none for the others."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Query = tuple[int, int]
 Key = tuple[int, int, int]
 """anchor, relation and the answer that the list was made for; the answer is -1 for all lists of a query together"""
 
-TOGETHER = -1
+ALL_LISTS = -1
 
-CELLS = 2**22
+BATCH_SCORES = 2**22
 """scores that are laid out over all entities at a time"""
 
 
@@ -72,7 +72,7 @@ class SideLists:
         for (anchor, relation, answer), row in self.places.items():
             part = slice(*self.rows.offsets[row : row + 2])
             own = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
-            query = together.setdefault((anchor, relation, TOGETHER), {})
+            query = together.setdefault((anchor, relation, ALL_LISTS), {})
             for entity, score in own.items():
                 query.setdefault(entity, score)
             if answer in own:
@@ -91,11 +91,11 @@ class SideLists:
     def rows_of(self, queries: Queries) -> IntArray:
         """Find the list of each query, -1 where there is none; int64[query]."""
         alone = np.diff(queries.offsets) == 1
-        answers = np.full(len(queries), TOGETHER)
+        answers = np.full(len(queries), ALL_LISTS)
         answers[alone] = queries.answers[queries.offsets[:-1][alone]]
         pairs = list(zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True))
         keys = zip(pairs, answers.tolist(), strict=True)
-        return np.array([self.places.get((*p, a), self.places.get((*p, TOGETHER), -1)) for p, a in keys], np.int64)
+        return np.array([self.places.get((*p, a), self.places.get((*p, ALL_LISTS), -1)) for p, a in keys], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +147,11 @@ class PredictionLists:
             lists = lists.with_queries
             found = lists.rows_of(queries)
         if (found < 0).any():
-            query = self._spelled(queries, int(np.argmax(found < 0)))
+            query = self._query_text(queries, int(np.argmax(found < 0)))
             raise InputError(f"there are no predictions for {query}. Are they those of this split?")
         offsets, places = lists.rows.offsets, np.arange(len(lists.scores))
         scores = np.empty((len(queries), candidates.shape[-1]))
-        for part in slices(len(queries), max(1, CELLS // self.num_entities)):
+        for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
             listed = Rows.spans(offsets[found[part]], offsets[found[part] + 1], places)
             whole = np.full((len(listed), self.num_entities), -np.inf)
             whole[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
@@ -159,7 +159,7 @@ class PredictionLists:
             scores[part] = np.take_along_axis(whole, wanted, axis=1)
         return scores
 
-    def _spelled(self, queries: Queries, index: int) -> str:
+    def _query_text(self, queries: Queries, index: int) -> str:
         """Spell a query: ``(?, eats, cat)``."""
         known, relation = self.entities[int(queries.anchors[index])], self.relations[int(queries.relations[index])]
         return f"({known}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {known})"

@@ -1,4 +1,4 @@
-"""Finished scores: whatever a model returned, as float64 without rounding, or not at all."""
+"""Take what a model returned as an array of float64 scores, without rounding, or refuse it."""
 
 from __future__ import annotations
 

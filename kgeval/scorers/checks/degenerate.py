@@ -1,4 +1,4 @@
-"""Degenerate models: tables of vectors whose rows are all alike, as before training or after a wrong read."""
+"""A note on models most of whose vectors are equal, as before training or where a file was misread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.threads import slices
 
-ROWS = 1024
+BATCH_ROWS = 1024
 """rows of a table that are looked at first, and at a time"""
 
 Rows = Callable[[IntArray], FloatArray]
@@ -36,7 +36,7 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
         if counts.max() == 1 or 2 * counts.max() <= counts.sum():
             continue
         most = some[counts.argmax()]
-        count = sum(int((take(np.arange(size)[part]) == most).all(axis=1).sum()) for part in slices(size, ROWS))
+        count = sum(int((take(np.arange(size)[part]) == most).all(axis=1).sum()) for part in slices(size, BATCH_ROWS))
         alike = "equal" if most.any() else "zero"
         notes.append(f"{count} of {size} rows of {name} are {alike}: what they stand for cannot be told apart.")
     return notes
@@ -58,4 +58,4 @@ def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
 
 
 def _spread(size: int) -> IntArray:
-    return np.unique(np.linspace(0, size - 1, ROWS).astype(np.int64))
+    return np.unique(np.linspace(0, size - 1, BATCH_ROWS).astype(np.int64))

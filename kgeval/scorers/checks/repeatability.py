@@ -1,4 +1,4 @@
-"""Repeatability: whether a scorer gives the same scores when it is asked again."""
+"""A note on scorers that give other scores when they are called again; an error if they differ by more than noise."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
         return []
     known = np.flatnonzero(scorer.entity_rows >= 0)
     candidates = known[np.unique(np.linspace(0, len(known) - 1, CANDIDATES).astype(np.int64))]
-    moved = 0.0
+    change = 0.0
     for side in sides:
         queries = Queries.of(Triples(triples.ids[:TRIPLES]), side)
         first, again = (as_float64(scorer.scores(queries, candidates), "the scorer") for _ in range(2))
         if first.shape == again.shape == (len(queries), len(candidates)):
-            moved = max(moved, _moved(first, again))
-    if moved > NOISE:
+            change = max(change, _largest_change(first, again))
+    if change > NOISE:
         raise ScoreError(
             "the model gave other scores when it was asked for the same triples again, so that every evaluation would "
             "give other ranks. Switch off what is random in it: dropout (model.eval(), or training=False where it is "
             "called as a function) and sampling; a random baseline can draw its scores by the ids."
         )
-    if moved:
+    if change:
         return [
-            f"the model's scores of the same triples differed by {moved:.1g} of their spread when it was asked again: "
+            f"the model's scores of the same triples differed by {change:.1g} of their spread when it was asked again: "
             "ranks among nearly equal scores may change from one evaluation to the next."
         ]
     return []
 
 
-def _moved(first: Float64Array, again: Float64Array) -> float:
+def _largest_change(first: Float64Array, again: Float64Array) -> float:
     """Tell by how much scores differ at most, in parts of the spread of their query's."""
     changed: BoolArray = ~((first == again) | (np.isnan(first) & np.isnan(again)))
     if not changed.any():

@@ -11,11 +11,11 @@ from kgeval.arrays import Float64Array
 from kgeval.scorers.numerics.similarity import ordered_sum
 from kgeval.threads import parallel_for
 
-ROWS = 512
+BATCH_ROWS = 512
 """rows that a thread multiplies at a time"""
 
-TINY = 1e-12
-"""what a length is at least when a vector is divided by it"""
+LEAST_LENGTH = 1e-12
+"""the least length that a vector is divided by"""
 
 
 def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
@@ -41,7 +41,7 @@ def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
 
     rows, factor = np.ascontiguousarray(vectors), np.ascontiguousarray(matrix)
     out = np.empty((len(rows), factor.shape[1]))
-    parallel_for(lambda part: multiply_rows(rows[part], factor, out[part]), len(rows), ROWS)
+    parallel_for(lambda part: multiply_rows(rows[part], factor, out[part]), len(rows), BATCH_ROWS)
     return out
 
 
@@ -70,7 +70,7 @@ def unit(vectors: Float64Array) -> Float64Array:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    return vectors / np.maximum(lengths(vectors), TINY)
+    return vectors / np.maximum(lengths(vectors), LEAST_LENGTH)
 
 
 def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:

@@ -11,7 +11,7 @@ from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, Vec
 
 @dataclass(frozen=True, eq=False)
 class PerSideScorer(PartitionedScorer):
-    """Two scorers of one model, each asked for the side that it is best at."""
+    """Two scorers of one model, one for each side."""
 
     tail: Scorer | VectorScorer
     head: Scorer | VectorScorer

@@ -38,19 +38,19 @@ class Reciprocal(PartitionedScorer):
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the family's scores of the tail queries."""
-        return self.family.scores(self.translated(queries), candidates)
+        return self.family.scores(self.map_queries(queries), candidates)
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Return the family's views of the tail queries."""
-        for part, view in views_of(self.family, self.translated(queries)):
+        for part, view in views_of(self.family, self.map_queries(queries)):
             yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
-    def translated(self, queries: Queries) -> Queries:
-        """Ask head queries as tail queries of the inverse relation."""
+    def map_queries(self, queries: Queries) -> Queries:
+        """Map head queries to tail queries of the inverse relation."""
         if queries.side == "tail":
             return queries
         return replace(queries, side="tail", relations=queries.relations + self.num_relations)
 
-    def answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Take entities for tails, whatever side they answer."""
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Map entities to tails, whatever side they answer."""
         return "tail", ids

@@ -1,4 +1,4 @@
-"""Vectors that are asked by others' ids or sides: those of a dataset, or head queries for tail queries."""
+"""Vector scorers behind a mapping: of a dataset's ids to the model's, or of head queries to tail queries."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from kgeval.scorers.scorer import VectorScorer
 
 
 class IdMapping(Protocol):
-    """Says what is asked in the terms of the one who answers."""
+    """Maps queries and entities to the ids and sides of a scorer."""
 
     @property
     def num_entities(self) -> int:
-        """How many entities can be asked for."""
+        """How many entities there are before the mapping."""
         ...
 
     @property
     def num_relations(self) -> int:
-        """How many relations can be asked for."""
+        """How many relations there are before the mapping."""
         ...
 
-    def translated(self, queries: Queries) -> Queries:
-        """Translate queries."""
+    def map_queries(self, queries: Queries) -> Queries:
+        """Map queries."""
         ...
 
-    def answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Translate entities (int64[id]) as answers on one side."""
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Map entities (int64[id]) as answers on one side."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class RemappedVectors(VectorScorer):
-    """A vector scorer behind a translator."""
+    """A vector scorer behind a mapping."""
 
-    translator: IdMapping
+    mapping: IdMapping
     vectors: VectorScorer
 
     @property
@@ -48,26 +48,26 @@ class RemappedVectors(VectorScorer):
 
     @property
     def num_entities(self) -> int:
-        """How many entities can be asked for."""
-        return self.translator.num_entities
+        """How many entities there are before the mapping."""
+        return self.mapping.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations can be asked for."""
-        return self.translator.num_relations
+        """How many relations there are before the mapping."""
+        return self.mapping.num_relations
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Return the scorer's query vectors."""
-        return self.vectors.query_vectors(self.translator.translated(queries))
+        return self.vectors.query_vectors(self.mapping.map_queries(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         """Return the scorer's query offsets."""
-        return self.vectors.query_offsets(self.translator.translated(queries))
+        return self.vectors.query_offsets(self.mapping.map_queries(queries))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the scorer's entity vectors."""
-        return self.vectors.entity_vectors(*self.translator.answers(side, ids))
+        return self.vectors.entity_vectors(*self.mapping.map_answers(side, ids))
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
         """Return the scorer's entity biases."""
-        return self.vectors.entity_biases(*self.translator.answers(side, ids))
+        return self.vectors.entity_biases(*self.mapping.map_answers(side, ids))

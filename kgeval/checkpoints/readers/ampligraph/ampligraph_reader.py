@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.ampligraph.tensor_bundle import keras_settings, read_bundle
-from kgeval.checkpoints.shared.locate import Labels, labels
-from kgeval.checkpoints.shared.shapes import shaped
+from kgeval.checkpoints.shared.locate import CheckpointLabels, find_checkpoint_folder, find_labels
+from kgeval.checkpoints.shared.shapes import check_shape
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_pickle
@@ -62,8 +63,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     settings, tensors = keras_settings(folder / KERAS), read_bundle(folder / "variables")
     name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
     try:
-        entity = shaped("entities", tensors[VARIABLE.format(0)], None, None)
-        relation = shaped("relations", tensors[VARIABLE.format(1)], None, entity.shape[1])
+        entity = check_shape("entities", tensors[VARIABLE.format(0)], None, None)
+        relation = check_shape("relations", tensors[VARIABLE.format(1)], None, entity.shape[1])
     except KeyError as error:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
     except CheckpointError as error:
@@ -71,7 +72,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = MODELS[name](AmpliGraphModel(entity, relation, settings))
     options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
-    found = labels(folder, options)
+    found = find_labels(folder, options)
     if found.entities is None and pickles:
         found = _pickled_labels(pickles[0])
     return Checkpoint(
@@ -105,13 +106,13 @@ MODELS: dict[str, Callable[[AmpliGraphModel], Family]] = {
 }
 
 
-def _pickled_labels(file: Path) -> Labels:
+def _pickled_labels(file: Path) -> CheckpointLabels:
     """Read the labels that are in the pickle itself."""
     content = read_pickle(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
     entities, relations = (_vocabulary(content.get(f"{kind}_dict"), kind, file) for kind in ("entities", "relations"))
-    return Labels(entities, relations, (file,))
+    return CheckpointLabels(entities, relations, (file,))
 
 
 def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
@@ -130,12 +131,7 @@ def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
 
 
 def _folder(path: Path) -> Path | None:
-    """Find the SavedModel: the folder itself, or the only one in it that is one."""
-    if not path.is_dir():
-        return None
-    inside = [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]
-    models = [folder for folder in inside if (folder / KERAS).is_file() and (folder / "variables").is_dir()]
-    return models[0] if len(models) == 1 else None
+    return find_checkpoint_folder(path, lambda folder: (folder / KERAS).is_file() and (folder / "variables").is_dir())
 
 
 READER = Reader(

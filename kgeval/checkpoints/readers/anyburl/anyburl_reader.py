@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.anyburl.prediction_file import Predictions
 from kgeval.data.dataset import Dataset

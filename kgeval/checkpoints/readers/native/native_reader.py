@@ -12,8 +12,9 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.native.memory_map import memory_mapped_arrays
 from kgeval.checkpoints.shared.label_files import read_labels
@@ -47,7 +48,7 @@ class NativeFile:
     """what a framework called the model"""
     numbering: Numbering = "dataset"
     layouts: tuple[str, ...] = ()
-    upside_down: bool = False
+    lower_is_better: bool = False
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -90,7 +91,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         name=stored.name,
         numbering=stored.numbering,
         layouts=stored.layouts,
-        lower_is_better=stored.upside_down,
+        lower_is_better=stored.lower_is_better,
     )
 
 
@@ -133,12 +134,12 @@ def _read_safetensors(file: Path) -> NativeFile:
             metadata = opened.metadata() or {}
             special, names = memory_mapped_arrays(file), opened.keys()
             tensors = {name: special[name] if name in special else opened.get_tensor(name) for name in names}
-        options = _json(metadata.get("options", "{}"), dict)
-        reciprocal = _json(metadata.get("reciprocal", "null"), (bool, NoneType))
+        options = _parse_json(metadata.get("options", "{}"), dict)
+        reciprocal = _parse_json(metadata.get("reciprocal", "null"), (bool, NoneType))
         numbering = _numbering(metadata.get("numbering", "dataset"))
-        shared = tuple(map(str, _json(metadata.get("layouts", "[]"), list)))
-        upside_down = _json(metadata.get("upside_down", "false"), bool)
-        labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
+        layouts = tuple(map(str, _parse_json(metadata.get("layouts", "[]"), list)))
+        lower_is_better = _parse_json(metadata.get("lower_is_better", "false"), bool)
+        labels = {kind: _embedded_labels(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
     except CheckpointError:
         raise
     except Exception as error:  # its header and metadata can say anything
@@ -147,11 +148,11 @@ def _read_safetensors(file: Path) -> NativeFile:
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
     model, name = metadata.get("model"), metadata.get("name")
-    return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, shared, upside_down)
+    return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, layouts, lower_is_better)
 
 
-def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
-    labels = _json(encoded.tobytes(), list)
+def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
+    labels = _parse_json(encoded.tobytes(), list)
     if not all(isinstance(label, str) for label in labels):
         raise ValueError(f"its {kind} labels are not all text")
     return Vocabulary(labels, kind)
@@ -164,7 +165,7 @@ def _numbering(text: str) -> Numbering:
     raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
 
 
-def _json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
+def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
     value = json.loads(text)
     if not isinstance(value, kind):
         raise ValueError(f"{str(value)[:40]!r} is no {getattr(kind, '__name__', 'truth value')}")  # noqa: TRY004

@@ -10,8 +10,8 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen.pykeen_distances import DISTANCES, both, norm_of
 from kgeval.checkpoints.shared.convolution import Network
-from kgeval.checkpoints.shared.normalisation import Affine, folded
-from kgeval.checkpoints.shared.shapes import shaped
+from kgeval.checkpoints.shared.normalisation import Affine, fold_batch_norm
+from kgeval.checkpoints.shared.shapes import check_shape
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.distances.boxe import BoxE
 from kgeval.scorers.families.distances.mure import MuRE
@@ -43,8 +43,8 @@ def family_of(parts: PyKEENModel, name: str) -> Family:
     """
     if name not in FAMILIES:
         model = parts.model.class_name
-        asked = model if model == name else f"{model} ({name})"
-        raise NoFormula(f"kgeval has no formula for PyKEEN's {asked} yet; it has {', '.join(sorted(FAMILIES))}.")
+        described = model if model == name else f"{model} ({name})"
+        raise NoFormula(f"kgeval has no formula for PyKEEN's {described} yet; it has {', '.join(sorted(FAMILIES))}.")
     return FAMILIES[name](parts)
 
 
@@ -65,7 +65,7 @@ def _boxe(parts: PyKEENModel) -> Family:
 def _finite(parts: PyKEENModel, index: int) -> FloatArray:
     """Take a relation representation whose infinite numbers would vanish in a tanh."""
     table = parts.relation(index)
-    return shaped(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
+    return check_shape(f"relation_representations.{index}", table, *table.shape, least=-np.inf)
 
 
 def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -114,7 +114,7 @@ def _affine(module: Module, width: int) -> Affine:
     """Fold a trained batch normalisation into a scale and a shift, in float64."""
     if module.is_without("running_mean"):
         raise NoFormula("its batch normalisation keeps no running statistics, so its scores depend on the batch.")
-    return folded(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
+    return fold_batch_norm(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
 
 
 def _complex(parts: PyKEENModel) -> Family:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.checkpoints.shared.shapes import shaped
+from kgeval.checkpoints.shared.shapes import check_shape
 from kgeval.checkpoints.shared.tensors import Tensors
 from kgeval.errors import CheckpointError
 from kgeval.pickles.unpickle import StubObject
@@ -76,7 +76,7 @@ class Module:
         return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shared.shapes.shaped` does.
+        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shared.shapes.check_shape` does.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Module:
         found = self.array(name)
         if found is None:
             raise CheckpointError(f"the tensor {self.place + name!r} is missing.")
-        return shaped(self.place + name, found, *shape, least=least)
+        return check_shape(self.place + name, found, *shape, least=least)
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
         """Return a parameter that the module may be made without."""
@@ -147,7 +147,7 @@ class PyKEENModel:
     def bias(self, index: int) -> FloatArray:
         """Return an entity representation that is one number for each."""
         table = self.entity(index)
-        return shaped(f"entity_representations.{index}", table, len(table), 1)[:, 0]
+        return check_shape(f"entity_representations.{index}", table, len(table), 1)[:, 0]
 
     @property
     def num_relations(self) -> int:

@@ -11,14 +11,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen.pykeen_baselines import BASELINES, Baseline, baseline_of
 from kgeval.checkpoints.shared.label_files import read_labels
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, unwrapped
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, unwrap_state_dict
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_torch
@@ -55,10 +56,10 @@ REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
 NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn.quaternion.normalize"}
 """what ``normalize`` is for entities (of PairRE) and for relations (of QuatE)"""
 
-SPARE = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
+IGNORED_TENSORS = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
 """the tensors of a state dictionary that no score depends on; the table is that of the products of quaternions"""
 
-Found = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
+FoundLabels = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -105,12 +106,14 @@ def _refuse_sigmoids(model: Module) -> None:
 
 def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
     """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
-    tensors = Tensors(file, unwrapped(content))
+    tensors = Tensors(file, unwrap_state_dict(content))
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
     try:
         model = Module.from_state_dict(tensors)
-        entities, relations = (_mapped(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation"))
+        entities, relations = (
+            _vocabulary_of(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
+        )
     except (AttributeError, TypeError, KeyError) as error:
         raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
     files: tuple[Path, ...] = ()
@@ -119,30 +122,30 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
     model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
     for key, choices in REQUIRED_OPTIONS[name].items():
-        _tell(model, key, options.require(key, None, file.name, choices))
+        _set_attribute(model, key, options.require(key, None, file.name, choices))
     try:
         family = family_of(PyKEENModel.of(model, inverse=False), name)
         inverse = _is_reciprocal(file, family.num_relations, relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
-    tensors.refuse_unused(name, *SPARE)
+    tensors.refuse_unused(name, *IGNORED_TENSORS)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     return Checkpoint(whole, "pykeen", (file, *files), entities, relations, options.origins, name=name)
 
 
 def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
     """Tell inverse relations from how many relations there are by the labels or the dataset, or else by the option."""
-    told, where = None, file.name
+    stored, where = None, file.name
     if relations is not None:
-        told = count == 2 * len(relations)
+        stored = count == 2 * len(relations)
     elif options.dataset is not None:
         known, where = len(options.dataset.relations), f"the number of relations of dataset {options.dataset.name}"
-        told = {known: False, 2 * known: True}.get(count)
-    return bool(options.require("reciprocal", told, where, [True, False]))
+        stored = {known: False, 2 * known: True}.get(count)
+    return bool(options.require("reciprocal", stored, where, [True, False]))
 
 
-def _tell(model: Module, key: str, value: Any) -> None:
+def _set_attribute(model: Module, key: str, value: Any) -> None:
     """Set an attribute that the state dictionary does not hold: a normaliser of vectors, or one of the interaction."""
     kind = key.removesuffix("_normalizer")
     if kind == key:
@@ -151,16 +154,16 @@ def _tell(model: Module, key: str, value: Any) -> None:
         vectors.state["normalizer"] = NORMALIZERS[kind]
 
 
-def _mapped(ids: Any, kind: str) -> Vocabulary | None:
+def _vocabulary_of(ids: Any, kind: str) -> Vocabulary | None:
     if ids is None:
         return None
-    told = all(isinstance(label, str) and type(row) is int for label, row in ids.items())
-    if not told or sorted(ids.values()) != list(range(len(ids))):
+    typed = all(isinstance(label, str) and type(row) is int for label, row in ids.items())
+    if not typed or sorted(ids.values()) != list(range(len(ids))):
         raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
     return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
 
 
-def _labels(file: Path, options: Options) -> Found:
+def _labels(file: Path, options: Options) -> FoundLabels:
     """Read the labels from the folder of the option ``labels``, from ``training_triples``, or from beside the model."""
     named = options.resolve("labels", None, "")
     folders = [file.with_name("training_triples"), file.parent] if named is None else [Path(str(named))]

@@ -15,7 +15,7 @@ from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
 from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.scorers.relational import RelationalFamily
 
-ROWS = 64
+BATCH_HEADS = 64
 """heads that pass the network at a time"""
 
 
@@ -83,7 +83,10 @@ class ConvE(RelationalFamily):
         return rows64(self.tail_bias, ids) if side == "tail" else np.zeros(len(ids))
 
     def _network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        parts = [self._pass(heads[i : i + ROWS], relations[i : i + ROWS]) for i in range(0, len(heads), ROWS)]
+        parts = [
+            self._pass(heads[i : i + BATCH_HEADS], relations[i : i + BATCH_HEADS])
+            for i in range(0, len(heads), BATCH_HEADS)
+        ]
         return np.concatenate([np.empty((0, self.entity.shape[1])), *parts])
 
     def _pass(self, heads: IntArray, relations: IntArray) -> Float64Array:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kgeval.checkpoints.checkpoint import Checkpoint, Options
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.data.vocabulary import Vocabulary
 from kgeval_foreign.family import TransM
