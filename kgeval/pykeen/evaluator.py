@@ -21,6 +21,7 @@ from kgeval.pykeen.request import Request, progress_bar
 from kgeval.pykeen.results import KGEvalMetricResults, packs
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_ranking import rank_model
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_model import PyKEENScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
@@ -177,9 +178,10 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
         ) as bar:
-            table = evaluation(
+            table = rank_model(
                 scorer,
                 dataset,
+                evaluation,
                 entities=dataset.entities,  # PyKEEN hands over the ids of the model itself
                 relations=dataset.relations,
                 progress=bar.update,

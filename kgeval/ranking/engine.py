@@ -61,6 +61,16 @@ def joined(parts: Sequence[Ranked]) -> Ranked:
     return Ranked(scores, filtered, raw)
 
 
+def rank_last(task: RankingTask) -> Ranked:
+    """Rank answers that cannot be scored behind all of their candidates."""
+    nothing = np.zeros(task.queries.num_tasks, np.int64)
+    filtered, raw = (
+        RankCounts(candidates - 1, nothing, candidates)
+        for candidates in (task.filtered_candidates, task.raw_candidates)
+    )
+    return Ranked(np.full(len(nothing), -np.inf), filtered, raw)
+
+
 @dataclass(frozen=True)
 class Engine:
     """Ranks contests with one kernel."""
@@ -72,8 +82,8 @@ class Engine:
     batch_size: int | None = None
     """queries whose finished scores are in hand at a time; none: as many as fit"""
     progress: Progress = lambda _: None
-    level: TieRule = exact
-    """which scores are level with an answer's"""
+    tie_rule: TieRule = exact
+    """which scores tie with an answer's"""
 
     def rank(self, scorer: Scorer | VectorScorer, contest: RankingTask) -> Ranked:
         """Rank every answer of a contest.
@@ -120,7 +130,7 @@ class Engine:
                 f"the scorer's query and entity vectors are {widths} wide; they must be as wide as each other."
             )
         thresholds = self.kernel.pairs(asked, answers, queries.offsets)
-        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.level)
+        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.tie_rule)
         if isinstance(candidates, SharedCandidates):
             for chunk in slices(len(candidates.ids), step):
                 offered = _offered(scorer, queries.side, candidates.ids[chunk])
@@ -147,7 +157,7 @@ class Engine:
         if self.nan == "worst":
             scores = np.where(np.isnan(scores), -np.inf, scores)
         thresholds = scores[contest.queries.owners, columns]
-        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.level)
+        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.tie_rule)
         for tally in ends:
             self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], tally)
         self._report(contest.queries, 0, 1, 1)

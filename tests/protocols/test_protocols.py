@@ -11,7 +11,7 @@ import torch
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.protocols.framework_means import float32, float64, histogram32, running32, sum32
-from kgeval.protocols.protocol import protocol, protocols
+from kgeval.protocols.protocol import find_protocol, protocols
 from kgeval.protocols.protocol_candidates import in_train, up_to_the_last_of_train
 from kgeval.scorers.families.products.rescal import RESCAL
 from kgeval.scorers.families.products.simple import SimplE
@@ -49,7 +49,7 @@ def scored(*scores):
 
 def rank(name, scores, setting="filtered"):
     table = evaluate(scored(*scores), SMALL, sides="tail", protocol=name)
-    return protocol(name).ranks(table, setting).tolist()[0]
+    return find_protocol(name).ranks(table, setting).tolist()[0]
 
 
 def test_every_protocol_of_the_contract_is_there():
@@ -106,7 +106,9 @@ def test_random_ties_are_those_of_the_summary():
     data = random_dataset(4)
     table = evaluate(lambda h, r, t: (h + t) % 3, data, protocol="sun-random")
     assert framework_metrics(table)["mrr"] == summarize(table, ["mrr"], ties="random")["mrr"]
-    assert np.mean(1 / protocol("sun-random").ranks(table)) == pytest.approx(framework_metrics(table)["mrr"], rel=1e-12)
+    assert np.mean(1 / find_protocol("sun-random").ranks(table)) == pytest.approx(
+        framework_metrics(table)["mrr"], rel=1e-12
+    )
 
 
 def test_an_empty_filter_is_the_protocols_or_said():
@@ -203,7 +205,7 @@ def test_a_split_that_fills_no_batch_is_refused():
 def test_an_infinite_number_is_text_in_json():
     table = evaluate(scored(0.3, 0.5, 0.5, 0.5, 0.5, 0.9), SMALL, sides="tail", protocol="ampligraph-middle")
     below = evaluate(scored(0.3, 0.5, 0.5, 0.1, 0.1, 0.1), SMALL, sides="tail", protocol="ampligraph-best")
-    assert protocol("ampligraph-best").ranks(below).tolist() == [-1]
+    assert find_protocol("ampligraph-best").ranks(below).tolist() == [-1]
     assert framework_metrics(table)["mr_score"] == 1
     assert json.loads(json.dumps(framework_metrics(below).to_dict()))["notes"] == list(framework_metrics(below).notes)
     assert "1 ranks are below 1" in framework_metrics(below).notes[-1]

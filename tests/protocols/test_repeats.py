@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, evaluate, explain, framework_metrics, summarize
 from kgeval.errors import TableError
-from kgeval.protocols.protocol import protocol, protocols
+from kgeval.protocols.protocol import find_protocol, protocols
 from tests.brute_force import brute_force
 from tests.conftest import random_dataset
 
@@ -126,4 +126,4 @@ def test_multiplicities_that_are_none_are_refused(repeated):
     place = table.columns.index("multiplicity")
     wrong = RankTable(table.data.set_column(place, "multiplicity", [[0] * len(table)]), protocol="openke")
     with pytest.raises(TableError, match="the column multiplicity says how often triples stand: whole numbers from 1"):
-        protocol("openke").counted(wrong)
+        find_protocol("openke").counted(wrong)

@@ -39,7 +39,8 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
     from kgeval.data.layout import load_dataset
     from kgeval.protocols.explain import explain
 
-    config = configured("explain", checkpoint, dataset, given, evaluation=chosen(given, "split", "unseen"))
+    settings = chosen(given, "split", "unseen")
+    configured("explain", checkpoint, dataset, given, evaluation=settings)  # refuses what is wrong, by its option
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=given["layout"], names=given["names"])
     options = pairs(given["options"], "--option")
@@ -47,7 +48,7 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
         scorer = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
     names = [name.strip() for name in protocols.split(",") if name.strip()]
     with watching("ranking by every protocol"):
-        told = explain(scorer, graph, names, metric=metric, evaluation=config.evaluation)
+        told = explain(scorer, graph, names, metric=metric, **settings)
     if as_json:
         say_json(told.to_dict())
     else:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kgeval.data.triples import Side
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.wrappers.reciprocal import Reciprocal

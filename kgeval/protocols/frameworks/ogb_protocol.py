@@ -2,7 +2,8 @@
 
 from kgeval.protocols.filters import NOTHING
 from kgeval.protocols.framework_means import float32
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.protocol_candidates import fixed_negatives
 
 OGB = Protocol(

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from kgeval.metrics.tables.names import Part
 from kgeval.protocols.framework_means import running32
-from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.protocols.framework_metric import FrameworkMetric, Setting
+from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.quirks import FrameworkQuirk
@@ -27,7 +28,7 @@ class UpsideDown(FrameworkQuirk):
         """Whether the checkpoint's reader has found the sign to be the other one."""
         return bool(getattr(scorer.source, "upside_down", False))
 
-    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the candidates below each answer."""
         return Ranked(-ranked.scores, _turned(ranked.filtered), _turned(ranked.raw))
 

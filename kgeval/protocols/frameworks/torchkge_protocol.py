@@ -2,7 +2,8 @@
 
 from kgeval.data.triples import SIDES
 from kgeval.protocols.framework_means import float32_then_64
-from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.protocols.framework_metric import FrameworkMetric, Setting
+from kgeval.protocols.protocol import Protocol
 
 _METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
 

@@ -48,7 +48,7 @@ def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Problem]
     if config.task is not None or evaluation.split not in dataset.splits:
         return
     try:
-        corruption = config.corruption(dataset)
+        corruption = config.resolved_evaluation(dataset).evaluation.corruption
         if corruption.files:
             corruption.check(dataset.split(evaluation.split), evaluation.sides, dataset)
     except DatasetError as error:
