@@ -53,9 +53,9 @@ class Explained:
     protocol: str
     value: float
     causes: dict[str, float]
-    """by how much each rule moves it; they add up to the whole difference"""
+    """by how much each rule changes it; they add up to the whole difference"""
     optimistic: float
-    """the number if every answer were first among those that are level with it, all other rules being the protocol's"""
+    """the number if every answer were the first of those that tie with it, all other rules being the protocol's"""
     pessimistic: float
     """if every answer were last"""
     provenance: Provenance
@@ -79,8 +79,8 @@ class Explanation:
     @property
     def causes(self) -> list[str]:
         """The causes that make a difference anywhere."""
-        named = dict.fromkeys(cause for row in self.rows for cause in row.causes)
-        return [cause for cause in named if any(row.causes.get(cause) for row in self.rows)]
+        causes = dict.fromkeys(cause for row in self.rows for cause in row.causes)
+        return [cause for cause in causes if any(row.causes.get(cause) for row in self.rows)]
 
     def __getitem__(self, name: str) -> Explained:
         return next(row for row in self.rows if row.protocol == name)
@@ -92,9 +92,9 @@ class Explanation:
         columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
         rows = [
             [
-                *(row.protocol, _number(row.value), _change(_difference(self.standard, row.value))),
+                *(row.protocol, f"{row.value:.6f}", _change(_difference(self.standard, row.value))),
                 *(texts[index] for texts in changes.values()),
-                *(_number(row.optimistic), _number(row.pessimistic)),
+                *(f"{row.optimistic:.6f}", f"{row.pessimistic:.6f}"),
             ]
             for index, row in enumerate(self.rows)
         ]
@@ -156,8 +156,8 @@ def explain(  # noqa: PLR0913
 
     From the standard protocol on, one rule after the other becomes that of the framework: the candidates, the filter,
     the tolerance, the framework's quirks, the tie policy, whether an answer competes with itself, how often repeated
-    triples count, and how ranks are averaged. What a rule moves is its part of the difference. The parts add up to the
-    whole; a part may depend on the rules that were switched before it.
+    triples count, and how ranks are averaged. What a rule changes is its part of the difference. The parts add up to
+    the whole; a part may depend on the rules that were switched before it.
 
     Parameters
     ----------
@@ -276,10 +276,6 @@ def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protoc
 
 def _difference(before: float, after: float) -> float:
     return 0.0 if before == after else after - before
-
-
-def _number(value: float) -> str:
-    return f"{value:.6f}"
 
 
 def _change(change: float) -> str:

@@ -48,15 +48,15 @@ class Protocol:
     name: str
     summary: str
     ties: Ties = "realistic"
-    """where among the candidates that are level with it an answer stands"""
+    """where among the candidates that tie with it an answer stands"""
     filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
     """the splits whose triples are known answers, by the split that is evaluated"""
     with_test: bool = False
     """whether its metrics are computed a second time with test among those splits, where it is not"""
     tie_rule: TieRule = exact
-    """which scores are level with an answer's"""
+    """which scores tie with an answer's"""
     corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
-    """what chooses the candidates of a split's triples, given the corruption that was said, if one was"""
+    """what chooses the candidates of a split's triples, given the corruption of the evaluation, if it has one"""
     listed: bool = False
     """whether candidates that a model lists are ranked by their places in the list, whatever their scores"""
     cutoff: int | None = None
@@ -82,11 +82,11 @@ class Protocol:
     framework_metrics: tuple[FrameworkMetric, ...] = ()
     """the numbers that the framework prints; nothing where it has no names of its own"""
     headline: tuple[str, ...] = ()
-    """those of them that people are shown, where all would be a flood"""
+    """those of them that people are shown, where all would be too many"""
     text: Callable[[float], str] = repr
     """how it prints a number"""
     tie_note: str = ""
-    """what is said where answers tie: what they are, or what becomes of them"""
+    """the note on answers that tie: what ties are, or what becomes of them"""
 
     @property
     def rules(self) -> Rules:
@@ -138,11 +138,11 @@ class Protocol:
         if self.self_counting == "subtracted":
             greater, tied = _counts(table, "raw")
             known = greater + tied - sum(_counts(table, "filtered")) + (table.split in (table.filter or ()))
-            whole = self._broken(table, greater, tied + 1)
+            whole = self._tie_broken(table, greater, tied + 1)
             return whole - known if setting == "filtered" else whole
         greater, tied = _counts(table, setting)
         unfiltered = setting == "raw" or not table.filter
-        ranks = self._broken(table, greater, tied + (self.self_counting == "raw" and unfiltered))
+        ranks = self._tie_broken(table, greater, tied + (self.self_counting == "raw" and unfiltered))
         return ranks if self.cutoff is None else np.where(self._found(table), ranks, np.inf)
 
     def _found(self, table: RankTable) -> BoolArray:
@@ -151,7 +151,7 @@ class Protocol:
         return np.asarray(listed & (table.column("raw_greater") < (self.cutoff or np.inf)))
 
     def counted(self, table: RankTable) -> RankTable:
-        """Give each rank as often as the framework counts it.
+        """Repeat each rank as often as the framework counts it.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Protocol:
             raise TableError(f"the column {MULTIPLICITY} says how often triples stand: whole numbers from 1.")
         return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
-    def _broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
+    def _tie_broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
         draws = TableView(table).draws if self.ties == "random" else None
         return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).values
 

@@ -85,12 +85,12 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
 
 
 def _is_general(printed: FrameworkMetric) -> bool:
-    """Whether its name states its ties, so that it is no matter of the protocol."""
+    """Whether its name states the tie policy, so that the protocol has no say in it."""
     return parse(printed.metric).ties is not None
 
 
 def _shown(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
-    """Leave out sides and settings that were not evaluated, and cut-offs beyond the candidates where it does."""
+    """Leave out sides and settings that were not evaluated, and, where the framework does, k above the candidates."""
     sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
     for printed in rules.framework_metrics:
         there = printed.side in sides and f"{COUNTS[printed.setting]}greater" in table.columns
@@ -116,7 +116,7 @@ def _look_up(summary: Summary, metric: str) -> float | None:
 
 
 def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
-    """Say what a framework makes of ties, where there are some, and where its ranks are none."""
+    """Say what a framework makes of ties, repeated triples, answers that are not listed, and ranks below 1."""
     tied = table.column("tied")
     if rules.tie_note and tied.any():
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"

@@ -25,7 +25,7 @@ from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
 from kgeval.files.budget import free_memory
 from kgeval.progress import Progress
-from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, joined, rank_last
+from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
@@ -215,7 +215,7 @@ class ModelRanking:
             parts.append(rank(task))
             notes.extend(candidates.notes)
             num_candidates.append(candidates.sizes)
-        table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, joined(parts))
+        table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, concatenated(parts))
         return _SideRanks(table, tuple(notes), np.concatenate(num_candidates))
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:

@@ -9,7 +9,7 @@ from kgeval import AllEntities, CallableScorer, Uniform, VectorScorer, evaluate
 from kgeval.errors import ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.numerics.similarity import canonical
 from tests.brute_force import as_counts, brute_force

@@ -10,9 +10,9 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.screening.refinement import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors

@@ -43,20 +43,20 @@ class Tokens(FrameworkQuirk):
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the tokens too."""
         queries = task.queries
-        asked = scorer.scorer.scores(scorer.translated(queries), np.arange(len(TOKENS)))
-        scores = as_float64(asked, "the scorer")[queries.owners]
+        of_tokens = scorer.scorer.scores(scorer.translated(queries), np.arange(len(TOKENS)))
+        scores = as_float64(of_tokens, "the scorer")[queries.owners]
         lengths = task.known.lengths
         longest = (lengths == lengths.max(initial=0))[queries.owners]
         competes = np.stack([longest, np.ones_like(longest)], axis=1)
         ends = tie_rule(ranked.scores)
         filtered, raw = (
-            _with(counts, scores, mask, *ends)
+            _with_tokens(counts, scores, mask, *ends)
             for counts, mask in ((ranked.filtered, competes), (ranked.raw, np.ones_like(competes)))
         )
         return Ranked(ranked.scores, filtered, raw)
 
 
-def _with(
+def _with_tokens(
     counts: RankCounts, scores: Float64Array, competes: BoolArray, lowest: Float64Array, highest: Float64Array
 ) -> RankCounts:
     above = (competes & (scores > highest[:, None])).sum(axis=1)

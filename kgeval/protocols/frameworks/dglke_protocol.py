@@ -10,7 +10,7 @@ from kgeval.corruption.generator import SharedCandidates
 from kgeval.protocols.framework_metric import FrameworkMetric
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.kernels.kernel import CountAccumulator
+from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.reference import ReferenceKernel
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.ranking_task import RankingTask
@@ -54,12 +54,12 @@ class TailsAsHeads(FrameworkQuirk):
 
 
 def _counted_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
-    """Count one query by the reference kernel, which passes an answer over by its position, whatever it would score."""
+    """Count one query by the reference kernel, which leaves an answer out by its position, whatever it would score."""
     candidates = part.candidates
     ids = candidates.ids if isinstance(candidates, SharedCandidates) else candidates.rows.ids
     scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
-    for tally in ends:
-        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), tally)
+    for counts in ends:
+        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), counts)
     return CountAccumulator.from_interval(ends[0].thresholds, ends).counts
 
 

@@ -16,7 +16,7 @@ from kgeval.scorers.alignment import Aligned
 
 
 @dataclass(frozen=True)
-class UpsideDown(FrameworkQuirk):
+class ReversedSign(FrameworkQuirk):
     """The lowest score is the best for a RESCAL of a MarginLoss, whose facts score high, as for other losses."""
 
     cause: ClassVar[str] = "sign"
@@ -30,10 +30,10 @@ class UpsideDown(FrameworkQuirk):
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the candidates below each answer."""
-        return Ranked(-ranked.scores, _turned(ranked.filtered), _turned(ranked.raw))
+        return Ranked(-ranked.scores, _reversed(ranked.filtered), _reversed(ranked.raw))
 
 
-def _turned(counts: RankCounts) -> RankCounts:
+def _reversed(counts: RankCounts) -> RankCounts:
     return replace(counts, greater=counts.candidates - 1 - counts.greater - counts.tied)
 
 
@@ -46,7 +46,7 @@ OPENKE = Protocol(
     name="openke",
     summary="optimistic ranks; the mean of the sides' means, in float32 sums; raw and filtered",
     ties="optimistic",
-    quirks=(UpsideDown(),),
+    quirks=(ReversedSign(),),
     repeats="each",
     side_aggregation="apart",
     mean=running32,

@@ -1,4 +1,4 @@
-"""Levels: intervals around an answer's score rank as transformed scores do, by every kernel."""
+"""Tie rules: intervals around an answer's score rank as transformed scores do, by every kernel."""
 
 from __future__ import annotations
 
