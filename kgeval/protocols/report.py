@@ -76,7 +76,7 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     0.271144
     """
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
-    own = {printed.name: rules.value(table, printed) for printed in _shown(rules, table) if not _is_general(printed)}
+    own = {printed.name: rules.value(table, printed) for printed in _reported(rules, table) if not _is_general(printed)}
     values = _general(rules, table) | own
     formats = {printed.name: printed.text for printed in rules.framework_metrics if printed.text}
     texts = {name: formats.get(name, rules.text)(value) for name, value in values.items()}
@@ -89,7 +89,7 @@ def _is_general(printed: FrameworkMetric) -> bool:
     return parse(printed.metric).ties is not None
 
 
-def _shown(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
+def _reported(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     """Leave out sides and settings that were not evaluated, and, where the framework does, k above the candidates."""
     sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
     for printed in rules.framework_metrics:
@@ -100,7 +100,7 @@ def _shown(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
 
 def _general(rules: Protocol, table: RankTable) -> dict[str, float]:
     """Compute metrics by kgeval's own definitions; those that are undefined are left out."""
-    wanted = {printed.name: printed.metric for printed in _shown(rules, table) if _is_general(printed)}
+    wanted = {printed.name: printed.metric for printed in _reported(rules, table) if _is_general(printed)}
     if not rules.framework_metrics:
         wanted = {name: name for name in rules.metrics}
     summary = summarize(table, list(wanted.values()), ties=rules.ties)

@@ -46,7 +46,7 @@ def evaluate(  # noqa: PLR0913
     Parameters
     ----------
     model
-        a ``pykeen.models.Model``; an inductive one is asked about the entities of the inference graph
+        a ``pykeen.models.Model``; an inductive one scores the entities of the inference graph
     dataset
         a dataset object of PyKEEN, transductive or inductive; or what :func:`kgeval.evaluate` takes: one of kgeval, a
         folder, a name

@@ -89,7 +89,7 @@ def rank_model(  # noqa: PLR0913
 
 @dataclass(frozen=True, eq=False)
 class ModelRanking:
-    """What stays the same for all queries of one model on one dataset."""
+    """One model on one dataset: what stays the same for all of its queries."""
 
     scorer: Aligned
     dataset: Dataset
@@ -105,6 +105,7 @@ class ModelRanking:
     allowed: BoolArray
     """bool[entity], whether it may compete"""
     notes: tuple[str, ...]
+    """what a reader should know of model, dataset and rules"""
 
     @classmethod
     def of(
@@ -117,7 +118,7 @@ class ModelRanking:
         restrict_entities_to: IntArray | None,
         progress: Progress,
     ) -> ModelRanking:
-        """Check that there is something to rank, and choose the kernel.
+        """Find what there is to rank, and choose the kernel.
 
         Raises
         ------
@@ -140,11 +141,8 @@ class ModelRanking:
             allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
             notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
         tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-        engine = replace(
-            _engine(scorer, Triples(dataset.split(split).ids[: len(known)][known]), evaluation),
-            progress=progress,
-            tie_rule=tie_rule,
-        )
+        triples = Triples(dataset.split(split).ids[: len(known)][known])
+        engine = replace(_engine(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
         return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes))
 
     def rank(self, title: str) -> RankTable:

@@ -14,7 +14,7 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.scorers.alignment import align
 
 RESTRICTED_SAMPLE = (
-    "candidates were drawn from all entities, and then restricted to those that were asked for: queries have fewer "
+    "candidates were drawn from all entities, and then restricted to the entities that may compete: queries have fewer "
     "than the sample's count."
 )
 

@@ -1,4 +1,4 @@
-"""Ranks that were made elsewhere: the metrics of their own evaluators, the ranks of a table, and what is refused."""
+"""Ranks that others wrote: the metrics of their own evaluators, the ranks of a table, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluate: what is refused, what is left out, and what a reader of the table is told."""
+"""The ranking of a model: what is refused, what is left out, and what the notes say."""
 
 from __future__ import annotations
 

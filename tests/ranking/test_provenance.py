@@ -74,8 +74,8 @@ def test_sampled_candidates_are_called_by_count_kind_and_seed(corruption, words)
 def test_types_are_told_with_the_sizes_that_train_shows():
     ids, sizes = DATA.train.ids, set()
     for place, kept in ((0, 2), (2, 0)):
-        asked = {(r, row[kept]) for row in DATA.test.ids.tolist() for r in [row[1]]}
-        sizes |= {len(set(ids[ids[:, 1] == relation, place].tolist())) for relation, _ in asked}
+        queries = {(r, row[kept]) for row in DATA.test.ids.tolist() for r in [row[1]]}
+        sizes |= {len(set(ids[ids[:, 1] == relation, place].tolist())) for relation, _ in queries}
     found = evaluate(by_hash, DATA, corruption=TypeConstrained()).provenance.candidates
     assert found == f"{min(sizes)} to {max(sizes)} of 30 entities, by type in train"
 

@@ -1,4 +1,4 @@
-"""Open Graph Benchmark, ogbl-wikikg2 and ogbl-biokg: realistic ranks among given negatives, in float32."""
+"""Open Graph Benchmark, ogbl-wikikg2 and ogbl-biokg: realistic ranks among its own negatives, in float32."""
 
 from kgeval.protocols.filters import NOTHING
 from kgeval.protocols.framework_means import float32

@@ -68,16 +68,16 @@ class Float32Products(Screen):
         """The statistic of each answer, and what rounding may have taken from it and from canonical scores."""
         offsets = self._query_vectors.offsets[owners]
         scores, norms = answers - offsets, self._query_vectors.norms[owners]
-        given = np.abs(answers) + np.abs(offsets)
+        sizes = np.abs(answers) + np.abs(offsets)
         if self._query_vectors.similarity == "l2":
-            size = given * given + (norms + self._norms[-1]) ** 2
+            size = sizes * sizes + (norms + self._norms[-1]) ** 2
             # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
             scores = 0.5 * (norms * norms + scores * np.abs(scores))
         elif self._query_vectors.similarity == "squared_l2":
-            size = given + (norms + self._norms[-1]) ** 2 + np.abs(self._added).max()
+            size = sizes + (norms + self._norms[-1]) ** 2 + np.abs(self._added).max()
             scores = 0.5 * (norms * norms + scores)
         else:
-            size = given + norms * self._norms[-1] + np.abs(self._added).max()
+            size = sizes + norms * self._norms[-1] + np.abs(self._added).max()
         return scores, (2 * self._query_vectors.vectors.shape[1] + 64) * U64 * size
 
     def _error(self) -> Float64Array:
