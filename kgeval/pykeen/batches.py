@@ -81,7 +81,7 @@ class Batches:
             "head": ids[:, 0],
             "relation": ids[:, 1],
             "tail": ids[:, 2],
-            "side": _repeated(target, len(ids)),
+            "side": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(ids), np.int32)), [target]),
             "score": scores.cpu().double().numpy(),
             **dict(
                 zip(
@@ -100,10 +100,6 @@ class Batches:
             raise ScoreError(
                 f"the model's score of {what} is NaN for triple {tuple(row)}, {target} side: a rank is undefined."
             )
-
-
-def _repeated(word: str, count: int) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), [word])
 
 
 def _labels(ids: Any) -> pa.DictionaryArray:

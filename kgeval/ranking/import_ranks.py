@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import SharedCandidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
@@ -139,7 +139,7 @@ class _RowCheck:
     notes: list[str] = field(default_factory=list)
 
     def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], left_out: str) -> BoolArray:
-        """Tell which of some rows stay; bool[row].
+        """Choose the rows that stay; bool[row].
 
         Raises
         ------
@@ -186,7 +186,9 @@ def _side(
     for column in columns:
         rows = rows[_ranked(check, column, side, rows, counted[column.setting][triples[rows]])]
     for column in columns:
-        counts[column.setting] = _counts(check.file.numbers(column, rows), counted[column.setting][triples[rows]])
+        ranks, candidates = check.file.numbers(column, rows), counted[column.setting][triples[rows]]
+        greater, tied = np.floor(ranks).astype(np.int64) - 1, (ranks % 1 > 0).astype(np.int64)
+        counts[column.setting] = RankCounts(greater, tied, candidates)
     if not len(rows):
         return None
     raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
@@ -242,7 +244,3 @@ def _ranked(check: _RowCheck, column: RankColumn, side: Side, rows: IntArray, ca
     is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")
     left_out = f"{setting} ranks are beyond their candidates"
     return is_rank & check.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)
-
-
-def _counts(ranks: Float64Array, candidates: IntArray) -> RankCounts:
-    return RankCounts(np.floor(ranks).astype(np.int64) - 1, (ranks % 1 > 0).astype(np.int64), candidates)

@@ -82,6 +82,15 @@ def test_kgeval_pykeen_evaluate_takes_a_protocol():
     assert "with_test_greater" in fast.columns
 
 
+def test_kgeval_pykeen_evaluate_reports_progress():
+    import kgeval.pykeen
+
+    graph, model = pykeen_model()
+    answers = []
+    table = kgeval.pykeen.evaluate(model, graph, progress=answers.append)
+    assert sum(answers) == len(table)
+
+
 # Objects and names
 
 

@@ -15,10 +15,6 @@ def _whole(value: float) -> str:
     return str(int(value))
 
 
-def _rounded(value: float) -> str:
-    return str(round(value, 3))
-
-
 TORCHKGE = Protocol(
     name="torchkge",
     summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
@@ -37,6 +33,6 @@ TORCHKGE = Protocol(
         for k in (1, 3, 10)
         for setting in _SETTINGS
     ),
-    text=_rounded,
+    text=lambda value: str(round(value, 3)),
     tie_note="TorchKGE counts every tie against the answer",
 )
