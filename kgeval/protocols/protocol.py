@@ -269,5 +269,17 @@ def find_protocol(name: str | Protocol) -> Protocol:
 
 
 def protocol_of(table: RankTable) -> Protocol:
-    """Find the protocol that ranks were made by; the standard one where they do not tell."""
-    return find_protocol("standard" if table.protocol == UNKNOWN else table.protocol)
+    """Find the protocol that ranks were made by; the standard one where the table does not say.
+
+    Raises
+    ------
+    ConfigError
+        if no installed package has it
+    """
+    name = "standard" if table.protocol == UNKNOWN else table.protocol
+    if name not in protocols():
+        raise ConfigError(
+            f"these ranks follow the protocol {name!r}, which no installed package has. Install the one that has it, "
+            "or give the protocol itself: framework_metrics(table, protocol=…)."
+        )
+    return protocols()[name]

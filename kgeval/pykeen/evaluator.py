@@ -111,19 +111,15 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         pykeen_options = {name: options[name] for name in PYKEEN_OPTIONS if name in options}
         kwargs = pykeen_options.get("metrics_kwargs")
         if kgeval_metrics and isinstance(kwargs, Sequence) and len(kwargs) == len(names):
-            paired = zip(names, kwargs, strict=True)
-            pykeen_options["metrics_kwargs"] = [one for name, one in paired if name in pykeen_metrics]
+            pairs = zip(names, kwargs, strict=True)
+            pykeen_options["metrics_kwargs"] = [one for name, one in pairs if name in pykeen_metrics]
         super().__init__(filtered, pykeen_metrics or None, **pykeen_options)
         for name in kgeval_metrics:
             parse(name)
         self.own = (*kgeval_metrics, *(REPORTED if options.get("add_defaults", True) else ()))
         settings = {name: options[name] for name in (*KGEVAL_OPTIONS, "batch_size") if name in options}
         self.evaluation = Evaluation(**settings, filter=("train", "valid", "test") if filtered else ())
-        if not filtered:
-            self._require_train_triples()
-        for file in self.evaluation.corruption.files:
-            if not file.is_file():
-                raise InputError(f"{file}: there is no such file, of which the corruption is to be read.")
+        self._check_corruption()
         self.result_directory = None if result_directory is None else Path(result_directory)
         self.table: RankTable | None = None
         """the ranks of the last evaluation"""
@@ -252,6 +248,14 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                     self.num_candidates[pack.target] = [pack.num_candidates]
             self.num_entities = int(table.column("raw_candidates").max())
         return results
+
+    def _check_corruption(self) -> None:
+        """Refuse a corruption whose files are missing, or that learns from triples which the raw setting lacks."""
+        if not self.filtered:
+            self._require_train_triples()
+        for file in self.evaluation.corruption.files:
+            if not file.is_file():
+                raise InputError(f"{file}: there is no such file, from which the corruption is read.")
 
     def _require_train_triples(self) -> None:
         if self.evaluation.corruption.learns_from:

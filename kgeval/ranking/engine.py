@@ -101,7 +101,7 @@ class Engine:
         return _ranked(task, [counts for part, view in views for counts in self._rank_view(view, task[part])])
 
     def _rank_view(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Iterator[CountAccumulator]:
-        """Rank queries that see the entities alike, block by block."""
+        """Rank queries that share their entity vectors, block by block."""
         # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
         if isinstance(scorer, VectorScorer) and self.nan == "error":
             plan = self._plan_vectors(scorer, task)
@@ -117,21 +117,23 @@ class Engine:
             yield accumulator
 
     def _plan_vectors(self, scorer: VectorScorer, task: RankingTask) -> Plan:
+        """Choose block sizes by the width of the vectors."""
         dim = int(np.shape(scorer.entity_vectors(task.queries.side, task.queries.answers[:1]))[-1])
         if isinstance(task.candidates, SharedCandidates):
             return Plan.for_shared(dim, self.memory)
         return Plan.for_own(dim, int(task.num_candidates.max(initial=1)), scorer.num_entities, self.memory)
 
     def _rank_vectors(self, scorer: VectorScorer, task: RankingTask, step: int) -> CountAccumulator:
+        """Rank on vectors, ``step`` shared candidates at a time."""
         queries, candidates = task.queries, task.candidates
         query_vectors = _query_vectors(scorer, queries)
-        answers = _entity_vectors(scorer, queries.side, queries.answers)
-        if query_vectors.vectors.shape[1] != answers.vectors.shape[1]:
-            widths = f"{query_vectors.vectors.shape[1]} and {answers.vectors.shape[1]}"
+        answer_vectors = _entity_vectors(scorer, queries.side, queries.answers)
+        if query_vectors.vectors.shape[1] != answer_vectors.vectors.shape[1]:
+            widths = f"{query_vectors.vectors.shape[1]} and {answer_vectors.vectors.shape[1]}"
             raise ScoreError(
                 f"the scorer's query and entity vectors are {widths} wide; they must be as wide as each other."
             )
-        thresholds = self.kernel.pairs(query_vectors, answers, queries.offsets)
+        thresholds = self.kernel.pairs(query_vectors, answer_vectors, queries.offsets)
         ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         if isinstance(candidates, SharedCandidates):
             for chunk in slices(len(candidates.ids), step):
@@ -188,6 +190,7 @@ class Engine:
 
 
 def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
+    """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of its result, so it computes a part at a time.
     vectors, offsets = [], []
@@ -201,6 +204,7 @@ def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
 
 
 def _entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
+    """Fetch the vectors of entities, in the precision they are stored in where the kernels have it."""
     vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
     if vectors.dtype not in STORED:
         vectors = as_float64(vectors, "the scorer's entity vectors")

@@ -111,6 +111,13 @@ def test_a_protocol_of_ones_own_ranks_is_explained_and_reports():
     assert explanation["mine"].causes["ties"] < 0
 
 
+def test_ranks_by_a_protocol_that_is_not_registered_say_what_to_do():
+    with pytest.raises(
+        ConfigError, match=r"'mine', which no installed package has.*framework_metrics\(table, protocol=…\)"
+    ):
+        framework_metrics(evaluate(score, DATA, protocol=MINE))
+
+
 def test_an_unknown_protocol_is_refused_with_the_nearest_name():
     for call in (
         lambda: evaluate(score, DATA, protocol="libkg"),

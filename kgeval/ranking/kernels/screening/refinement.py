@@ -1,4 +1,4 @@
-"""Nearly: the score of one pair in the precision of its entity, and how far the canonical score may be from it.
+"""Refinement: the score of one pair in the precision of its entity, and how far the canonical score may be from it.
 
 The sums are taken in whatever order is fastest. For n terms, each rounded and added with unit roundoff u (Higham, 2002,
 chapter 3), and for a query q̂ that was itself rounded to that precision:
