@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Candidates
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.dataset import Dataset
@@ -23,12 +22,10 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
-from kgeval.files.budget import free_memory
 from kgeval.progress import Progress
 from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
+from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.kernels import kernel
-from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import RESTRICTED_SAMPLE, notes_on_repeats, notes_on_unseen, undefined_rank
@@ -38,11 +35,7 @@ from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST, to_rank_columns, 
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
-from kgeval.scorers.scorer import VectorScorer
 from kgeval.threads import bound_threads, slices
-
-TORCH_PAYS = 10**12
-"""floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
 
 
 def rank_model(  # noqa: PLR0913
@@ -142,7 +135,7 @@ class ModelRanking:
             notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
         tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
         triples = Triples(dataset.split(split).ids[: len(known)][known])
-        engine = replace(_engine(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
+        engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
         return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes))
 
     def rank(self, title: str) -> RankTable:
@@ -252,31 +245,6 @@ class _SideRanks:
     notes: tuple[str, ...]
     num_candidates: IntArray
     """int64[query], before those that may not compete were left out"""
-
-
-def _engine(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Engine:
-    name = evaluation.kernel
-    if name == "bfloat16" or (name == "auto" and _torch_pays(scorer, triples, evaluation)):
-        import torch  # noqa: F401  # before its threads are bound
-    return Engine(
-        kernel(name, block=evaluation.batch_size or BLOCK),
-        evaluation.nan,
-        evaluation.memory_limit or free_memory() // MEMORY_DIVISOR,
-        evaluation.batch_size,
-    )
-
-
-def _torch_pays(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> bool:
-    """Whether products in bfloat16 would save more time than the import of torch takes."""
-    if not isinstance(evaluation.corruption, AllEntities):
-        return False
-    dims = 0
-    for side in evaluation.sides:
-        example = Queries.of(Triples(triples.ids[:1]), side)
-        for _, view in scorer.views(example):
-            if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "squared_l2", "cosine"}:
-                dims += view.entity_vectors(side, example.answers).shape[1]
-    return bool(2 * len(triples) * scorer.num_entities * dims > TORCH_PAYS)
 
 
 def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""Protocols: every rule worked by hand, what is said where one bites, and what cannot be followed."""
+"""Protocols: every rule worked by hand, the notes where one applies, and what is refused."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_random_ties_are_those_of_the_summary():
     )
 
 
-def test_an_empty_filter_is_the_protocols_or_said():
+def test_an_empty_filter_is_the_protocols_or_given():
     data = random_dataset(4)
     raw = evaluate(lambda h, r, t: h - t, data, protocol="bordes-raw")
     assert raw.filter == ()
@@ -175,8 +175,8 @@ def test_known_answers_keep_a_probability_of_zero(name):
     for row, side, *found in table.to_pandas()[["triple", "side", "greater", "tied"]].itertuples(index=False):
         h, r, t = data.test.ids[row]
         line = logits[h, r] if side == "tail" else logits[:, r, t]
-        asked = (everyone[:, 0] == h) if side == "tail" else (everyone[:, 2] == t)
-        known = everyone[asked & (everyone[:, 1] == r), 2 if side == "tail" else 0]
+        of_anchor = (everyone[:, 0] == h) if side == "tail" else (everyone[:, 2] == t)
+        known = everyone[of_anchor & (everyone[:, 1] == r), 2 if side == "tail" else 0]
         chances = torch.sigmoid(torch.from_numpy(line).float()).numpy()
         answer = t if side == "tail" else h
         own = chances[answer]
@@ -236,21 +236,25 @@ def test_ties_are_named_as_the_cause_of_a_baselines_spread():
     from tests.parity.test_baselines import baseline_scores
 
     data, scores = baseline_scores("marginal", "umls")
-    told = explain(scores, data, ["pykeen", "openke", "torchkge", "libkge", "bordes-raw"])
-    assert told.standard == pytest.approx(0.469075, abs=1e-6)
-    assert told["pykeen"].value == told.standard
-    assert [told["pykeen"].optimistic, told["pykeen"].pessimistic] == pytest.approx([0.790783, 0.459300], abs=1e-6)
+    explanation = explain(scores, data, ["pykeen", "openke", "torchkge", "libkge", "bordes-raw"])
+    assert explanation.standard == pytest.approx(0.469075, abs=1e-6)
+    assert explanation["pykeen"].value == explanation.standard
+    assert [explanation["pykeen"].optimistic, explanation["pykeen"].pessimistic] == pytest.approx(
+        [0.790783, 0.459300], abs=1e-6
+    )
     for name, value in (("openke", 0.790783), ("torchkge", 0.459300)):
-        assert told[name].value == pytest.approx(value, abs=2e-6)
-        assert told[name].causes["ties"] == pytest.approx(value - 0.469075, abs=2e-6)
-        others = [change for cause, change in told[name].causes.items() if cause != "ties"]
+        assert explanation[name].value == pytest.approx(value, abs=2e-6)
+        assert explanation[name].causes["ties"] == pytest.approx(value - 0.469075, abs=2e-6)
+        others = [change for cause, change in explanation[name].causes.items() if cause != "ties"]
         assert np.abs(others).max() < 1e-5  # sums in float32
-    assert told["libkge"].causes["tolerance"] != 0
-    assert told["bordes-raw"].causes == {
-        **dict.fromkeys(told["bordes-raw"].causes, 0.0),
-        "filter": told["bordes-raw"].value - told.standard,
+    assert explanation["libkge"].causes["tolerance"] != 0
+    assert explanation["bordes-raw"].causes == {
+        **dict.fromkeys(explanation["bordes-raw"].causes, 0.0),
+        "filter": explanation["bordes-raw"].value - explanation.standard,
     }
-    assert any("The tie policy alone moves the MRR from 0.459300 (pessimistic) to 0.790783" in n for n in told.notes)
+    assert any(
+        "The tie policy alone moves the MRR from 0.459300 (pessimistic) to 0.790783" in n for n in explanation.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -263,8 +267,10 @@ def test_ties_are_named_as_the_cause_of_a_baselines_spread():
     ],
 )
 def test_the_causes_add_up_to_the_difference(name, metric):
-    told = explain(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, random_dataset(8), [name], metric=metric)
-    assert told.standard + sum(told[name].causes.values()) == pytest.approx(told[name].value, rel=1e-12)
+    explanation = explain(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, random_dataset(8), [name], metric=metric)
+    assert explanation.standard + sum(explanation[name].causes.values()) == pytest.approx(
+        explanation[name].value, rel=1e-12
+    )
 
 
 def test_what_cannot_be_explained_is_refused():

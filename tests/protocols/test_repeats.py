@@ -110,9 +110,11 @@ def test_the_usual_metrics_count_each_triple_once(repeated, plain):
 
 
 def test_explain_names_repeated_triples_as_a_cause(repeated):
-    told = explain(model, repeated, ["dicee", "pykeen"])
-    assert told["dicee"].causes["repeated triples"] == pytest.approx(told["dicee"].value - told.standard, abs=1e-12)
-    assert told["dicee"].causes["repeated triples"] != 0 == told["pykeen"].causes["repeated triples"]
+    explanation = explain(model, repeated, ["dicee", "pykeen"])
+    assert explanation["dicee"].causes["repeated triples"] == pytest.approx(
+        explanation["dicee"].value - explanation.standard, abs=1e-12
+    )
+    assert explanation["dicee"].causes["repeated triples"] != 0 == explanation["pykeen"].causes["repeated triples"]
 
 
 def test_a_stored_table_prints_the_same(repeated, tmp_path):
