@@ -52,7 +52,7 @@ def generate_negatives(
     """
     if not isinstance(corruption, CorruptionGenerator):
         raise InputError(
-            f"negatives are chosen by a corruption such as kgeval.corruption.Uniform(count=100), not {corruption!r:.60}."
+            f"negatives are chosen by a corruption such as corruption.Uniform(count=100), not {corruption!r:.60}."
         )
     dataset = as_dataset(dataset)
     triples, sides = dataset.split(split), _listed("side", sides, SIDES)

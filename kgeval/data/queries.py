@@ -12,10 +12,10 @@ from kgeval.data.triples import Side, Triples
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries of one side, distinct if made by :meth:`of`, with the triples ("tasks") behind each one.
+    """Queries of one side, distinct if made by :meth:`of`, with the answers that are ranked for each.
 
-    A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). The tasks of query ``q`` are
-    ``offsets[q]:offsets[q + 1]``.
+    A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). The answers of query ``q``
+    are ``offsets[q]:offsets[q + 1]``.
 
     Examples
     --------
@@ -30,11 +30,11 @@ class Queries:
     relations: IntArray
     """int64[query]"""
     offsets: IntArray
-    """int64[query + 1], into the tasks"""
+    """int64[query + 1], into the answers"""
     answers: IntArray
-    """int64[task], the true entity of each task"""
+    """int64[answer], the entity of each answer"""
     triples: IntArray
-    """int64[task], the row of the triple"""
+    """int64[answer], the row of its triple"""
 
     @classmethod
     def of(cls, triples: Triples, side: Side) -> Queries:
@@ -64,24 +64,24 @@ class Queries:
     def __getitem__(self, part: slice) -> Queries:
         start, stop, _ = part.indices(len(self))
         offsets = self.offsets[start : stop + 1]
-        tasks = slice(offsets[0], offsets[-1])
+        answers = slice(offsets[0], offsets[-1])
         return replace(
             self,
             anchors=self.anchors[start:stop],
             relations=self.relations[start:stop],
             offsets=offsets - offsets[0],
-            answers=self.answers[tasks],
-            triples=self.triples[tasks],
+            answers=self.answers[answers],
+            triples=self.triples[answers],
         )
 
     @property
-    def num_tasks(self) -> int:
-        """The number of (triple, side) pairs that are ranked."""
+    def num_answers(self) -> int:
+        """How many answers are ranked, one for each triple."""
         return len(self.answers)
 
     @property
     def owners(self) -> IntArray:
-        """The query that each task belongs to; int64[task]."""
+        """The query of each answer; int64[answer]."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
 

@@ -1,4 +1,4 @@
-"""Evaluate: rank the answers of a dataset by the rules of a protocol."""
+"""``kgeval.evaluate``: rank the answers of a dataset by the rules of a protocol."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kgeval.corruption import AllEntities
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
-from kgeval.progress import Progress, reporting
-from kgeval.protocols.protocol import protocol as named
+from kgeval.progress import Progress
+from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
@@ -28,7 +27,7 @@ def evaluate(  # noqa: PLR0913
     relations: Labels | None = None,
     split: Split = "test",
     sides: Side | Sequence[Side] = ("head", "tail"),
-    protocol: str = "standard",
+    protocol: str | Protocol = "standard",
     filter: Split | Sequence[Split] | None = None,
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",
@@ -53,10 +52,11 @@ def evaluate(  # noqa: PLR0913
         the label of each of the model's ids, where it has none of its own and its ids are not the dataset's: a list, an
         array or a ``Vocabulary``, or a dictionary of the id of each label
     split, sides
-        which triples, and which of their sides are predicted; one side may be said bare
+        which triples, and which of their sides are predicted; one side may be given as text
     protocol
-        whose rules decide what is level with an answer, who competes, and by whom is filtered: the name of a framework,
-        such as ``"libkge"``. :func:`kgeval.printout` then tells what that framework prints
+        whose rules decide which scores tie with an answer's, which entities compete, and which answers are filtered:
+        the name of a framework, such as ``"libkge"``, in any case, or a ``Protocol``.
+        :func:`kgeval.framework_metrics` then computes what that framework prints
     filter
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
         An empty filter is the raw setting; the raw counts are kept in any case. By default as the protocol says
@@ -72,7 +72,7 @@ def evaluate(  # noqa: PLR0913
         work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
     progress
         ``True`` shows a bar on a terminal, and elsewhere a line on standard error every ten seconds; a function is
-        called with the number of (triple, side) tasks that were just ranked
+        called with the number of answers that were just ranked
 
     Returns
     -------
@@ -107,21 +107,18 @@ def evaluate(  # noqa: PLR0913
     >>> summary["hits@1"], summary["hits@3"], summary["mrr"]
     (0.5, 1.0, 0.75)
     """
-    rules, dataset = named(protocol), as_dataset(dataset)
-    settings = Evaluation(
+    dataset = as_dataset(dataset)
+    settings = Evaluation.of(
         split=split,
-        sides=sides,  # type: ignore[arg-type]
-        filter=rules.filter.get(split, ()) if filter is None else filter,  # type: ignore[arg-type]
-        corruption=corruption or AllEntities(),
+        sides=sides,
+        filter=filter,
+        corruption=corruption,
         unseen=unseen,
         nan=nan,
         batch_size=batch_size,
-        memory_limit=memory_limit,  # type: ignore[arg-type]  # the model reads "2GB"
+        memory_limit=memory_limit,
         threads=threads,
         kernel=kernel,
     )
-    said = None if corruption is None else settings.corruption
-    competing = {"corruption": rules.corruption(said, dataset, settings.split)}
-    settings = settings.model_copy(update=competing)
-    with reporting(len(dataset.split(settings.split)) * len(settings.sides), progress=progress) as report:
-        return settings(model, dataset, entities=entities, relations=relations, progress=report, rules=rules.rules)
+    resolved = find_protocol(protocol).resolve(settings, dataset)
+    return resolved.rank(model, dataset, entities=entities, relations=relations, progress=progress)

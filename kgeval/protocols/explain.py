@@ -1,27 +1,32 @@
-"""Explain: why protocols give one model different numbers, by switching one rule after the other."""
+"""``kgeval.explain``: why protocols give one model different numbers, by switching one rule after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kgeval.data.dataset import Dataset
+from kgeval.corruption.registry import Corruption
+from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
+from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import MetricError
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.tables.names import parse
-from kgeval.protocols.protocol import FrameworkMetric, Protocol, protocol
+from kgeval.progress import Progress
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.protocols.report import notes_on
 from kgeval.provenance import Provenance
-from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.quirks import FrameworkQuirk
+from kgeval.ranking.engine import NaNPolicy
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.alignment import align
+from kgeval.scorers.alignment import Aligned, align
 
 RULES = {
     "candidates": ("corruption", "competes", "batch"),
@@ -48,9 +53,9 @@ class Explained:
     protocol: str
     value: float
     causes: dict[str, float]
-    """by how much each rule moves it; they add up to the whole difference"""
+    """by how much each rule changes it; they add up to the whole difference"""
     optimistic: float
-    """the number if every answer were first among those that are level with it, all other rules being the protocol's"""
+    """the number if every answer were the first of those that tie with it, all other rules being the protocol's"""
     pessimistic: float
     """if every answer were last"""
     provenance: Provenance
@@ -74,8 +79,8 @@ class Explanation:
     @property
     def causes(self) -> list[str]:
         """The causes that make a difference anywhere."""
-        named = dict.fromkeys(cause for row in self.rows for cause in row.causes)
-        return [cause for cause in named if any(row.causes.get(cause) for row in self.rows)]
+        causes = dict.fromkeys(cause for row in self.rows for cause in row.causes)
+        return [cause for cause in causes if any(row.causes.get(cause) for row in self.rows)]
 
     def __getitem__(self, name: str) -> Explained:
         return next(row for row in self.rows if row.protocol == name)
@@ -87,9 +92,9 @@ class Explanation:
         columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
         rows = [
             [
-                *(row.protocol, _number(row.value), _change(_difference(self.standard, row.value))),
+                *(row.protocol, f"{row.value:.6f}", _change(_difference(self.standard, row.value))),
                 *(texts[index] for texts in changes.values()),
-                *(_number(row.optimistic), _number(row.pessimistic)),
+                *(f"{row.optimistic:.6f}", f"{row.pessimistic:.6f}"),
             ]
             for index, row in enumerate(self.rows)
         ]
@@ -127,33 +132,43 @@ class Explanation:
         return "\n".join([str(self.provenance), "", *(line.rstrip() for line in lines)])
 
 
-def explain(
+def explain(  # noqa: PLR0913
     model: Any,
     dataset: Dataset | str | Path,
-    protocols: Sequence[str],
+    protocols: str | Protocol | Sequence[str | Protocol],
     *,
+    metric: str = "mrr",
     entities: Labels | None = None,
     relations: Labels | None = None,
-    metric: str = "mrr",
-    evaluation: Evaluation | None = None,
+    split: Split = "test",
+    sides: Side | Sequence[Side] = ("head", "tail"),
+    filter: Split | Sequence[Split] | None = None,
+    corruption: Corruption | None = None,
+    unseen: UnseenPolicy = "error",
+    nan: NaNPolicy = "error",
+    batch_size: int | None = None,
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    kernel: KernelName = "auto",
+    progress: Progress | bool | None = None,
 ) -> Explanation:
     """Evaluate a model by several protocols, and break what sets each apart from the standard one into causes.
 
     From the standard protocol on, one rule after the other becomes that of the framework: the candidates, the filter,
-    the tolerance, the framework's faults, the policy of ties, whether an answer competes with itself, how often
-    repeated triples count, and how ranks are averaged. What a rule moves is its part of the difference. The parts add
-    up to the whole; a part may depend on the rules that were switched before it.
+    the tolerance, the framework's quirks, the tie policy, whether an answer competes with itself, how often repeated
+    triples count, and how ranks are averaged. What a rule changes is its part of the difference. The parts add up to
+    the whole; a part may depend on the rules that were switched before it.
 
     Parameters
     ----------
-    model, dataset, entities, relations
-        as ``kgeval.evaluate`` takes them
     protocols
-        their names
+        their names, or ``Protocol`` objects
     metric
         ``mrr``, ``mr`` or ``hits@k``, with a side or for both
-    evaluation
-        the split, the sides and whatever else the protocols leave open
+    model, dataset, entities, relations, split, sides, filter, corruption, unseen, nan
+        as :func:`kgeval.evaluate` takes them; a filter or corruption that is given is that of every protocol
+    batch_size, memory_limit, threads, kernel, progress
+        likewise; progress is that of one protocol after the other
 
     Raises
     ------
@@ -161,6 +176,8 @@ def explain(
         if there is no such protocol
     MetricError
         if the metric is another one, or a side of it was not evaluated
+    InputError
+        if an argument is wrong, as in :func:`kgeval.evaluate`
 
     Examples
     --------
@@ -169,67 +186,80 @@ def explain(
     >>> from kgeval import load_dataset
     >>> def score(h, r, t):
     ...     return (h * 31 + t * 7) % 5
-    >>> told = explain(score, load_dataset("nations"), ["openke", "torchkge"], metric="mr")
-    >>> [(row.protocol, round(row.value, 3), round(row.causes["ties"], 3)) for row in told.rows]
+    >>> explanation = explain(score, load_dataset("nations"), ["openke", "torchkge"], metric="mr")
+    >>> [(row.protocol, round(row.value, 3), round(row.causes["ties"], 3)) for row in explanation.rows]
     [('openke', 3.925, -0.501), ('torchkge', 4.928, 0.501)]
     """
-    named = [protocol(name) for name in ([protocols] if isinstance(protocols, str) else protocols)]
-    printed, settings, dataset = _asked(metric), evaluation or Evaluation(), as_dataset(dataset)
-    scorer = align(model, dataset, entities=entities, relations=relations)
-    said = settings.corruption.prepare(dataset) if "corruption" in settings.model_fields_set else None
-    tables: dict[Any, RankTable] = {}
-
-    def ranked(rules: Protocol) -> RankTable:
-        known = rules.filter[settings.split]
-        key = (rules.corruption, known, rules.rules.tie_rule, rules.competes, rules.batch, rules.quirks, rules.listed)
-        if key not in tables:
-            switched = {"filter": known, "corruption": rules.corruption(said, dataset, settings.split)}
-            tables[key] = settings.model_copy(update=switched)(scorer, dataset, rules=rules.rules)
-        return tables[key]
-
-    def value(rules: Protocol) -> float:
-        return rules.value(ranked(rules), printed)
-
-    standard = protocol("standard")
-    rows = [_explained(rules, standard, value, rules.rules.applicable_to(scorer), ranked) for rules in named]
-    ties = summarize(ranked(standard), ["count"]).groups[0].ties
-    notes = (*ranked(standard).notes, *([str(ties)] if ties and ties.serious else []))
-    return Explanation(
-        str(parse(metric)), value(standard), ranked(standard).provenance, rows=tuple(rows), notes=tuple(notes)
+    chosen = [find_protocol(it) for it in ([protocols] if isinstance(protocols, str | Protocol) else protocols)]
+    compared, dataset = _metric_to_explain(metric), as_dataset(dataset)
+    settings = Evaluation.of(
+        split=split,
+        sides=sides,
+        filter=filter,
+        corruption=corruption,
+        unseen=unseen,
+        nan=nan,
+        batch_size=batch_size,
+        memory_limit=memory_limit,
+        threads=threads,
+        kernel=kernel,
     )
+    scorer = align(model, dataset, entities=entities, relations=relations)
+    ranking = _RankingByProtocol(scorer, dataset, settings, compared, progress)
+    standard = find_protocol("standard")
+    rows = tuple(_explained(ranking, standard, replace(it, quirks=it.rules.applicable_to(scorer))) for it in chosen)
+    table = ranking.table(standard)
+    ties = summarize(table, ["count"]).groups[0].ties
+    notes = (*table.notes, *([str(ties)] if ties and ties.serious else []))
+    return Explanation(str(parse(metric)), ranking.value(standard), table.provenance, rows, notes)
 
 
-def _asked(metric: str) -> FrameworkMetric:
+@dataclass(frozen=True, eq=False)
+class _RankingByProtocol:
+    """The ranks of one model by any protocol, each computed once: most rules do not change them."""
+
+    scorer: Aligned
+    dataset: Dataset
+    settings: Evaluation
+    metric: FrameworkMetric
+    progress: Progress | bool | None
+    tables: dict[Any, RankTable] = field(default_factory=dict)
+
+    def table(self, protocol: Protocol) -> RankTable:
+        resolved = protocol.resolve(self.settings, self.dataset)
+        key = (resolved.evaluation, resolved.rules)
+        if key not in self.tables:
+            self.tables[key] = resolved.rank(self.scorer, self.dataset, progress=self.progress)
+        return self.tables[key]
+
+    def value(self, protocol: Protocol) -> float:
+        return protocol.value(self.table(protocol), self.metric)
+
+
+def _metric_to_explain(metric: str) -> FrameworkMetric:
     name = parse(metric)
     if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
         raise MetricError(f"cannot explain {metric!r}: differences are explained of mrr, mr and hits@k, of any side.")
     return FrameworkMetric(str(name), replace(name, side=None).base, name.side or "both")
 
 
-def _explained(
-    rules: Protocol,
-    standard: Protocol,
-    value: Callable[[Protocol], float],
-    quirks: Sequence[FrameworkQuirk],
-    ranked: Callable[[Protocol], RankTable],
-) -> Explained:
+def _explained(ranking: _RankingByProtocol, standard: Protocol, target: Protocol) -> Explained:
     causes: dict[str, float] = {}
-    before = value(standard)
-    for cause, switched in _switches(standard, replace(rules, quirks=tuple(quirks))):
-        after = value(switched)
+    before = ranking.value(standard)
+    for cause, switched in _switches(standard, target):
+        after = ranking.value(switched)
         causes[cause] = causes.get(cause, 0.0) + _difference(before, after)
         before = after
-    alone = replace(switched, self_counting="never")
-    best, worst = value(replace(alone, ties="optimistic")), value(replace(alone, ties="pessimistic"))
-    told = [note for note in ranked(switched).notes if note not in ranked(standard).notes]
+    without_itself = replace(switched, self_counting="never")
+    table, notes = ranking.table(switched), ranking.table(standard).notes
     return Explained(
-        rules.name,
+        target.name,
         before,
         causes,
-        best,
-        worst,
-        replace(ranked(switched).provenance, protocol=rules.name),
-        (*told, *notes_on(rules, ranked(switched))),
+        optimistic=ranking.value(replace(without_itself, ties="optimistic")),
+        pessimistic=ranking.value(replace(without_itself, ties="pessimistic")),
+        provenance=replace(table.provenance, protocol=target.name),
+        notes=(*(note for note in table.notes if note not in notes), *notes_on(target, table)),
     )
 
 
@@ -246,10 +276,6 @@ def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protoc
 
 def _difference(before: float, after: float) -> float:
     return 0.0 if before == after else after - before
-
-
-def _number(value: float) -> str:
-    return f"{value:.6f}"
 
 
 def _change(change: float) -> str:

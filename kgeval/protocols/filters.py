@@ -1,4 +1,4 @@
-"""Filters: the splits whose triples are known answers, which depend on the split that a framework evaluates."""
+"""Filters by split: the splits whose triples are known answers, for each split that a framework evaluates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means: how an evaluator adds up the values of its ranks, where that changes the digits it prints."""
+"""Mean functions: in which precision and order a framework adds up its values, which changes the last digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates: the entities that compete, and the corruption that chooses them, where a framework means others."""
+"""The candidates of a protocol: the entities that compete, and the corruption that chooses among them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def up_to_the_last_of_train(dataset: Dataset) -> BoolArray:
     return np.array([label <= last for label in dataset.entities], np.bool_)
 
 
-def all_entities(said: Corruption | None, _dataset: Dataset, _split: Split) -> Corruption:
-    """Corrupt as was said, or else with every entity."""
-    return said or AllEntities()
+def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: Split) -> Corruption:
+    """Take the corruption of the evaluation, by default every entity."""
+    return corruption or AllEntities()
 
 
-def fixed_negatives(said: Corruption | None, dataset: Dataset, split: Split) -> Corruption:
-    """Corrupt as was said, or else with the fixed negatives in the dataset's own file; lists of OGB as they are.
+def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: Split) -> Corruption:
+    """Take the corruption of the evaluation, by default the fixed negatives of the dataset; lists of OGB as they are.
 
     Raises
     ------
     DatasetError
-        if nothing was said, and the dataset was not read from the files of the Open Graph Benchmark
+        if there is none, and the dataset was not read from the files of the Open Graph Benchmark
     """
-    if said is None:
+    if corruption is None:
         files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
         if not files:
             raise DatasetError(
@@ -45,7 +45,7 @@ def fixed_negatives(said: Corruption | None, dataset: Dataset, split: Split) -> 
                 f"{dataset.name} has no such file. Give the folder of a dataset that has it, or say which candidates "
                 "compete: evaluation: {corruption: {kind: all}} in a configuration, corruption=AllEntities() in Python."
             )
-        said = OGBNegatives(path=str(files[0]))
-    if isinstance(said, OGBNegatives) and "as_listed" not in said.model_fields_set:
-        return said.model_copy(update={"as_listed": True})
-    return said
+        corruption = OGBNegatives(path=str(files[0]))
+    if isinstance(corruption, OGBNegatives) and "as_listed" not in corruption.model_fields_set:
+        return corruption.model_copy(update={"as_listed": True})
+    return corruption

@@ -1,4 +1,4 @@
-"""Printouts: the numbers of a rank table as its framework prints them, under its names and with its digits."""
+"""``kgeval.framework_metrics``: the numbers of a rank table as its framework prints them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kgeval.errors import MetricError
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import parse
-from kgeval.protocols.protocol import COUNTS, FrameworkMetric, Protocol, protocol, protocol_of
+from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
+from kgeval.protocols.protocol import Protocol, find_protocol, protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY
 
@@ -27,16 +28,12 @@ class FrameworkMetrics:
     texts: dict[str, str]
     """the same numbers, as the framework prints them"""
     notes: tuple[str, ...]
-    """faults of the framework that these numbers show"""
+    """what the framework makes of ties, repeated triples and answers that are not listed"""
+    headline: dict[str, str]
+    """the texts that people are shown: the framework's best known numbers, where all would be too many"""
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
-
-    @property
-    def headline(self) -> dict[str, str]:
-        """The texts that people are shown: the framework's best known numbers, where all would be a flood."""
-        chosen = protocol(self.protocol).headline
-        return {name: text for name, text in self.texts.items() if name in chosen or not chosen}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what stands in ``metrics.json``; an infinite number is text there, since JSON has none."""
@@ -48,13 +45,16 @@ class FrameworkMetrics:
         return "\n".join(f"{name:<{width}}  {text}" for name, text in self.texts.items())
 
 
-def framework_metrics(table: RankTable) -> FrameworkMetrics:
+def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = None) -> FrameworkMetrics:
     """Compute what the framework by whose protocol a table was ranked would print.
 
     Parameters
     ----------
     table
         the ranks, as ``kgeval.evaluate(…, protocol="libkge")`` returns them
+    protocol
+        the protocol that they were ranked by, if its name is none of ``kgeval list protocols``; by default the table
+        says it
 
     Raises
     ------
@@ -71,26 +71,27 @@ def framework_metrics(table: RankTable) -> FrameworkMetrics:
     >>> data = load_dataset("nations")
     >>> def score(h, r, t):
     ...     return (h * 31 + t * 7) % 5
-    >>> print(printout(evaluate(score, data, protocol="libkge"))["hits_at_1_filtered"])
+    >>> print(framework_metrics(evaluate(score, data, protocol="libkge"))["hits_at_1_filtered"])
     0.11442786069651742
-    >>> print(printout(evaluate(score, data, protocol="openke")).texts["averaged(filter) hit@1"])
+    >>> print(framework_metrics(evaluate(score, data, protocol="openke")).texts["averaged(filter) hit@1"])
     0.271144
     """
-    rules = protocol_of(table)
-    own = {printed.name: rules.value(table, printed) for printed in _shown(rules, table) if not _is_general(printed)}
+    rules = protocol_of(table) if protocol is None else find_protocol(protocol)
+    own = {printed.name: rules.value(table, printed) for printed in _reported(rules, table) if not _is_general(printed)}
     values = _general(rules, table) | own
-    how = {printed.name: printed.text for printed in rules.framework_metrics if printed.text}
-    texts = {name: how.get(name, rules.text)(value) for name, value in values.items()}
-    return FrameworkMetrics(rules.name, values, texts, tuple(notes_on(rules, table)))
+    formats = {printed.name: printed.text for printed in rules.framework_metrics if printed.text}
+    texts = {name: formats.get(name, rules.text)(value) for name, value in values.items()}
+    headline = {name: text for name, text in texts.items() if name in rules.headline or not rules.headline}
+    return FrameworkMetrics(rules.name, values, texts, tuple(notes_on(rules, table)), headline)
 
 
 def _is_general(printed: FrameworkMetric) -> bool:
-    """Whether its name states its ties, so that it is no matter of the protocol."""
+    """Whether its name states the tie policy, so that the protocol has no say in it."""
     return parse(printed.metric).ties is not None
 
 
-def _shown(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
-    """Leave out sides and settings that were not evaluated, and cut-offs beyond the candidates where it does."""
+def _reported(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
+    """Leave out sides and settings that were not evaluated, and, where the framework does, k above the candidates."""
     sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
     for printed in rules.framework_metrics:
         there = printed.side in sides and f"{COUNTS[printed.setting]}greater" in table.columns
@@ -100,7 +101,7 @@ def _shown(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
 
 def _general(rules: Protocol, table: RankTable) -> dict[str, float]:
     """Compute metrics by kgeval's own definitions; those that are undefined are left out."""
-    wanted = {printed.name: printed.metric for printed in _shown(rules, table) if _is_general(printed)}
+    wanted = {printed.name: printed.metric for printed in _reported(rules, table) if _is_general(printed)}
     if not rules.framework_metrics:
         wanted = {name: name for name in rules.metrics}
     summary = summarize(table, list(wanted.values()), ties=rules.ties)
@@ -116,7 +117,7 @@ def _look_up(summary: Summary, metric: str) -> float | None:
 
 
 def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
-    """Say what a framework makes of ties, where there are some, and where its ranks are none."""
+    """Say what a framework makes of ties, repeated triples, answers that are not listed, and ranks below 1."""
     tied = table.column("tied")
     if rules.tie_note and tied.any():
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"

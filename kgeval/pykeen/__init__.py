@@ -1,4 +1,4 @@
-"""At home in PyKEEN: importing this registers the evaluator ``"kgeval"``, and ``evaluate`` takes a live model.
+"""kgeval inside PyKEEN: the evaluator ``"kgeval"``, which this import registers, and ``evaluate`` for live models.
 
 import kgeval.pykeen
 pipeline(dataset="umls", model="ComplEx", evaluator="kgeval")

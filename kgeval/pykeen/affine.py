@@ -1,4 +1,4 @@
-"""A live interaction that is affine in one entity, as a dot product: its vectors are what it makes of unit vectors."""
+"""A live interaction that is affine in one entity, as a dot product: its weights are its scores of unit vectors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ AFFINE: dict[str, tuple[Side, ...]] = {
 }
 """PyKEEN's interactions whose formula is affine, and in which entities; options may still make it another"""
 
-CELLS = 2**22
-"""numbers that a batch of pairs makes at least, each pair with every unit vector"""
+BATCH_CELLS = 2**22
+"""scores of pairs and unit vectors in a batch"""
 
-LARGEST = 64
+MOST_PAIRS = 64
 """pairs in a batch at most"""
 
 MIXTURES = np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75], [3.0, -2.0]])
@@ -48,7 +48,7 @@ TOLERANCE = 1e-9
 def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
     """Make the scorer of a live model by dot products, where its interaction is affine in heads or in tails.
 
-    Nothing is proved here: that it scores as the model does is for the caller to try out.
+    That it scores as the model does is not proved here: the caller probes it.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class LiveProducts(RelationalFamily):
     @cached_property
     def numbers(self) -> IntArray:
         """int64[entity], the same for equal rows of ``other``."""
-        return _numbered(self.other)
+        return _number_rows(self.other)
 
     def is_shared(self, side: Side) -> bool:
         """The free side's vectors are the representations, for every relation."""
@@ -174,7 +174,7 @@ class LiveProducts(RelationalFamily):
         """Find [c | w] of pairs, each at its place in a batch; places that no pair takes are filled with another."""
         width = self.entity.shape[1]
         units = np.concatenate([np.zeros((1, width)), np.eye(width)])
-        size = max(1, min(LARGEST, CELLS // (width * width)))
+        size = max(1, min(MOST_PAIRS, BATCH_CELLS // (width * width)))
         found = np.empty((len(ids), width + 1))
         with single_threaded_openmp():
             for batch in _batches((self.numbers[ids] + relations) % size, size):
@@ -191,9 +191,11 @@ class LiveProducts(RelationalFamily):
         device = next((tensor.device for tensor in self.interaction.parameters()), torch.device("cpu"))
         other = "head" if self.free == "tail" else "tail"
         rows = {other: bound[:, None], "relation": relations[:, None], self.free: free[None]}
-        taken = {name: self.layouts[name].unpacked(torch.from_numpy(array).to(device)) for name, array in rows.items()}
+        tensors = {
+            name: self.layouts[name].unpacked(torch.from_numpy(array).to(device)) for name, array in rows.items()
+        }
         with torch.inference_mode():
-            scores = self.interaction(h=taken["head"], r=taken["relation"], t=taken["tail"])
+            scores = self.interaction(h=tensors["head"], r=tensors["relation"], t=tensors["tail"])
         return np.asarray(scores.cpu().numpy().reshape(len(bound), len(free)), np.float64)
 
 
@@ -212,10 +214,10 @@ def _batches(places: IntArray, size: int) -> IntArray:
     return batches
 
 
-def _numbered(rows: FloatArray) -> IntArray:
+def _number_rows(rows: FloatArray) -> IntArray:
     """Number rows in the order in which they come, equal ones alike.
 
-    >>> _numbered(np.array([[3.0], [1.0], [3.0], [2.0]]))
+    >>> _number_rows(np.array([[3.0], [1.0], [3.0], [2.0]]))
     array([0, 1, 0, 2])
     """
     _, first, groups = np.unique(rows, axis=0, return_index=True, return_inverse=True)

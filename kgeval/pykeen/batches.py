@@ -1,4 +1,4 @@
-"""Batches that PyKEEN scored and filtered itself: counted as they come, put together into a rank table."""
+"""Batches of scores that PyKEEN computed and filtered itself, counted as they come into a rank table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Batches:
 
     parts: list[pa.Table] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=dict)
-    """how many triples were counted, by side"""
+    """how many triples were counted so far, by side"""
 
     def add(  # PyKEEN's batch
         self, triples: Any, target: str, scores: Any, true_scores: Any, mask: Any, *, filtered: bool
@@ -41,7 +41,7 @@ class Batches:
         true_scores
             float[triple, 1], the answers'; without them they are looked up among the scores
         mask
-            [triple, entity], true where the filter took a candidate out, if that is told
+            [triple, entity], true where the filter took a candidate out; None if not known
         filtered
             whether NaN can be the filter's
         """
@@ -52,11 +52,11 @@ class Batches:
             true_scores = scores[rows, triples[:, column].to(scores.device), None]
         missing = torch.isnan(scores)
         self._refuse_nan(triples, target, torch.isnan(true_scores[:, 0]), "the answer")
-        foreign = missing & ~mask.bool().to(missing.device) if mask is not None else missing
+        unfiltered = missing & ~mask.bool().to(missing.device) if mask is not None else missing
         if mask is not None or not filtered:
-            self._refuse_nan(triples, target, foreign.any(dim=1), "a candidate")
-        greater, level = (scores > true_scores).sum(dim=1), (scores == true_scores).sum(dim=1)
-        counts = [greater, level - 1, (~missing).sum(dim=1)]
+            self._refuse_nan(triples, target, unfiltered.any(dim=1), "a candidate")
+        greater, tied = (scores > true_scores).sum(dim=1), (scores == true_scores).sum(dim=1)
+        counts = [greater, tied - 1, (~missing).sum(dim=1)]
         self.parts.append(self._table(triples, target, true_scores[:, 0], [count.cpu().numpy() for count in counts]))
 
     def table(self) -> RankTable:
@@ -81,7 +81,7 @@ class Batches:
             "head": ids[:, 0],
             "relation": ids[:, 1],
             "tail": ids[:, 2],
-            "side": _repeated(target, len(ids)),
+            "side": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(ids), np.int32)), [target]),
             "score": scores.cpu().double().numpy(),
             **dict(
                 zip(
@@ -100,10 +100,6 @@ class Batches:
             raise ScoreError(
                 f"the model's score of {what} is NaN for triple {tuple(row)}, {target} side: a rank is undefined."
             )
-
-
-def _repeated(word: str, count: int) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), [word])
 
 
 def _labels(ids: Any) -> pa.DictionaryArray:

@@ -1,45 +1,64 @@
-"""One call: a live PyKEEN model and a dataset in, its ranks out."""
+"""``kgeval.pykeen.evaluate``: rank a live PyKEEN model by the exact kernels, where it has vectors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from kgeval.corruption.registry import Corruption
+from kgeval.data.dataset import Split
 from kgeval.data.loading import as_dataset
+from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
+from kgeval.progress import Progress
+from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.pykeen.scoring import scorer_of
-from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.engine import NaNPolicy
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_model import is_pykeen_model
 from kgeval.scorers.model_labels import labels_of_pykeen
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913
     model: Any,
     dataset: Any,
     *,
     entities: Labels | None = None,
     relations: Labels | None = None,
-    **options: Any,
+    split: Split = "test",
+    sides: Side | Sequence[Side] = ("head", "tail"),
+    protocol: str | Protocol = "standard",
+    filter: Split | Sequence[Split] | None = None,
+    corruption: Corruption | None = None,
+    unseen: UnseenPolicy = "error",
+    nan: NaNPolicy = "error",
+    batch_size: int | None = None,
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    kernel: KernelName = "auto",
+    progress: Progress | bool | None = None,
 ) -> RankTable:
     """Rank a split of a dataset with a live PyKEEN model.
 
     Parameters
     ----------
     model
-        a ``pykeen.models.Model``; an inductive one is asked about the entities of the inference graph
+        a ``pykeen.models.Model``; an inductive one scores the entities of the inference graph
     dataset
         a dataset object of PyKEEN, transductive or inductive; or what :func:`kgeval.evaluate` takes: one of kgeval, a
         folder, a name
     entities, relations
         the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
-    options
-        those of :func:`kgeval.evaluate`
+    split, sides, protocol, filter, corruption, unseen, nan, batch_size, memory_limit, threads, kernel, progress
+        as :func:`kgeval.evaluate` takes them
 
     Raises
     ------
     InputError
-        if it is no PyKEEN model, or if an option is wrong
+        if it is no PyKEEN model, or if an argument is wrong
 
     Examples
     --------
@@ -54,14 +73,27 @@ def evaluate(
             f"kgeval.pykeen.evaluate takes a live PyKEEN model, not {model!r:.60}. For anything else, and for saved "
             "models, call kgeval.evaluate: it takes what kgeval.load_checkpoint reads from a folder."
         )
-    settings = Evaluation(**options)
     data, mode = as_dataset(dataset), "testing" if hasattr(dataset, "inductive_inference") else None
-    scorer = scorer_of(model, mode=mode, sides=settings.sides)
+    settings = Evaluation.of(
+        split=split,
+        sides=sides,
+        filter=filter,
+        corruption=corruption,
+        unseen=unseen,
+        nan=nan,
+        batch_size=batch_size,
+        memory_limit=memory_limit,
+        threads=threads,
+        kernel=kernel,
+    )
+    resolved = find_protocol(protocol).resolve(settings, data)
+    scorer = scorer_of(model, mode=mode, sides=resolved.evaluation.sides)
     labels = labels_of_pykeen(data, scorer)
-    return settings(
+    return resolved.rank(
         scorer,
         data,
         entities=labels.get("entities") if entities is None else entities,
         relations=labels.get("relations") if relations is None else relations,
+        progress=progress,
         title=type(model).__name__,
     )

@@ -1,4 +1,4 @@
-"""PyKEEN's evaluator with kgeval's ranks: ``evaluator="kgeval"`` wherever PyKEEN takes an evaluator."""
+"""``evaluator="kgeval"``: PyKEEN's rank-based evaluator with kgeval's ranks, wherever PyKEEN takes an evaluator."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from kgeval.pykeen.request import Request, progress_bar
 from kgeval.pykeen.results import KGEvalMetricResults, packs
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_ranking import rank_model
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_model import PyKEENScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
@@ -28,23 +29,23 @@ from kgeval.scorers.wrappers.per_side import PerSideScorer
 LOGGER = logging.getLogger(__name__)
 
 PYKEEN_OPTIONS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
-"""what else PyKEEN's evaluator takes"""
+"""the options of PyKEEN's own evaluator"""
 
-OURS = ("corruption", "nan", "memory_limit", "threads", "kernel")
-"""what of kgeval's evaluation PyKEEN does not say"""
+KGEVAL_OPTIONS = ("corruption", "nan", "memory_limit", "threads", "kernel")
+"""the settings of a kgeval evaluation for which PyKEEN has no word"""
 
-OWN = ("expected.mrr", "macro.mrr", "map", "auc")
+REPORTED = ("expected.mrr", "macro.mrr", "map", "auc")
 """kgeval's metrics that are reported besides PyKEEN's"""
 
 EVALUATED = "evaluated"
-"""the triples that PyKEEN hands over to be ranked, of whichever split; those to filter by are ``additional``"""
+"""the name of the split that PyKEEN passes, whichever it is; the triples to filter by are ``additional``"""
 
 
 class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is untyped here
     """PyKEEN's rank-based evaluator, whose ranks are kgeval's.
 
     It reports what ``RankBasedEvaluator`` does, under the same keys, by PyKEEN's own metric classes, and a few metrics
-    of kgeval; any other can be asked of the results by name. The values are the same, except where PyKEEN
+    of kgeval; the results compute any other by name. The values are the same, except where PyKEEN
 
     * compares float32 scores that another batch would have rounded otherwise (kgeval: float64, a pair's own score);
     * gives NaN scores rank 0.5, so an MRR of up to 2.0 (kgeval refuses them, naming triple and candidate);
@@ -98,35 +99,32 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         **options: Any,
     ) -> None:
         for name in options:
-            if name not in {*PYKEEN_OPTIONS, *OURS}:
+            if name not in {*PYKEEN_OPTIONS, *KGEVAL_OPTIONS}:
                 raise InputError(
-                    f"the evaluator has no option {name!r}. {did_you_mean(name, [*PYKEEN_OPTIONS, *OURS])}"
+                    f"the evaluator has no option {name!r}. {did_you_mean(name, [*PYKEEN_OPTIONS, *KGEVAL_OPTIONS])}"
                 )
         if not isinstance(filtered, bool):
             raise InputError(f"filtered is True or False, found {filtered!r}.")
-        asked = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
-        own = [name for name in asked if isinstance(name, str) and not _is_pykeens(name)]
-        rest = [name for name in asked if name is not None and name not in own]
-        theirs = {name: options[name] for name in PYKEEN_OPTIONS if name in options}
-        given = theirs.get("metrics_kwargs")
-        if own and isinstance(given, Sequence) and len(given) == len(asked):
-            theirs["metrics_kwargs"] = [kwargs for name, kwargs in zip(asked, given, strict=True) if name in rest]
-        super().__init__(filtered, rest or None, **theirs)
-        for name in own:
+        names = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
+        kgeval_metrics = [name for name in names if isinstance(name, str) and not _is_pykeens(name)]
+        pykeen_metrics = [name for name in names if name is not None and name not in kgeval_metrics]
+        pykeen_options = {name: options[name] for name in PYKEEN_OPTIONS if name in options}
+        kwargs = pykeen_options.get("metrics_kwargs")
+        if kgeval_metrics and isinstance(kwargs, Sequence) and len(kwargs) == len(names):
+            pairs = zip(names, kwargs, strict=True)
+            pykeen_options["metrics_kwargs"] = [one for name, one in pairs if name in pykeen_metrics]
+        super().__init__(filtered, pykeen_metrics or None, **pykeen_options)
+        for name in kgeval_metrics:
             parse(name)
-        self.own = (*own, *(OWN if options.get("add_defaults", True) else ()))
-        ours = {name: options[name] for name in (*OURS, "batch_size") if name in options}
-        self.evaluation = Evaluation(**ours, filter=("train", "valid", "test") if filtered else ())
-        if not filtered:
-            self._refuse_to_learn_from_nothing()
-        for file in self.evaluation.corruption.files:
-            if not file.is_file():
-                raise InputError(f"{file}: there is no such file, of which the corruption is to be read.")
+        self.own = (*kgeval_metrics, *(REPORTED if options.get("add_defaults", True) else ()))
+        settings = {name: options[name] for name in (*KGEVAL_OPTIONS, "batch_size") if name in options}
+        self.evaluation = Evaluation(**settings, filter=("train", "valid", "test") if filtered else ())
+        self._check_corruption()
         self.result_directory = None if result_directory is None else Path(result_directory)
         self.table: RankTable | None = None
         """the ranks of the last evaluation"""
         self._batches = Batches()
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def evaluate(  # noqa: PLR0913, PLR0917  # PyKEEN's signature
         self,
@@ -165,7 +163,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             cut=not pre_filtered_triples,
         )
         if not request.known:
-            self._refuse_to_learn_from_nothing()
+            self._require_train_triples()
         if device is not None:
             model = model.to(device)
         scorer = scorer_of(model, mode=self.mode, sides=request.sides)
@@ -177,16 +175,17 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
         ) as bar:
-            table = evaluation(
+            table = rank_model(
                 scorer,
                 dataset,
+                evaluation,
                 entities=dataset.entities,  # PyKEEN hands over the ids of the model itself
                 relations=dataset.relations,
                 progress=bar.update,
                 restrict_entities_to=request.entities,
                 title=type(model).__name__,
             )
-        # The evaluator is handed triples, and is not told which split of which dataset they are.
+        # PyKEEN passes triples, and not which split of which dataset they are.
         known = ("additional", EVALUATED) if request.known else (EVALUATED,)
         table = replace(table, dataset=UNKNOWN, split=EVALUATED, filter=known if self.filtered else ())
         return self._results(table, evaluation)
@@ -199,14 +198,14 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         true_scores: Any = None,
         dense_positive_mask: Any = None,
     ) -> None:
-        """Count a batch that somebody else has scored, and in the filtered setting filtered with NaN.
+        """Count a batch that PyKEEN has scored, and in the filtered setting filtered with NaN.
 
         Raises
         ------
         InputError
-            if others than all entities were to compete: whoever drives this has scored them all
+            if the corruption is not of all entities: those have all been scored
         ScoreError
-            if a score is NaN that no filter has put there: an answer's; any in the raw setting; any outside the mask
+            if a score is NaN that is not the filter's: an answer's; any in the raw setting; any outside the mask
         """
         if not isinstance(self.evaluation.corruption, AllEntities):
             raise InputError(
@@ -235,9 +234,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     def _results(self, table: RankTable, evaluation: Evaluation) -> KGEvalMetricResults:
         self.table = table
         for note in table.notes:
-            if note not in self._told:
+            if note not in self._logged:
                 LOGGER.warning(note)
-        self._told.update(table.notes)
+        self._logged.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
         if self.result_directory is not None:
             record(self.result_directory, table, results, evaluation)
@@ -250,7 +249,15 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             self.num_entities = int(table.column("raw_candidates").max())
         return results
 
-    def _refuse_to_learn_from_nothing(self) -> None:
+    def _check_corruption(self) -> None:
+        """Refuse a corruption whose files are missing, or that learns from triples which the raw setting lacks."""
+        if not self.filtered:
+            self._require_train_triples()
+        for file in self.evaluation.corruption.files:
+            if not file.is_file():
+                raise InputError(f"{file}: there is no such file, from which the corruption is read.")
+
+    def _require_train_triples(self) -> None:
         if self.evaluation.corruption.learns_from:
             raise InputError(
                 f"the corruption {self.evaluation.corruption.kind!r} learns from train triples, which an evaluator "

@@ -1,4 +1,4 @@
-"""A live PyKEEN model by its vectors: its interaction's formula over the representations that it computes with."""
+"""The model family of a live PyKEEN model: its interaction's formula, over the vectors that it computes with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
     """Make the scorer of a live model by the vectors of its interaction's formula, where kgeval has one.
 
     The representations are taken as the model computes with them, after normalisers, message passing and the like.
-    Nothing is proved here: that it scores as the model does is for the caller to try out.
+    That it scores as the model does is not proved here: the caller probes it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
 
 
 def live_parts(model: Any) -> LiveParts:
-    """Take a live model apart."""
+    """Take a live model as the parts that a reader finds in a stored one."""
     bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
     return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model)
 

@@ -1,4 +1,4 @@
-"""The run directory of an evaluation inside PyKEEN: the ranks, the metrics, and how they were made."""
+"""The run directory of an evaluation inside PyKEEN: its ranks, metrics and manifest."""
 
 from __future__ import annotations
 

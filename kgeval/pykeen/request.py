@@ -1,4 +1,4 @@
-"""What PyKEEN asks an evaluator for, checked, and laid out as a dataset."""
+"""The arguments of PyKEEN's ``Evaluator.evaluate``, checked, and laid out as a dataset."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Request:
     """Triples to be ranked, and triples to be left out of their rankings."""
 
     triples: Triples
-    """as often as they are said: PyKEEN ranks a repeated triple each time"""
+    """with their repetitions: PyKEEN ranks a repeated triple each time"""
     known: tuple[Triples, ...]
-    """the filter besides these triples; the first one is what the model was trained on, where PyKEEN's pipeline asks"""
+    """the filter besides these triples; from PyKEEN's pipeline, the first one is what the model was trained on"""
     sides: tuple[Side, ...]
     entities: IntArray | None
-    """the entities that compete, ascending; all of them where nothing is said"""
+    """the entities that compete, ascending; None for all of them"""
 
     @classmethod
     def of(
@@ -60,24 +60,24 @@ class Request:
         InputError
             if a target is unknown, or a triple or every entity is restricted away
         """
-        asked = _triples(triples)
-        among = None if entities is None else np.unique(_ids(entities))
-        if among is not None and not len(among):
+        ranked = Triples.of(_off_device(triples))
+        competing = None if entities is None else np.unique(_ids(entities))
+        if competing is not None and not len(competing):
             raise InputError("restrict_entities_to is empty: no entity is left to compete.")
-        within = _within(asked, among, relations)
+        within = _within(ranked, competing, relations)
         if cut:
-            asked = Triples(asked.ids[within])
+            ranked = Triples(ranked.ids[within])
         elif not within.all():
             row = int(np.argmin(within))
             raise InputError(
-                f"triple {row}, {tuple(asked.ids[row].tolist())}, has an entity or relation to which the evaluation is "
-                "not restricted. Leave such triples out, or set pre_filtered_triples=False."
+                f"triple {row}, {tuple(ranked.ids[row].tolist())}, has an entity or relation to which the evaluation "
+                "is not restricted. Leave such triples out, or set pre_filtered_triples=False."
             )
         parts = [known] if hasattr(known, "shape") else list(known or ())
-        return cls(asked, tuple(_triples(part) for part in parts), _sides(targets), among)
+        return cls(ranked, tuple(Triples.of(_off_device(part)) for part in parts), _sides(targets), competing)
 
     def dataset(self, num_entities: int, num_relations: int) -> Dataset:
-        """Lay it out: what was trained on as train, the other known triples as valid, what is ranked as test.
+        """Make a dataset: train of what the model was trained on, valid of other known triples, test of what is ranked.
 
         Raises
         ------
@@ -129,19 +129,15 @@ def _within(triples: Triples, entities: IntArray | None, relations: Collection[i
 
 
 def _ids(collection: Any) -> IntArray:
-    given = np.asarray(_off_device(collection) if hasattr(collection, "shape") else list(collection))
-    if given.dtype.kind not in "iu" and len(given):
-        raise InputError(f"entities and relations are restricted to ids, not to {str(given[0])!r}.")
-    return given.astype(np.int64)
+    ids = np.asarray(_off_device(collection) if hasattr(collection, "shape") else list(collection))
+    if ids.dtype.kind not in "iu" and len(ids):
+        raise InputError(f"entities and relations are restricted to ids, not to {str(ids[0])!r}.")
+    return ids.astype(np.int64)
 
 
-def _triples(given: Any) -> Triples:
-    return Triples.of(_off_device(given))
-
-
-def _off_device(given: Any) -> Any:
+def _off_device(array: Any) -> Any:
     """Take a tensor as numpy's; anything else is left as it is."""
-    return given.cpu().numpy() if hasattr(given, "cpu") else given
+    return array.cpu().numpy() if hasattr(array, "cpu") else array
 
 
 def _sides(targets: str | Collection[str]) -> tuple[Side, ...]:

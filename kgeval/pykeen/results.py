@@ -1,4 +1,4 @@
-"""Results under PyKEEN's keys, and every metric of kgeval by name, computed from the kept ranks when asked for."""
+"""PyKEEN's metric results, which also compute every metric of kgeval by name from the kept ranks."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         """
         key = self.string_or_key_to_key(name)
         if key not in self.data and self.table is not None:
-            asked = name if isinstance(name, str) else ".".join(name)
-            return summarize(self.table, [asked])[asked]
+            metric = name if isinstance(name, str) else ".".join(name)
+            return summarize(self.table, [metric])[metric]
         if key not in self.data:
             raise MetricError(f"these results do not hold {'.'.join(key)}.")
         return float(self.data[key])

@@ -1,4 +1,4 @@
-"""How a live model is scored: by its vectors where those were tried out and give its own scores, else in blocks."""
+"""The scorer of a live model: by vectors where a probe shows that they give its own scores, else in blocks."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
 
 QUERIES = 16
-"""queries of each side that are tried out"""
+"""queries of each side that are probed"""
 
 CANDIDATES = 1024
-"""candidates of each of them"""
+"""candidates of each probed query"""
 
 NOISE = 256
 """how many units in the last place of the largest score a sum in another order may move a score"""
@@ -39,7 +39,7 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
     mode
         for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``
     sides
-        those that will be predicted; nothing is tried out for others
+        those that will be predicted; no other is probed
 
     Returns
     -------
@@ -67,7 +67,7 @@ def _for_side(
     """Take what first gives the model's own scores of one side: its formula, or products of either side's entities."""
     if family is not None and gives_the_scores_of(family, live, side):
         return family
-    # Models of inverse triples are asked for tails alone.
+    # Models of inverse triples predict tails only.
     free: tuple[Side, ...] = ("tail", "head") if side == "tail" or live.model.use_inverse_triples else ("head", "tail")
     for found in map(products, free):
         if found is not None and gives_the_scores_of(found, live, side):
@@ -76,7 +76,7 @@ def _for_side(
 
 
 def gives_the_scores_of(vectors: Scorer | VectorScorer, live: PyKEENScorer, side: Side) -> bool:
-    """Try out whether vectors give the model's own scores, on queries and candidates from all over the graph."""
+    """Probe whether vectors give the model's own scores, on queries and candidates from all over the graph."""
     sizes = (vectors.num_entities, vectors.num_relations)
     if sizes != (live.num_entities, live.num_relations):
         return False
@@ -94,7 +94,7 @@ def _agree(vectors: Scorer | VectorScorer, live: PyKEENScorer, queries: Queries,
 
 
 def _precision(model: Any) -> float:
-    """Tell the distance from 1 to the next number in the coarsest type of the model's parameters."""
+    """Find the distance from 1 to the next number in the coarsest type of the model's parameters."""
     import torch
 
     types = {parameter.dtype for parameter in model.parameters() if parameter.is_floating_point()}

@@ -1,4 +1,4 @@
-"""Whether a live model scores as PyKEEN wrote it; for what was overridden, no probe of some pairs can vouch."""
+"""Whether a live model scores by PyKEEN's own code: of overridden methods, no probe of some pairs says enough."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCORING = ("score", "predict", "forward", "representations", "prepare")
 
 
 def has_unmodified_scoring(model: Any) -> bool:
-    """Whether the interaction is one of PyKEEN's, and no class or object put a method of its own into the way.
+    """Whether the interaction is one of PyKEEN's, and neither a class nor an object overrides a method of scoring.
 
     >>> from pykeen.datasets import Nations
     >>> from pykeen.models import DistMult
@@ -18,7 +18,7 @@ def has_unmodified_scoring(model: Any) -> bool:
     ...     def score_t(self, hr_batch, **kwargs):
     ...         return super().score_t(hr_batch, **kwargs).clamp(max=1)
     >>> graph = Nations().training
-    >>> scores_as_written(DistMult(triples_factory=graph)), scores_as_written(Shy(triples_factory=graph))
+    >>> has_unmodified_scoring(DistMult(triples_factory=graph)), has_unmodified_scoring(Shy(triples_factory=graph))
     (True, False)
     """
     interaction = getattr(model, "interaction", None)

@@ -1,4 +1,4 @@
-"""The versions of PyKEEN that the plug-in was tested with."""
+"""A warning where the installed PyKEEN is none of the versions that kgeval.pykeen was tested with."""
 
 from __future__ import annotations
 

@@ -27,15 +27,15 @@ class RankCounts:
     """
 
     greater: IntArray
-    """int64[task], candidates that score strictly above the answer"""
+    """int64[answer], candidates that score strictly above the answer"""
     tied: IntArray
-    """int64[task], candidates that score exactly the same"""
+    """int64[answer], candidates that score exactly the same"""
     candidates: IntArray
-    """int64[task], candidates and the answer itself: the N of the adjusted metrics"""
+    """int64[answer], candidates and the answer itself: the N of the adjusted metrics"""
 
     @classmethod
-    def joined(cls, parts: Sequence[RankCounts]) -> RankCounts:
-        """Lay the counts of different answers end to end."""
+    def concatenated(cls, parts: Sequence[RankCounts]) -> RankCounts:
+        """Concatenate the counts of different answers."""
         names = ("greater", "tied", "candidates")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 

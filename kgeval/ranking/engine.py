@@ -1,4 +1,4 @@
-"""The engine: score the candidates of every query once, view by view, and count them against all of its answers."""
+"""The ranking engine: score the candidates of every query once, and count them against all of its answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from kgeval.data.triples import Side
 from kgeval.errors import ScoreError
 from kgeval.progress import Progress
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.kernels.kernel import CountAccumulator, EntityVectors, Kernel, QueryVectors
+from kgeval.ranking.kernels.accumulator import CountAccumulator
+from kgeval.ranking.kernels.kernel import Kernel
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
@@ -31,7 +33,7 @@ STORED = (np.float16, np.float32, np.float64)
 """the precisions that entity vectors are ranked in; other numbers become float64"""
 
 QUERY_VECTOR_BATCH = 2048
-"""queries whose vectors a scorer is asked for at a time"""
+"""queries whose vectors a scorer computes at a time"""
 
 
 class UndefinedScore(ScoreError):
@@ -45,37 +47,47 @@ class UndefinedScore(ScoreError):
 
 
 class Ranked(NamedTuple):
-    """What a contest ended with."""
+    """The counts of the answers of a ranking task."""
 
     scores: Float64Array
-    """float64[task], the score of each answer"""
+    """float64[answer], the score of each answer"""
     filtered: RankCounts
     raw: RankCounts
 
 
-def joined(parts: Sequence[Ranked]) -> Ranked:
-    """Lay what the contests of several blocks of queries ended with end to end."""
+def concatenated(parts: Sequence[Ranked]) -> Ranked:
+    """Concatenate the counts of several blocks of queries."""
     scores = np.concatenate([part.scores for part in parts])
-    filtered, raw = (RankCounts.joined([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
+    filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
     return Ranked(scores, filtered, raw)
+
+
+def rank_last(task: RankingTask) -> Ranked:
+    """Rank answers that cannot be scored behind all of their candidates."""
+    nothing = np.zeros(task.queries.num_answers, np.int64)
+    filtered, raw = (
+        RankCounts(candidates - 1, nothing, candidates)
+        for candidates in (task.filtered_candidates, task.raw_candidates)
+    )
+    return Ranked(np.full(len(nothing), -np.inf), filtered, raw)
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Ranks contests with one kernel."""
+    """Ranks the answers of queries among their candidates, with one kernel."""
 
     kernel: Kernel
     nan: NaNPolicy = "error"
     memory: int = 2**30
     """bytes that the blocks may take"""
     batch_size: int | None = None
-    """queries whose finished scores are in hand at a time; none: as many as fit"""
+    """queries whose finished scores are held at a time; by default as many as fit"""
     progress: Progress = lambda _: None
-    level: TieRule = exact
-    """which scores are level with an answer's"""
+    tie_rule: TieRule = exact
+    """which scores tie with an answer's"""
 
-    def rank(self, scorer: Scorer | VectorScorer, contest: RankingTask) -> Ranked:
-        """Rank every answer of a contest.
+    def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
+        """Rank every answer of some queries.
 
         Raises
         ------
@@ -84,61 +96,63 @@ class Engine:
         ScoreError
             if the scorer returns an array of another shape, or what is no number
         """
-        views = views_of(scorer, contest.queries)
-        return _joined(contest, [tally for part, view in views for tally in self._rank_view(view, contest[part])])
+        views = views_of(scorer, task.queries)
+        return _ranked(task, [counts for part, view in views for counts in self._rank_view(view, task[part])])
 
-    def _rank_view(self, scorer: Scorer | VectorScorer, contest: RankingTask) -> Iterator[CountAccumulator]:
-        """Rank queries that see the entities alike, block by block."""
+    def _rank_view(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Iterator[CountAccumulator]:
+        """Rank queries that share their entity vectors, block by block."""
         # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
         if isinstance(scorer, VectorScorer) and self.nan == "error":
-            plan = self._plan_vectors(scorer, contest)
+            plan = self._plan_vectors(scorer, task)
             rank_part = partial(self._rank_vectors, scorer, step=plan.candidates)
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
-            plan = Plan.for_scores(lanes * int(contest.num_candidates.max(initial=1)), self.memory, self.batch_size)
+            plan = Plan.for_scores(lanes * int(task.num_candidates.max(initial=1)), self.memory, self.batch_size)
             rank_part = partial(self._rank_scores, scorer)
-        for block in slices(len(contest.queries), plan.queries):
-            tally = rank_part(contest[block])
-            self._refuse_nan(scorer, tally)
-            yield tally
+        for block in slices(len(task.queries), plan.queries):
+            accumulator = rank_part(task[block])
+            self._refuse_nan(scorer, accumulator)
+            yield accumulator
 
-    def _plan_vectors(self, scorer: VectorScorer, contest: RankingTask) -> Plan:
-        dim = int(np.shape(scorer.entity_vectors(contest.queries.side, contest.queries.answers[:1]))[-1])
-        if contest.candidates.shared_ids is not None:
+    def _plan_vectors(self, scorer: VectorScorer, task: RankingTask) -> Plan:
+        """Choose block sizes by the width of the vectors."""
+        dim = int(np.shape(scorer.entity_vectors(task.queries.side, task.queries.answers[:1]))[-1])
+        if task.candidates.shared_ids is not None:
             return Plan.for_shared(dim, self.memory)
-        return Plan.for_own(dim, int(contest.num_candidates.max(initial=1)), scorer.num_entities, self.memory)
+        return Plan.for_own(dim, int(task.num_candidates.max(initial=1)), scorer.num_entities, self.memory)
 
-    def _rank_vectors(self, scorer: VectorScorer, contest: RankingTask, step: int) -> CountAccumulator:
-        queries, candidates = contest.queries, contest.candidates
-        asked = _asked(scorer, queries)
-        answers = _offered(scorer, queries.side, queries.answers)
-        if asked.vectors.shape[1] != answers.vectors.shape[1]:
-            widths = f"{asked.vectors.shape[1]} and {answers.vectors.shape[1]}"
+    def _rank_vectors(self, scorer: VectorScorer, task: RankingTask, step: int) -> CountAccumulator:
+        """Rank on vectors, ``step`` shared candidates at a time."""
+        queries, candidates = task.queries, task.candidates
+        query_vectors = _query_vectors(scorer, queries)
+        answer_vectors = _entity_vectors(scorer, queries.side, queries.answers)
+        if query_vectors.vectors.shape[1] != answer_vectors.vectors.shape[1]:
+            widths = f"{query_vectors.vectors.shape[1]} and {answer_vectors.vectors.shape[1]}"
             raise ScoreError(
                 f"the scorer's query and entity vectors are {widths} wide; they must be as wide as each other."
             )
-        thresholds = self.kernel.pairs(asked, answers, queries.offsets)
-        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.level)
+        thresholds = self.kernel.pairs(query_vectors, answer_vectors, queries.offsets)
+        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         if (shared := candidates.shared_ids) is not None:
             for chunk in slices(len(shared), step):
-                offered = _offered(scorer, queries.side, shared[chunk])
-                for tally in ends:
-                    self.kernel.count_shared(asked, offered, chunk.start, tally)
+                entity_vectors = _entity_vectors(scorer, queries.side, shared[chunk])
+                for accumulator in ends:
+                    self.kernel.count_shared(query_vectors, entity_vectors, chunk.start, accumulator)
                 self._report(queries, chunk.start, chunk.stop, len(shared))
         else:
             rows = candidates.per_query(len(queries))
-            offered, places = _gather_unique_entities(scorer, queries.side, rows.ids)
-            for tally in ends:
-                self.kernel.count_per_query(asked, offered, Rows(rows.offsets, places), tally)
+            entity_vectors, places = _gather_unique_entities(scorer, queries.side, rows.ids)
+            for accumulator in ends:
+                self.kernel.count_per_query(query_vectors, entity_vectors, Rows(rows.offsets, places), accumulator)
             self._report(queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 
-    def _rank_scores(self, scorer: Scorer | VectorScorer, contest: RankingTask) -> CountAccumulator:
+    def _rank_scores(self, scorer: Scorer | VectorScorer, task: RankingTask) -> CountAccumulator:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
-        ids, columns = _columns(contest)
-        shape = (len(contest.queries), ids.shape[-1])
-        returned = as_float64(scorer.scores(contest.queries, ids), "the scorer")
+        ids, columns = _columns(task)
+        shape = (len(task.queries), ids.shape[-1])
+        returned = as_float64(scorer.scores(task.queries, ids), "the scorer")
         if returned.shape != shape:
             raise ScoreError(
                 f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
@@ -146,34 +160,35 @@ class Engine:
         scores: Float64Array = np.ascontiguousarray(returned)
         if self.nan == "worst":
             scores = np.where(np.isnan(scores), -np.inf, scores)
-        thresholds = scores[contest.queries.owners, columns]
-        ends = CountAccumulator.zeros_for_interval(contest, thresholds, self.level)
-        for tally in ends:
-            self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], tally)
-        self._report(contest.queries, 0, 1, 1)
+        thresholds = scores[task.queries.owners, columns]
+        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
+        for accumulator in ends:
+            self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], accumulator)
+        self._report(task.queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 
     def _report(self, queries: Queries, start: int, stop: int, total: int) -> None:
-        """Report the progress of the tasks of some queries, of whose candidates a part was counted."""
-        self.progress(queries.num_tasks * stop // total - queries.num_tasks * start // total)
+        """Report how many answers are done, of some queries of whose candidates a part was counted."""
+        self.progress(queries.num_answers * stop // total - queries.num_answers * start // total)
 
-    def _refuse_nan(self, scorer: Scorer | VectorScorer, tally: CountAccumulator) -> None:
-        queries = tally.contest.queries
-        undefined = np.isnan(tally.thresholds)
+    def _refuse_nan(self, scorer: Scorer | VectorScorer, accumulator: CountAccumulator) -> None:
+        queries = accumulator.task.queries
+        undefined = np.isnan(accumulator.thresholds)
         if undefined.any():
-            task = int(np.argmax(undefined))
-            raise UndefinedScore(queries, int(queries.owners[task]), int(queries.answers[task]))
-        if tally.undefined.any():
-            query = int(np.argmax(tally.undefined))
-            part = tally.contest[query : query + 1]
+            answer = int(np.argmax(undefined))
+            raise UndefinedScore(queries, int(queries.owners[answer]), int(queries.answers[answer]))
+        if accumulator.undefined.any():
+            query = int(np.argmax(accumulator.undefined))
+            part = accumulator.task[query : query + 1]
             candidates = part.candidates.ids_of(0)
             holes = np.isnan(as_float64(scorer.scores(part.queries, candidates), "the scorer")[0])
             raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
 
 
-def _asked(scorer: VectorScorer, queries: Queries) -> QueryVectors:
+def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
+    """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
-    # the size of what it is asked for, so it is asked for a part at a time.
+    # the size of its result, so it computes a part at a time.
     vectors, offsets = [], []
     for part in slices(len(queries), QUERY_VECTOR_BATCH):
         vectors.append(as_float64(scorer.query_vectors(queries[part]), "the scorer's query vectors"))
@@ -184,7 +199,8 @@ def _asked(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     return QueryVectors(scorer.similarity, np.concatenate(vectors), np.concatenate(offsets))
 
 
-def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
+def _entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
+    """Fetch the vectors of entities, in the precision they are stored in where the kernels have it."""
     vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
     if vectors.dtype not in STORED:
         vectors = as_float64(vectors, "the scorer's entity vectors")
@@ -197,13 +213,13 @@ def _offered(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
 
 
 def _gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[EntityVectors, IntArray]:
-    """Fetch entities, each once where that is fewer; return the row of each."""
+    """Fetch entities, each once where that is less; return them, and the row of each id."""
     if len(ids) <= scorer.num_entities:
-        return _offered(scorer, side, ids), np.arange(len(ids))
-    met = np.zeros(ids.max() + 1, np.bool_)
-    met[ids] = True
-    once = np.flatnonzero(met)
-    return _offered(scorer, side, once), (np.cumsum(met) - 1)[ids]
+        return _entity_vectors(scorer, side, ids), np.arange(len(ids))
+    present = np.zeros(ids.max() + 1, np.bool_)
+    present[ids] = True
+    unique = np.flatnonzero(present)
+    return _entity_vectors(scorer, side, unique), (np.cumsum(present) - 1)[ids]
 
 
 def _refuse_shapes(kind: str, count: int, vectors: FloatArray, added: Float64Array) -> None:
@@ -212,29 +228,29 @@ def _refuse_shapes(kind: str, count: int, vectors: FloatArray, added: Float64Arr
         raise ScoreError(f"the scorer returned {kind} arrays of shape {found}, expected ({count}, dim) and ({count},).")
 
 
-def _columns(contest: RankingTask) -> tuple[IntArray, IntArray]:
-    """Lay out a block of scores: the entity of each column, and the column of each task's answer.
+def _columns(task: RankingTask) -> tuple[IntArray, IntArray]:
+    """Lay out a block of scores: the entity of each column, and the column of each answer.
 
     The candidates come first, then the answers that are not among them.
     """
-    queries, candidates = contest.queries, contest.candidates
+    queries, candidates = task.queries, task.candidates
     if (shared := candidates.shared_ids) is not None:
-        further = np.unique(queries.answers[contest.answers < 0])
+        further = np.unique(queries.answers[task.answers < 0])
         places = len(shared) + np.searchsorted(further, queries.answers)
-        return np.append(shared, further), np.where(contest.answers < 0, places, contest.answers)
+        return np.append(shared, further), np.where(task.answers < 0, places, task.answers)
     rows, width = candidates.per_query(len(queries)), candidates.max_width
-    tasks = Rows(queries.offsets, queries.answers)
-    columns = width + np.arange(queries.num_tasks) - tasks.offsets[tasks.owners]
+    answers = Rows(queries.offsets, queries.answers)
+    columns = width + np.arange(queries.num_answers) - answers.offsets[answers.owners]
     # A short row is filled up with its first answer, which is always an entity that the scorer knows.
-    ids = np.repeat(queries.answers[queries.offsets[:-1], None], width + int(tasks.lengths.max(initial=0)), axis=1)
+    ids = np.repeat(queries.answers[queries.offsets[:-1], None], width + int(answers.lengths.max(initial=0)), axis=1)
     ids[rows.owners, np.arange(len(rows.ids)) - rows.offsets[rows.owners]] = rows.ids
-    ids[tasks.owners, columns] = tasks.ids
+    ids[answers.owners, columns] = answers.ids
     return ids, columns
 
 
-def _joined(contest: RankingTask, tallies: list[CountAccumulator]) -> Ranked:
-    """Concatenate what was counted for blocks of queries."""
-    counts = np.concatenate([np.empty((0, 4), np.int64), *(tally.counts for tally in tallies)])
-    scores = np.concatenate([np.empty(0), *(tally.thresholds for tally in tallies)])
-    whole = CountAccumulator(contest, scores, counts, np.zeros(len(contest.queries), np.bool_))
+def _ranked(task: RankingTask, accumulators: list[CountAccumulator]) -> Ranked:
+    """Concatenate the counts of the blocks of a task."""
+    counts = np.concatenate([np.empty((0, 4), np.int64), *(accumulator.counts for accumulator in accumulators)])
+    scores = np.concatenate([np.empty(0), *(accumulator.thresholds for accumulator in accumulators)])
+    whole = CountAccumulator(task, scores, counts, np.zeros(len(task.queries), np.bool_))
     return Ranked(scores, whole.filtered, whole.raw)

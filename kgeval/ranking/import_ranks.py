@@ -1,4 +1,4 @@
-"""Ranks that were made elsewhere: a text file of them becomes a rank table, though their model is lost."""
+"""``kgeval.load_ranks``: a rank table from a text file of ranks that another evaluator wrote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import SharedCandidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
@@ -32,7 +32,7 @@ from kgeval.ranking.table_rows import to_rank_columns
 from kgeval.settings.settings import listed
 
 Unmatched = Literal["error", "drop"]
-"""what becomes of rows that are no ranks of the split: they refuse the file, or are left out and counted"""
+"""what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
 
 
 def load_ranks(
@@ -93,16 +93,16 @@ def load_ranks(
         raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
     if path.suffix.lower() == ".parquet":
         raise TableError(f"{path}: a Parquet file. If it is kgeval's own, RankTable.from_parquet reads it.")
-    dataset = _graph(dataset, split)
+    dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
-    sieve = _Sieve(file, unmatched)
+    check = _RowCheck(file, unmatched)
     known = known if any(column.setting == "filtered" for column in file.ranks) else ()
-    triples = _rows_of_split(sieve, dataset, split)
-    parts = [part for side in SIDES if (part := _side(sieve, dataset, split, side, triples, known)) is not None]
+    triples = _rows_of_split(check, dataset, split)
+    parts = [part for side in SIDES if (part := _side(check, dataset, split, side, triples, known)) is not None]
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
-    notes = [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path), *file.notes, *sieve.notes]
+    notes = [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path), *file.notes, *check.notes]
     if absent := [name for name in known if name not in dataset.splits]:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
     if missing := len(dataset.split(split)) - table.num_triples:
@@ -122,7 +122,7 @@ def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
     return names
 
 
-def _graph(dataset: Dataset | str | Path, split: Split) -> Dataset:
+def _read_dataset(dataset: Dataset | str | Path, split: Split) -> Dataset:
     """Take a graph, or read it; a folder of labels may have no train file, since nothing is trained or scored."""
     if not isinstance(dataset, str | Path) or not label_layout.lacks_train(Path(dataset), split):
         return as_dataset(dataset)
@@ -132,7 +132,7 @@ def _graph(dataset: Dataset | str | Path, split: Split) -> Dataset:
 
 
 @dataclass
-class _Sieve:
+class _RowCheck:
     """Refuses rows of a file that are no ranks of the split, or leaves them out and counts them."""
 
     file: RankFile
@@ -140,7 +140,7 @@ class _Sieve:
     notes: list[str] = field(default_factory=list)
 
     def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], left_out: str) -> BoolArray:
-        """Tell which of some rows stay; bool[row].
+        """Choose the rows that stay; bool[row].
 
         Raises
         ------
@@ -155,9 +155,9 @@ class _Sieve:
         return ~wrong
 
 
-def _rows_of_split(sieve: _Sieve, dataset: Dataset, split: Split) -> IntArray:
+def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray:
     """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
-    file = sieve.file
+    file = check.file
     names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
     ids = np.stack([vocabulary.ids(file.table[name]) for name, vocabulary in names.items()], axis=1)
     triples = dataset.split(split).ids
@@ -169,25 +169,27 @@ def _rows_of_split(sieve: _Sieve, dataset: Dataset, split: Split) -> IntArray:
         return f"the triple ({named}) is not in the {split} split of dataset {dataset.name}."
 
     left_out = f"rows of {file.path} name no {split} triple of dataset {dataset.name}"
-    return np.where(sieve.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
+    return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
 
 
 def _side(
-    sieve: _Sieve, dataset: Dataset, split: Split, side: Side, triples: IntArray, known: tuple[Split, ...]
+    check: _RowCheck, dataset: Dataset, split: Split, side: Side, triples: IntArray, known: tuple[Split, ...]
 ) -> RankTable | None:
     """Make a table of the ranks of one side; nothing where the file has none."""
-    columns = [column for column in sieve.file.ranks if column.side in (side, None)]
-    rows = sieve.file.rows_of(side)
+    columns = [column for column in check.file.ranks if column.side in (side, None)]
+    rows = check.file.rows_of(side)
     rows = rows[triples[rows] >= 0]
     if not columns or not len(rows):
         return None
-    rows = _first_of_each(sieve, dataset, split, side, triples, rows)
+    rows = _first_of_each(check, dataset, split, side, triples, rows)
     counted = _candidates(dataset, split, side, known)
     counts = {}
     for column in columns:
-        rows = rows[_ranked(sieve, column, side, rows, counted[column.setting][triples[rows]])]
+        rows = rows[_ranked(check, column, side, rows, counted[column.setting][triples[rows]])]
     for column in columns:
-        counts[column.setting] = _counts(sieve.file.numbers(column, rows), counted[column.setting][triples[rows]])
+        ranks, candidates = check.file.numbers(column, rows), counted[column.setting][triples[rows]]
+        greater, tied = np.floor(ranks).astype(np.int64) - 1, (ranks % 1 > 0).astype(np.int64)
+        counts[column.setting] = RankCounts(greater, tied, candidates)
     if not len(rows):
         return None
     raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
@@ -200,7 +202,7 @@ def _side(
 
 
 def _first_of_each(
-    sieve: _Sieve, dataset: Dataset, split: Split, side: Side, triples: IntArray, rows: IntArray
+    check: _RowCheck, dataset: Dataset, split: Split, side: Side, triples: IntArray, rows: IntArray
 ) -> IntArray:
     """Keep the first row of each triple; the split itself may repeat some."""
     order = np.argsort(triples[rows], kind="stable")
@@ -210,28 +212,28 @@ def _first_of_each(
     repeated = again & (times[triples[rows]] > 1)
     if repeated.any():
         count = int(repeated.sum())
-        sieve.notes.append(f"{count} {side} ranks of triples that {split} repeats were left out: each counts once.")
+        check.notes.append(f"{count} {side} ranks of triples that {split} repeats were left out: each counts once.")
     rows, again = rows[~repeated], again[~repeated]
     left_out = f"{side} ranks are of triples in an earlier line"
-    return rows[sieve.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
+    return rows[check.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
 
 
 def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, ...]) -> dict[str, IntArray]:
     """Count the candidates of each triple of a split, by setting; int64[triple]."""
     queries = Queries.of(dataset.split(split), side)
     answers = known_answers(queries, [part for name, part in dataset.splits.items() if name in known])
-    contest = RankingTask.of(queries, SharedCandidates(np.arange(len(dataset.entities))), answers)
-    counted = {"filtered": contest.filtered_candidates, "raw": contest.raw_candidates}
+    task = RankingTask.of(queries, SharedCandidates(np.arange(len(dataset.entities))), answers)
+    counted = {"filtered": task.filtered_candidates, "raw": task.raw_candidates}
     order = np.argsort(queries.triples)
     return {setting: numbers[order] for setting, numbers in counted.items()}
 
 
-def _ranked(sieve: _Sieve, column: RankColumn, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
+def _ranked(check: _RowCheck, column: RankColumn, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
     """Tell which rows have a rank that is one, and within its candidates; bool[row]."""
-    ranks, setting = sieve.file.numbers(column, rows), f"{column.setting} {side}"
+    ranks, setting = check.file.numbers(column, rows), f"{column.setting} {side}"
 
     def no_rank(index: int) -> str:
-        text = sieve.file.table[column.name][int(rows[index])].as_py()
+        text = check.file.table[column.name][int(rows[index])].as_py()
         return f"the {column.name} {text[:40]!r} is no rank: a whole number or a half, from 1."
 
     def beyond(index: int) -> str:
@@ -240,10 +242,6 @@ def _ranked(sieve: _Sieve, column: RankColumn, side: Side, rows: IntArray, candi
             "or another filter, used?"
         )
 
-    is_rank = sieve.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")
+    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")
     left_out = f"{setting} ranks are beyond their candidates"
-    return is_rank & sieve.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)
-
-
-def _counts(ranks: Float64Array, candidates: IntArray) -> RankCounts:
-    return RankCounts(np.floor(ranks).astype(np.int64) - 1, (ranks % 1 > 0).astype(np.int64), candidates)
+    return is_rank & check.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)

@@ -1,29 +1,29 @@
-"""The plan: how many queries and candidates are in hand at a time. It changes the speed, never a count."""
+"""Block sizes: how many queries and candidates are held at a time. They change the speed, never a count."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MEMORY_DIVISOR = 4
-"""an evaluation takes one part in so many of the memory that is free, unless it is told how much"""
+"""an evaluation takes one part in so many of the free memory, where no limit is set"""
 
 CHUNK = 8192
-"""candidates in hand at a time: more of them would not stay in a processor's cache"""
+"""candidates held at a time: more of them would not stay in a processor's cache"""
 
 BLOCK = 128
-"""queries whose scores are in hand at a time, for the same reason"""
+"""queries whose scores are held at a time, for the same reason"""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Block sizes."""
+    """How many queries, and how many candidates, are held at a time."""
 
     queries: int
     candidates: int
 
     @classmethod
     def for_shared(cls, dim: int, memory: int) -> Plan:
-        """Take all queries whose vectors, in float64, in low precision and in the making, fit into half of it."""
+        """Take all queries whose vectors, in float64, in low precision and while they are made, fit into half of it."""
         return cls(_fit(memory, 64 * dim + 4096), min(_fit(memory, 32 * dim + 8 * BLOCK), CHUNK))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Rank files: the columns of a text file in which another evaluator wrote its ranks, and its rows."""
+"""A text file of ranks that another evaluator wrote: which columns hold what, and its rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgeval.errors import TableError, did_you_mean
 RankSetting = Literal["filtered", "raw"]
 
 SETTINGS: dict[str, RankSetting] = {"raw": "raw", "f": "filtered", "filt": "filtered", "filtered": "filtered"}
-"""what the name of a column says about the filter"""
+"""the word in the name of a column -> whether its ranks are filtered"""
 
 PLACES: dict[str, Side] = {
     "left": "head",
@@ -33,7 +33,7 @@ PLACES: dict[str, Side] = {
     "tail": "tail",
     "rhs": "tail",
 }
-"""what a name says about the side that was predicted"""
+"""the word in the name of a column -> the side that was predicted"""
 
 _SIDE = "|".join(PLACES)
 
@@ -47,7 +47,7 @@ class RankColumn(NamedTuple):
     name: str
     setting: RankSetting
     side: Side | None
-    """nothing where a column of the file tells it"""
+    """None where a column of the file names it"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RankFile:
     skip: int
     """how many lines precede the first row"""
     separator: str | None
-    """what separates columns; nothing where the usual rules tell it"""
+    """what separates columns; None for tabs, spaces or commas, as the file has them"""
     table: pa.Table
     ranks: tuple[RankColumn, ...]
     notes: tuple[str, ...]
@@ -86,7 +86,7 @@ class RankFile:
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
         with open_text(path) as text:
             skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text))
-        separator = _spelled(separator) if separator else _semicolon(path, skip)
+        separator = _separator_character(separator) if separator else _semicolon(path, skip)
         first = next(rows(path, skip, delimiter=separator), None)
         if first is None:
             raise TableError(f"{path}: no header in it. Expected columns such as head, relation, tail, side, rank.")
@@ -102,7 +102,7 @@ class RankFile:
         return cls(path, skip, separator, table, ranks, notes)
 
     def rows_of(self, side: Side) -> IntArray:
-        """Find the rows that speak of a side; int64[row]."""
+        """Find the rows of a side; int64[row]."""
         if "side" not in self.table.column_names:
             return np.arange(self.table.num_rows)
         sides = np.array([PLACES.get(text.strip().lower(), text) for text in self.table["side"].to_pylist()])
@@ -125,15 +125,15 @@ class RankFile:
         raise TableError(f"{self.path}, line {line}: {what}")
 
 
-def _spelled(separator: str) -> str:
-    r"""Read a separator as it is said on a command line.
+def _separator_character(separator: str) -> str:
+    r"""Read a separator, given as a character or by its name.
 
     Raises
     ------
     TableError
         if it is not one character, or the name of one
 
-    >>> _spelled(r"\t") == _spelled("tab") == chr(9)
+    >>> _separator_character(r"\t") == _separator_character("tab") == chr(9)
     True
     """
     named = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ",", "semicolon": ";"}
@@ -143,7 +143,7 @@ def _spelled(separator: str) -> str:
 
 
 def _semicolon(path: Path, skip: int) -> str | None:
-    """Tell whether semicolons separate columns: where the first row has some, and nothing else that could."""
+    """Find whether semicolons separate columns: where the first row has some, and nothing else that could."""
     with open_text(path) as text:
         line = next((line for number, line in enumerate(text) if number >= skip and line.strip()), "")
     return ";" if ";" in line and not set("\t, ") & set(line) else None
@@ -174,10 +174,10 @@ def _rank_columns(
     shown = f"found the columns {', '.join(map(repr, names))}"
     if not found:
         raise TableError(f"{path}: no column of ranks; {shown}. Expected rank, filtered_rank, frank_left, tail_rank, …")
-    said = {SETTINGS[match[1]] for _, match in found if match[1]}
-    silent, notes = _silent(said, wanted)
+    named = {SETTINGS[match[1]] for _, match in found if match[1]}
+    default, notes = _unnamed_setting(named, wanted)
     ranks = tuple(
-        RankColumn(name, SETTINGS.get(match[1], silent), PLACES.get(match[2] or match[3])) for name, match in found
+        RankColumn(name, SETTINGS.get(match[1], default), PLACES.get(match[2] or match[3])) for name, match in found
     )
     if len({column[1:] for column in ranks}) < len(ranks):
         raise TableError(f"{path}: two columns are the same ranks; {shown}. Keep one of them.")
@@ -192,10 +192,10 @@ def _rank_columns(
     return tuple(column for column in ranks if wanted != "raw" or column.setting == "raw"), notes
 
 
-def _silent(said: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:
-    """Tell the setting of ranks whose names tell none: the other one, where others' names do."""
-    if said:
-        return "raw" if "filtered" in said else "filtered", ()
+def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:
+    """Choose the setting of ranks whose names do not say it: the other one, where others' names do."""
+    if named:
+        return "raw" if "filtered" in named else "filtered", ()
     if wanted is not None:
         return wanted, ()
     return "filtered", (

@@ -1,4 +1,4 @@
-"""Contests: where the answers and the known answers of each query stand in its list of candidates."""
+"""A ranking task: queries, their candidates, and where answers and known answers stand among those."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RankingTask:
     """the positions of each query's known answers, ascending; those that are no candidates are left out, and where an
     answer competes with itself, its own"""
     answers: IntArray
-    """int64[task], the position of each answer, -1 where it is no candidate, or competes with itself as listed"""
+    """int64[answer], the position of each answer, -1 where it is no candidate, or competes with itself as listed"""
 
     @classmethod
     def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> RankingTask:
@@ -33,7 +33,7 @@ class RankingTask:
         if candidates.as_listed:
             others = known.where(~_among(known, queries.owners, queries.answers))
             rows = candidates.per_query(len(queries))
-            return cls(queries, candidates, _all_places(rows, others), np.full(queries.num_tasks, -1))
+            return cls(queries, candidates, _all_places(rows, others), np.full(queries.num_answers, -1))
         places = candidates.positions(known.owners, known.ids)
         answers = candidates.positions(queries.owners, queries.answers)
         return cls(queries, candidates, Rows(known.offsets, places).where(places >= 0), answers)
@@ -41,8 +41,8 @@ class RankingTask:
     def __getitem__(self, part: slice) -> RankingTask:
         queries = self.queries
         start, stop, _ = part.indices(len(queries))
-        tasks = slice(queries.offsets[start], queries.offsets[stop])
-        return RankingTask(queries[part], self.candidates[part], self.known[part], self.answers[tasks])
+        answers = slice(queries.offsets[start], queries.offsets[stop])
+        return RankingTask(queries[part], self.candidates[part], self.known[part], self.answers[answers])
 
     @property
     def num_candidates(self) -> IntArray:
@@ -51,12 +51,12 @@ class RankingTask:
 
     @property
     def raw_candidates(self) -> IntArray:
-        """How many entities stand in each task's raw ranking, the answer included; int64[task]."""
+        """How many entities stand in each answer's raw ranking, the answer included; int64[answer]."""
         return self.num_candidates[self.queries.owners] - (self.answers >= 0) + 1
 
     @property
     def filtered_candidates(self) -> IntArray:
-        """How many entities stand in each task's filtered ranking, the answer included; int64[task]."""
+        """How many entities stand in each answer's filtered ranking, the answer included; int64[answer]."""
         owners = self.queries.owners
         itself = self.known.positions(owners, self.answers) >= 0
         return self.raw_candidates - self.known.lengths[owners] + itself

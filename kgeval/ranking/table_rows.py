@@ -1,4 +1,4 @@
-"""Tabulate: what a contest ended with, as rows of a rank table, with the ids and labels of their triples."""
+"""The rows of a rank table: the counts of answers, with the ids and labels of their triples."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ WITH_TEST = "with_test_"
 """what the names of counts begin with for which the triples of test were known answers too"""
 
 
-def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, outcome: Ranked) -> pa.Table:
+def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
     """Lay out the counts of some rows of a split, predicted on one side, in the columns of a rank table."""
     heads, relations, tails = dataset.split(split).ids[rows].T
-    filtered, raw = outcome.filtered, outcome.raw
+    filtered, raw = ranked.filtered, ranked.raw
     columns = [
         *(rows, heads, relations, tails),
         pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(rows), np.int32)), [side]),
-        outcome.scores,
+        ranked.scores,
         *(filtered.greater, filtered.tied, filtered.candidates),
         *(raw.greater, raw.tied, raw.candidates),
         dataset.entities.column(heads),

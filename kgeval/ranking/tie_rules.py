@@ -1,4 +1,4 @@
-"""Levels: which scores are level with an answer's. Each rule is an interval of scores around the answer's own.
+"""Tie rules: which scores a framework takes for equal to an answer's, as an interval around the answer's own.
 
 A tolerance is an interval by itself. So is every transformation that never turns two scores around (truncation, a
 rounded sigmoid, a clamp): the scores that it takes to the same value as the answer's lie in one interval. Counting
@@ -14,11 +14,11 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 
 TieRule = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
-"""answers' scores, float64[task] -> the lowest and the highest score that is level with each; float64[task]"""
+"""answers' scores, float64[answer] -> the ends of their tie intervals, lowest and highest; float64[answer]"""
 
 
 def exact(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Take only the answer's own score for level with it.
+    """Let only the same score tie.
 
     >>> exact(np.array([0.5]))
     (array([0.5]), array([0.5]))
@@ -27,45 +27,45 @@ def exact(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
 
 
 def isclose_ties(*, relative: float, absolute: float) -> TieRule:
-    """Take scores for level that are no farther away than ``absolute`` + ``relative`` × |the answer's score|.
+    """Let scores tie that are no farther away than ``absolute`` + ``relative`` × |the answer's score|.
 
-    An infinite score is level with itself only, as in numpy's and torch's ``isclose``.
+    An infinite score ties with itself only, as in numpy's and torch's ``isclose``.
 
-    >>> lowest, highest = within(relative=1e-4, absolute=0.0)(np.array([-2.0, np.inf]))
+    >>> lowest, highest = isclose_ties(relative=1e-4, absolute=0.0)(np.array([-2.0, np.inf]))
     >>> lowest.tolist(), highest.tolist()
     ([-2.0002, inf], [-1.9998, inf])
     """
 
-    def level(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+    def interval(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
         width = np.where(np.isinf(answers), 0.0, absolute + relative * np.abs(answers))
         return answers - width, answers + width
 
-    return level
+    return interval
 
 
 def tied_under(transform: Callable[[Float64Array], Float64Array]) -> TieRule:
-    """Take scores for level that a transformation takes to the same value; it must never turn two scores around.
+    """Let scores tie that a transformation takes to the same value; it must never turn two scores around.
 
     The ends of the interval are found by bisection over the floating-point numbers themselves, so they are exact.
 
-    >>> lowest, highest = under(np.trunc)(np.array([1.5, -0.25]))
+    >>> lowest, highest = tied_under(np.trunc)(np.array([1.5, -0.25]))
     >>> bool(lowest[0] == 1.0), bool(highest[0] == np.nextafter(2.0, 0)), bool(lowest[1] == np.nextafter(-1.0, 0))
     (True, True, True)
     """
 
-    def level(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
+    def interval(answers: Float64Array) -> tuple[Float64Array, Float64Array]:
         infinite = int(_places(np.array([np.inf]))[0])
         with np.errstate(over="ignore"):
             lowest, highest = (_farthest(transform, answers, end) for end in (-infinite, infinite))
         return _numbers(lowest), _numbers(highest)
 
-    return level
+    return interval
 
 
 def truncate_to_3_decimals(scores: Float64Array) -> Float64Array:
     """Cut scores to whole thousandths, towards zero: all between −0.001 and 0.001 become the same.
 
-    >>> thousandths(np.array([0.0019, -0.0009])).tolist()
+    >>> truncate_to_3_decimals(np.array([0.0019, -0.0009])).tolist()
     [1.0, -0.0]
     """
     return np.trunc(1000 * scores)
@@ -102,8 +102,8 @@ def _farthest(transform: Callable[[Float64Array], Float64Array], answers: Float6
     whole = transform(_numbers(outside)) == value
     inside[whole] = end
     while (between := ((middle := _halfway(inside, outside)) != inside) & (middle != outside)).any():
-        level = transform(_numbers(middle)) == value
-        inside, outside = np.where(between & level, middle, inside), np.where(between & ~level, middle, outside)
+        same = transform(_numbers(middle)) == value
+        inside, outside = np.where(between & same, middle, inside), np.where(between & ~same, middle, outside)
     return inside
 
 

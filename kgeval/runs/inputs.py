@@ -8,6 +8,7 @@ from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError
+from kgeval.ranking.ranking_notes import check_unseen
 from kgeval.run_directory.contents import MODEL, sha256_of_files
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
@@ -51,7 +52,7 @@ def read_inputs(config: RunConfig, dataset: Dataset, folders: dict[str, Path | N
 def _scorer(job: CheckpointConfig, config: RunConfig, dataset: Dataset) -> Checkpoint:
     checkpoint = job.load(dataset, nan=config.evaluation.nan)
     if config.task is None:
-        config.evaluation.check(checkpoint, dataset)
+        check_unseen(checkpoint, dataset, config.evaluation)
     return checkpoint
 
 

@@ -17,7 +17,7 @@ from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.progress import Progress
-from kgeval.protocols.protocol import protocol
+from kgeval.protocols.protocol import find_protocol
 from kgeval.protocols.report import FrameworkMetrics, framework_metrics
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import METRICS, RANKS, as_json, describe_machine, is_run, sha256_of_files
@@ -153,7 +153,7 @@ def _run_model(
         else:
             scorer = job.load(dataset, nan=config.evaluation.nan)
     table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
-    rules = protocol(config.protocol)
+    rules = find_protocol(config.protocol)
     usual = MetricRequest(ties=tie_policy(rules.ties).name).policies
     asked = (config.metrics, config.policies) != (rules.metrics, usual)
     outcome = Outcome(name, table, summary, printed, asked, folder)
@@ -207,12 +207,12 @@ def _results(
             )
         return judgement, judgement.summary, None
     tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
-    rules = protocol(config.protocol)
+    resolved = config.resolved_evaluation(dataset)
     with clock.time("rank"), watch(name or "ranking", tasks) as progress:
-        table = config.evaluation(scorer, dataset, progress=progress, rules=rules.rules, title=title)
+        table = resolved.rank(scorer, dataset, progress=progress, title=title)
     with clock.time("summarize"):
         summary = summarize(table, metrics, **config.policies)
-        return table, summary, framework_metrics(table) if rules.framework_metrics else None
+        return table, summary, framework_metrics(table) if resolved.protocol.framework_metrics else None
 
 
 def _manifest(

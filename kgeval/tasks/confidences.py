@@ -29,6 +29,7 @@ from kgeval.metrics.tables.selection import TableView
 from kgeval.progress import Progress
 from kgeval.provenance import UNKNOWN, LabelProvenance
 from kgeval.ranking.evaluation import Evaluation, Sides
+from kgeval.ranking.model_ranking import rank_model
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.settings.settings import Settings
@@ -154,11 +155,12 @@ class Confidences(Settings):
             negatives=UNKNOWN if self.negatives is None else self.negatives.describe(dataset),
         )
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
-        ranks = {"score": ranking(scorer, dataset, progress=progress, title=title)}
+        ranks = {"score": rank_model(scorer, dataset, ranking, progress=progress, title=title)}
         if self.rank_baselines:
             for baseline in CONFIDENCE_BASELINES:
                 rule = baseline.learn(dataset, parts)
-                ranks[baseline.name] = ranking(knowing_alike(rule, scorer, dataset), dataset, title=baseline.name)
+                known = knowing_alike(rule, scorer, dataset)
+                ranks[baseline.name] = rank_model(known, dataset, ranking, title=baseline.name)
         return ConfidenceTables(labels, ranks)
 
 

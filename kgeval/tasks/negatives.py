@@ -84,7 +84,8 @@ class GeneratedNegatives(Settings):
         """Say what takes the place of which side."""
         queries = [self.corruption.queries(dataset.split("test"), side) for side in self.sides]
         sizes = [
-            self.corruption.candidates(part, known_answers(part, []), dataset).num_candidates(len(part)) for part in queries
+            self.corruption.candidates(part, known_answers(part, []), dataset).num_candidates(len(part))
+            for part in queries
         ]
         candidates = self.corruption.describe(dataset, np.concatenate(sizes))
         return f"generated: {candidates} in place of each {' and '.join(self.sides)}"

@@ -20,7 +20,7 @@ from kgeval.scorers.alignment import Aligned
 def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: Side = "tail") -> Float64Array:
     """Score triples that the scorer knows; float64[triple].
 
-    A triple's score is that of the answer of its query, in a contest without candidates. It goes the way of the ranks
+    A triple's score is that of the answer of its query, in a task without candidates. It goes the way of the ranks
     and so is their number, bit for bit: canonical of vectors, the model's own of finished scores. A model with inverse
     relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` says which is meant.
 
@@ -39,10 +39,10 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     """
     queries = Queries.of(triples, side)
     nobody = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
-    contest = RankingTask.of(queries, QueryCandidates(nobody), nobody)
+    task = RankingTask.of(queries, QueryCandidates(nobody), nobody)
     scores = np.empty(len(triples))
     try:
-        scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, contest).scores
+        scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, task).scores
     except UndefinedScore as error:
         ids = (error.anchor, error.relation, error.candidate)
         named = dataset.triple(*(ids if side == "tail" else ids[::-1]))

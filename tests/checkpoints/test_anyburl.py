@@ -12,7 +12,7 @@ from kgeval.checkpoints.native import save_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.corruption import Uniform
 from kgeval.errors import CheckpointError, InputError
-from kgeval.protocols.protocol import protocol
+from kgeval.protocols.protocol import find_protocol
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
@@ -220,7 +220,7 @@ def test_each_list_is_its_triples_own(own):
 
 def test_answers_beyond_the_cut_off_are_not_found(own):
     lists, path = own
-    rules = replace(protocol("anyburl"), cutoff=5)
+    rules = replace(find_protocol("anyburl"), cutoff=5)
     table = evaluate(load_checkpoint(path, dataset=DATA), DATA, protocol="anyburl")
     expected = [np.inf if rank is None else rank for rank in anyburls_ranks(lists, top=5).values()]
     assert sorted(rules.ranks(table)) == sorted(expected)

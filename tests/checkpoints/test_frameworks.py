@@ -10,7 +10,7 @@ import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_dataset, save_checkpoint
 from kgeval.checkpoints.reader import formats
-from kgeval.protocols.protocol import protocol
+from kgeval.protocols.protocol import find_protocol
 from tests.checkpoints.conftest import same_tables
 from tests.checkpoints.frameworks import ALL, CASES, LABELS, UNREAD, expected_ranks, folder_of, options_of
 from tests.checkpoints.printed import PROTOCOLS, printed_by
@@ -135,7 +135,7 @@ def by_its_own_rules(umls, loaded):
 
 def protocol_ranks(table):
     """Map (head, relation, tail, side) to the raw and the filtered rank of the table's protocol."""
-    frame, rules = table.to_pandas(), protocol(table.protocol)
+    frame, rules = table.to_pandas(), find_protocol(table.protocol)
     keys = zip(frame.head_label, frame.relation_label, frame.tail_label, frame.side, strict=True)
     return dict(zip(keys, zip(rules.ranks(table, "raw"), rules.ranks(table), strict=True), strict=True))
 
@@ -224,7 +224,7 @@ def test_explain_names_the_fault(loaded, by_its_own_rules, umls, framework, vari
     name = PROTOCOLS.get(framework, framework)
     told = explain(loaded(framework, variant)[0], umls, [name])
     row = told[name]
-    ranks = protocol(name).ranks(by_its_own_rules(framework, variant))
+    ranks = find_protocol(name).ranks(by_its_own_rules(framework, variant))
     assert row.value == pytest.approx(np.mean(1 / ranks), rel=1e-6)  # OpenKE adds up in one float32
     assert told.standard + sum(row.causes.values()) == pytest.approx(row.value, rel=FLOAT64)
     assert FAULTS[framework, variant] in told.causes

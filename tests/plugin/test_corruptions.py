@@ -137,7 +137,7 @@ def test_an_evaluation_loop_which_scores_everything_cannot_be_restricted(make, g
         loop.evaluate(batch_size=64, use_tqdm=False, num_workers=0, pin_memory=False)
 
 
-def test_a_missing_file_of_negatives_is_told_before_anything_is_trained(tmp_path):
+def test_a_missing_file_of_negatives_is_refused_before_anything_is_trained(tmp_path):
     with pytest.raises(InputError, match=r"none\.tsv: there is no such file"):
         KGEvalEvaluator(corruption={"kind": "file", "path": str(tmp_path / "none.tsv")})
 

@@ -123,7 +123,7 @@ def test_sampled_candidates_are_the_same_at_every_evaluation(model, test, known)
     assert first.to_flat_dict() == again.to_flat_dict()
 
 
-def test_own_metrics_are_reported_or_computed_when_they_are_asked_for(model, test, known):
+def test_own_metrics_are_reported_or_computed_by_name(model, test, known):
     ours, _ = run(model, test, KGEvalEvaluator(metrics=["ndcg@10", "hits@2"]), additional_filter_triples=known)
     assert "both.expected.ndcg@10" in ours.to_flat_dict()
     assert ours.get_metric("hits@2") <= ours.get_metric("hits@3")
@@ -157,7 +157,7 @@ def test_the_run_directory_of_the_last_evaluation(model, test, known, tmp_path):
 
 
 def test_results_say_what_they_are_of(graph, model, test, known, tmp_path):
-    """The evaluator is handed triples, and is told neither their dataset nor which split they are."""
+    """PyKEEN passes triples, and neither their dataset nor which split they are."""
     evaluator = KGEvalEvaluator(corruption={"kind": "uniform", "count": 5}, result_directory=tmp_path / "run")
     results, _ = run(model, test, evaluator, additional_filter_triples=known)
     expected = {

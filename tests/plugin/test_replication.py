@@ -71,8 +71,8 @@ def test_an_experiment_from_a_file_with_published_results(tmp_path):
         }
         file, folder = tmp_path / f"{evaluator}.json", tmp_path / evaluator
         file.write_text(json.dumps(content))
-        asked = ["pykeen", "experiments", "run", str(file), "--keep-seed", "--directory", str(folder)]
-        done = CliRunner().invoke(main, asked, catch_exceptions=False)
+        arguments = ["pykeen", "experiments", "run", str(file), "--keep-seed", "--directory", str(folder)]
+        done = CliRunner().invoke(main, arguments, catch_exceptions=False)
         assert done.exit_code == 0, done.output
         [compared] = folder.rglob("all_replicates_metrics.tsv")
         found[evaluator] = results_of(folder), pd.read_csv(compared, sep="\t")

@@ -1,4 +1,4 @@
-"""What an evaluator is asked: odd forms are taken, wrong ones refused, and nothing of it sticks to the evaluator."""
+"""The arguments of the evaluator: odd forms are taken, wrong ones refused, and none changes the evaluator."""
 
 from __future__ import annotations
 

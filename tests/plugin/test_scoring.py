@@ -71,7 +71,7 @@ class Gate(DistMultInteraction):
 
 
 @pytest.mark.parametrize("interaction", [Skewed, Gate])
-def test_an_interaction_that_is_not_pykeens_is_asked_itself(graph, theirs, known, interaction):
+def test_an_interaction_that_is_not_pykeens_scores_itself(graph, theirs, known, interaction):
     interaction = type("DistMultInteraction", (interaction,), {})
     model = build(graph, interaction())
     assert isinstance(scorer_of(model), PyKEENScorer)
@@ -98,7 +98,7 @@ def replaced(model):
 
 
 @pytest.mark.parametrize("change", [hooked, replaced, None], ids=["hooked", "replaced", "typed"])
-def test_functions_that_were_overridden_are_asked_themselves(make, graph, theirs, known, change):
+def test_functions_that_were_overridden_score_themselves(make, graph, theirs, known, change):
     if change is None:
         model = Typed(triples_factory=graph.training, embedding_dim=8, random_seed=0).double().eval()
     else:
@@ -110,7 +110,7 @@ def test_functions_that_were_overridden_are_asked_themselves(make, graph, theirs
 
 
 @pytest.mark.parametrize("side", ["head", "tail"])
-def test_only_sides_that_are_asked_are_tried_out(make, monkeypatch, side):
+def test_only_predicted_sides_are_probed(make, monkeypatch, side):
     model = make("DistMult", embedding_dim=8)
     other = {"head": "predict_t", "tail": "predict_h"}[side]
     monkeypatch.setattr(pykeen.models.DistMult, other, property(pytest.fail))
@@ -202,11 +202,11 @@ def test_models_without_parameters(graph, name):
 
 
 def test_a_device_that_runs_out_of_memory_gets_smaller_batches(make, graph):
-    model, asked = make("TransD", embedding_dim=8), []
+    model, sizes = make("TransD", embedding_dim=8), []
     whole, own = PyKEENScorer(model), model.predict_t
 
     def predict(batch):
-        asked.append(len(batch))
+        sizes.append(len(batch))
         if len(batch) > 3:
             raise torch.cuda.OutOfMemoryError("out of memory")
         return own(batch)
@@ -216,7 +216,7 @@ def test_a_device_that_runs_out_of_memory_gets_smaller_batches(make, graph):
     expected = whole.scores(queries, every)
     model.predict_t = predict
     np.testing.assert_allclose(whole.scores(queries, every), expected, rtol=1e-12)
-    assert max(asked[-20:]) <= 3
+    assert max(sizes[-20:]) <= 3
 
 
 @pytest.mark.parametrize("given", ["object", "name", "kgeval"])

@@ -1,4 +1,4 @@
-"""Protocols: every rule worked by hand, what is said where one bites, and what cannot be followed."""
+"""Protocols: every rule worked by hand, the notes where one applies, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.protocols.framework_means import float32, float64, histogram32, running32, sum32
-from kgeval.protocols.protocol import protocol, protocols
+from kgeval.protocols.protocol import find_protocol, protocols
 from kgeval.protocols.protocol_candidates import in_train, up_to_the_last_of_train
 from kgeval.scorers.families.products.rescal import RESCAL
 from kgeval.scorers.families.products.simple import SimplE
@@ -49,7 +49,7 @@ def scored(*scores):
 
 def rank(name, scores, setting="filtered"):
     table = evaluate(scored(*scores), SMALL, sides="tail", protocol=name)
-    return protocol(name).ranks(table, setting).tolist()[0]
+    return find_protocol(name).ranks(table, setting).tolist()[0]
 
 
 def test_every_protocol_of_the_contract_is_there():
@@ -106,10 +106,12 @@ def test_random_ties_are_those_of_the_summary():
     data = random_dataset(4)
     table = evaluate(lambda h, r, t: (h + t) % 3, data, protocol="sun-random")
     assert framework_metrics(table)["mrr"] == summarize(table, ["mrr"], ties="random")["mrr"]
-    assert np.mean(1 / protocol("sun-random").ranks(table)) == pytest.approx(framework_metrics(table)["mrr"], rel=1e-12)
+    assert np.mean(1 / find_protocol("sun-random").ranks(table)) == pytest.approx(
+        framework_metrics(table)["mrr"], rel=1e-12
+    )
 
 
-def test_an_empty_filter_is_the_protocols_or_said():
+def test_an_empty_filter_is_the_protocols_or_given():
     data = random_dataset(4)
     raw = evaluate(lambda h, r, t: h - t, data, protocol="bordes-raw")
     assert raw.filter == ()
@@ -173,8 +175,8 @@ def test_known_answers_keep_a_probability_of_zero(name):
     for row, side, *found in table.to_pandas()[["triple", "side", "greater", "tied"]].itertuples(index=False):
         h, r, t = data.test.ids[row]
         line = logits[h, r] if side == "tail" else logits[:, r, t]
-        asked = (everyone[:, 0] == h) if side == "tail" else (everyone[:, 2] == t)
-        known = everyone[asked & (everyone[:, 1] == r), 2 if side == "tail" else 0]
+        of_anchor = (everyone[:, 0] == h) if side == "tail" else (everyone[:, 2] == t)
+        known = everyone[of_anchor & (everyone[:, 1] == r), 2 if side == "tail" else 0]
         chances = torch.sigmoid(torch.from_numpy(line).float()).numpy()
         answer = t if side == "tail" else h
         own = chances[answer]
@@ -203,7 +205,7 @@ def test_a_split_that_fills_no_batch_is_refused():
 def test_an_infinite_number_is_text_in_json():
     table = evaluate(scored(0.3, 0.5, 0.5, 0.5, 0.5, 0.9), SMALL, sides="tail", protocol="ampligraph-middle")
     below = evaluate(scored(0.3, 0.5, 0.5, 0.1, 0.1, 0.1), SMALL, sides="tail", protocol="ampligraph-best")
-    assert protocol("ampligraph-best").ranks(below).tolist() == [-1]
+    assert find_protocol("ampligraph-best").ranks(below).tolist() == [-1]
     assert framework_metrics(table)["mr_score"] == 1
     assert json.loads(json.dumps(framework_metrics(below).to_dict()))["notes"] == list(framework_metrics(below).notes)
     assert "1 ranks are below 1" in framework_metrics(below).notes[-1]
@@ -234,21 +236,25 @@ def test_ties_are_named_as_the_cause_of_a_baselines_spread():
     from tests.parity.test_baselines import baseline_scores
 
     data, scores = baseline_scores("marginal", "umls")
-    told = explain(scores, data, ["pykeen", "openke", "torchkge", "libkge", "bordes-raw"])
-    assert told.standard == pytest.approx(0.469075, abs=1e-6)
-    assert told["pykeen"].value == told.standard
-    assert [told["pykeen"].optimistic, told["pykeen"].pessimistic] == pytest.approx([0.790783, 0.459300], abs=1e-6)
+    explanation = explain(scores, data, ["pykeen", "openke", "torchkge", "libkge", "bordes-raw"])
+    assert explanation.standard == pytest.approx(0.469075, abs=1e-6)
+    assert explanation["pykeen"].value == explanation.standard
+    assert [explanation["pykeen"].optimistic, explanation["pykeen"].pessimistic] == pytest.approx(
+        [0.790783, 0.459300], abs=1e-6
+    )
     for name, value in (("openke", 0.790783), ("torchkge", 0.459300)):
-        assert told[name].value == pytest.approx(value, abs=2e-6)
-        assert told[name].causes["ties"] == pytest.approx(value - 0.469075, abs=2e-6)
-        others = [change for cause, change in told[name].causes.items() if cause != "ties"]
+        assert explanation[name].value == pytest.approx(value, abs=2e-6)
+        assert explanation[name].causes["ties"] == pytest.approx(value - 0.469075, abs=2e-6)
+        others = [change for cause, change in explanation[name].causes.items() if cause != "ties"]
         assert np.abs(others).max() < 1e-5  # sums in float32
-    assert told["libkge"].causes["tolerance"] != 0
-    assert told["bordes-raw"].causes == {
-        **dict.fromkeys(told["bordes-raw"].causes, 0.0),
-        "filter": told["bordes-raw"].value - told.standard,
+    assert explanation["libkge"].causes["tolerance"] != 0
+    assert explanation["bordes-raw"].causes == {
+        **dict.fromkeys(explanation["bordes-raw"].causes, 0.0),
+        "filter": explanation["bordes-raw"].value - explanation.standard,
     }
-    assert any("The tie policy alone moves the MRR from 0.459300 (pessimistic) to 0.790783" in n for n in told.notes)
+    assert any(
+        "The tie policy alone moves the MRR from 0.459300 (pessimistic) to 0.790783" in n for n in explanation.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,8 +267,10 @@ def test_ties_are_named_as_the_cause_of_a_baselines_spread():
     ],
 )
 def test_the_causes_add_up_to_the_difference(name, metric):
-    told = explain(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, random_dataset(8), [name], metric=metric)
-    assert told.standard + sum(told[name].causes.values()) == pytest.approx(told[name].value, rel=1e-12)
+    explanation = explain(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, random_dataset(8), [name], metric=metric)
+    assert explanation.standard + sum(explanation[name].causes.values()) == pytest.approx(
+        explanation[name].value, rel=1e-12
+    )
 
 
 def test_what_cannot_be_explained_is_refused():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, evaluate, explain, framework_metrics, summarize
 from kgeval.errors import TableError
-from kgeval.protocols.protocol import protocol, protocols
+from kgeval.protocols.protocol import find_protocol, protocols
 from tests.brute_force import brute_force
 from tests.conftest import random_dataset
 
@@ -110,9 +110,11 @@ def test_the_usual_metrics_count_each_triple_once(repeated, plain):
 
 
 def test_explain_names_repeated_triples_as_a_cause(repeated):
-    told = explain(model, repeated, ["dicee", "pykeen"])
-    assert told["dicee"].causes["repeated triples"] == pytest.approx(told["dicee"].value - told.standard, abs=1e-12)
-    assert told["dicee"].causes["repeated triples"] != 0 == told["pykeen"].causes["repeated triples"]
+    explanation = explain(model, repeated, ["dicee", "pykeen"])
+    assert explanation["dicee"].causes["repeated triples"] == pytest.approx(
+        explanation["dicee"].value - explanation.standard, abs=1e-12
+    )
+    assert explanation["dicee"].causes["repeated triples"] != 0 == explanation["pykeen"].causes["repeated triples"]
 
 
 def test_a_stored_table_prints_the_same(repeated, tmp_path):
@@ -126,4 +128,4 @@ def test_multiplicities_that_are_none_are_refused(repeated):
     place = table.columns.index("multiplicity")
     wrong = RankTable(table.data.set_column(place, "multiplicity", [[0] * len(table)]), protocol="openke")
     with pytest.raises(TableError, match="the column multiplicity says how often triples stand: whole numbers from 1"):
-        protocol("openke").counted(wrong)
+        find_protocol("openke").counted(wrong)

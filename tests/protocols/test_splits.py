@@ -8,7 +8,6 @@ import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_dataset, summarize
 from kgeval.protocols.protocol import protocols
-from kgeval.ranking.evaluation import Evaluation
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
@@ -107,10 +106,11 @@ def test_every_protocol_filters_every_split_as_its_framework(name, split):
 
 
 def test_explain_names_the_filter_on_valid():
-    data, settings = random_dataset(8), Evaluation(split="valid")
-    told = explain(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 97, data, ["pykeen", "rotate"], evaluation=settings)
-    assert told["pykeen"].causes["filter"] == pytest.approx(told["pykeen"].value - told.standard, abs=1e-15)
-    assert told["pykeen"].causes["filter"] < 0 == told["rotate"].causes["filter"]
+    model, data = lambda h, r, t: (h * 5 + r * 3 + t * 11) % 97, random_dataset(8)
+    explanation = explain(model, data, ["pykeen", "rotate"], split="valid")
+    pykeen, rotate = explanation["pykeen"], explanation["rotate"]
+    assert pykeen.causes["filter"] == pytest.approx(pykeen.value - explanation.standard, abs=1e-15)
+    assert pykeen.causes["filter"] < 0 == rotate.causes["filter"]
 
 
 # Digits

@@ -10,7 +10,7 @@ from kgeval.corruption import AllEntities, Uniform
 from kgeval.errors import ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.numerics.similarity import canonical
 from tests.brute_force import as_counts, brute_force
@@ -55,11 +55,11 @@ def test_the_compiled_scores_have_the_bits_of_the_reference(similarity):
     rng = np.random.default_rng(0)
     for dim in (2, 10, 64, 130):
         scale = 10.0 ** rng.integers(-8, 8, (90, 1))
-        asked = QueryVectors(similarity, rng.normal(size=(90, dim)) * scale, rng.normal(size=90))
-        offered = EntityVectors((rng.normal(size=(300, dim)) * 3).astype(np.float32), rng.normal(size=300))
+        query_vectors = QueryVectors(similarity, rng.normal(size=(90, dim)) * scale, rng.normal(size=90))
+        entity_vectors = EntityVectors((rng.normal(size=(300, dim)) * 3).astype(np.float32), rng.normal(size=300))
         offsets = np.sort(np.r_[0, rng.integers(0, 300, 89), 300])
-        ours = kernel("compiled").pairs(asked, offered, offsets)
-        theirs = kernel("reference").pairs(asked, offered, offsets)
+        ours = kernel("compiled").pairs(query_vectors, entity_vectors, offsets)
+        theirs = kernel("reference").pairs(query_vectors, entity_vectors, offsets)
         assert ours.tobytes() == theirs.tobytes()
 
 
@@ -148,15 +148,15 @@ def test_the_score_kept_is_the_canonical_one():
         assert table.column("score")[row] == expected
 
 
-def test_an_empty_contest_has_no_ranks():
+def test_an_empty_task_has_no_ranks():
     from kgeval.corruption.candidates import SharedCandidates
     from kgeval.data.known import known_answers
     from kgeval.data.queries import Queries
     from kgeval.data.triples import Triples
 
     queries = Queries.of(Triples.of([]), "tail")
-    contest = RankingTask.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))
-    assert len(Engine(kernel()).rank(Vectors("dot"), contest).scores) == 0
+    task = RankingTask.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))
+    assert len(Engine(kernel()).rank(Vectors("dot"), task).scores) == 0
 
 
 @pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16"])

@@ -59,16 +59,16 @@ def test_sampled_candidates_are_called_by_count_kind_and_seed(corruption, words)
     assert evaluate(by_hash, DATA, corruption=corruption).provenance.candidates == words
 
 
-def test_types_are_told_with_the_sizes_that_train_shows():
+def test_types_are_described_with_the_sizes_that_train_shows():
     ids, sizes = DATA.train.ids, set()
     for place, kept in ((0, 2), (2, 0)):
-        asked = {(r, row[kept]) for row in DATA.test.ids.tolist() for r in [row[1]]}
-        sizes |= {len(set(ids[ids[:, 1] == relation, place].tolist())) for relation, _ in asked}
+        queries = {(r, row[kept]) for row in DATA.test.ids.tolist() for r in [row[1]]}
+        sizes |= {len(set(ids[ids[:, 1] == relation, place].tolist())) for relation, _ in queries}
     found = evaluate(by_hash, DATA, corruption=TypeConstrained()).provenance.candidates
     assert found == f"{min(sizes)} to {max(sizes)} of 30 entities, by type in train"
 
 
-def test_negatives_of_a_file_are_told_with_their_number(tmp_path):
+def test_negatives_of_a_file_are_described_with_their_number(tmp_path):
     path = tmp_path / "four.tsv"
     write_negatives(path, generate_negatives(DATA, Uniform(count=4)))
     assert (
@@ -124,9 +124,9 @@ def test_it_survives_parquet(tmp_path_factory, model, dataset, split, protocol, 
     again = RankTable.from_parquet(path)
     assert again.provenance == table.provenance
     assert again.notes == table.notes
-    told = summarize(again, ["mrr"]).to_dict()
-    assert told["provenance"] == table.provenance.to_dict()
-    assert told["notes"][: len(notes)] == notes
+    content = summarize(again, ["mrr"]).to_dict()
+    assert content["provenance"] == table.provenance.to_dict()
+    assert content["notes"][: len(notes)] == notes
 
 
 def test_what_a_file_does_not_tell_is_unknown(tmp_path):

@@ -10,9 +10,9 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.screening.refinement import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
@@ -82,24 +82,29 @@ def pairs_of_all_sizes(similarity, dim, *, dtype=np.float64, biased=False):
     queries = rng.normal(size=(40, dim)) * 10.0 ** rng.integers(-3, 4, (40, 1))
     entities = (rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))).astype(dtype)
     biases = rng.normal(size=90) * 10.0 ** rng.integers(-3, 4, 90) if biased else np.zeros(90)
-    asked, offered = QueryVectors(similarity, queries, rng.normal(size=40)), EntityVectors(entities, biases)
-    scores = canonical(similarity, queries[:, None], entities.astype(np.float64)) + biases + asked.offsets[:, None]
-    return asked, offered, scores
+    query_vectors, entity_vectors = (
+        QueryVectors(similarity, queries, rng.normal(size=40)),
+        EntityVectors(entities, biases),
+    )
+    scores = (
+        canonical(similarity, queries[:, None], entities.astype(np.float64)) + biases + query_vectors.offsets[:, None]
+    )
+    return query_vectors, entity_vectors, scores
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("dim", [2, 64, 400])
 def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
-    asked, offered, scores = pairs_of_all_sizes(similarity, dim, dtype=dtype, biased=True)
-    pairs, everyone = pairs_of(asked, offered), np.arange(90)
+    query_vectors, entity_vectors, scores = pairs_of_all_sizes(similarity, dim, dtype=dtype, biased=True)
+    pairs, everyone = pairs_of(query_vectors, entity_vectors), np.arange(90)
     lows, highs = np.empty(90), np.empty(90)
     for query in range(40):
         score_bounds(pairs, query, everyone, lows, highs)
         assert (lows <= scores[query]).all()
         assert (scores[query] <= highs).all()
-        similar = np.abs(scores[query] - offered.biases - asked.offsets[query])
-        assert (highs - lows <= 1e-3 * (1 + similar + asked.norms[query] * offered.norms)).all()
+        similar = np.abs(scores[query] - entity_vectors.biases - query_vectors.offsets[query])
+        assert (highs - lows <= 1e-3 * (1 + similar + query_vectors.norms[query] * entity_vectors.norms)).all()
 
 
 # Distances with biases are not screened, unless they are squared.
@@ -111,8 +116,8 @@ def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
 @pytest.mark.parametrize("dim", [2, 64, 400])
 def test_no_statistic_leaves_its_limits(dim, similarity, precision, biased):
     """Each candidate plays the answer: its own statistic must lie between the limits that enclose its own score."""
-    asked, offered, scores = pairs_of_all_sizes(similarity, dim, biased=biased)
-    made = ScreenedKernel(precision, block=40).screen(asked, offered, scores.ravel())
+    query_vectors, entity_vectors, scores = pairs_of_all_sizes(similarity, dim, biased=biased)
+    made = ScreenedKernel(precision, block=40).screen(query_vectors, entity_vectors, scores.ravel())
     statistics = np.array(made.statistics(slice(0, 40), made.buffer(40)))
     for column, candidate in enumerate(made.order):
         limits = made.limits(scores[:, candidate], np.arange(40))

@@ -170,7 +170,7 @@ def test_only_euclidean_distances_are_squared():
         list(Squared(model).views(Queries.of(Triples.of([(0, 0, 1)]), "tail")))
 
 
-def test_each_side_is_asked_of_its_own_scorer():
+def test_each_side_is_ranked_by_its_own_scorer():
     dataset = random_dataset(5, entities=40, triples=300)
     vectors = random_family("TransH", {"norm": 2, "normalization": "none"}, entities=40)
     table = ScoreTable(

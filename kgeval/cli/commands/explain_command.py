@@ -68,4 +68,5 @@ def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explan
     with watching("loading model"):
         model = checkpoint.load(dataset, nan=config.evaluation.nan)
     with watching("ranking by every protocol"):
-        return explain(model, dataset, protocols, metric=metric, evaluation=config.evaluation)
+        settings = {name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
+        return explain(model, dataset, protocols, metric=metric, **settings)

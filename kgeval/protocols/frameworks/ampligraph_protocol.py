@@ -7,7 +7,8 @@ reciprocal rank is infinite. Its readers drop repeated triples.
 
 from dataclasses import replace
 
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.protocol_candidates import in_train
 from kgeval.ranking.tie_rules import tied_under, truncate_to_3_decimals
 

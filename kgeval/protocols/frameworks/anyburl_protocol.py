@@ -5,7 +5,8 @@ answers. It reads the first 100 of each list (``TOP_K``); an answer that is not 
 """
 
 from kgeval.metrics.tables.names import Part
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 
 _METRICS = {**{f"HITS-AT-{k}": f"hits@{k}" for k in (1, 3, 10)}, "MRR": "mrr"}
 

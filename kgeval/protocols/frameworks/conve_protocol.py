@@ -7,7 +7,8 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.metrics.tables.names import Part
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.quirks.zeroed import KnownAnswersKeepZero
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
@@ -39,23 +40,23 @@ class Tokens(FrameworkQuirk):
         labels = getattr(scorer.source, "entities", None)
         return labels is not None and len(labels) > 1 and (labels[0], labels[1]) == TOKENS
 
-    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the tokens too."""
-        queries = contest.queries
-        asked = scorer.scorer.scores(scorer.map_queries(queries), np.arange(len(TOKENS)))
-        scores = as_float64(asked, "the scorer")[queries.owners]
-        lengths = contest.known.lengths
+        queries = task.queries
+        of_tokens = scorer.scorer.scores(scorer.map_queries(queries), np.arange(len(TOKENS)))
+        scores = as_float64(of_tokens, "the scorer")[queries.owners]
+        lengths = task.known.lengths
         longest = (lengths == lengths.max(initial=0))[queries.owners]
         competes = np.stack([longest, np.ones_like(longest)], axis=1)
-        ends = level(ranked.scores)
+        ends = tie_rule(ranked.scores)
         filtered, raw = (
-            _with(counts, scores, mask, *ends)
+            _with_tokens(counts, scores, mask, *ends)
             for counts, mask in ((ranked.filtered, competes), (ranked.raw, np.ones_like(competes)))
         )
         return Ranked(ranked.scores, filtered, raw)
 
 
-def _with(
+def _with_tokens(
     counts: RankCounts, scores: Float64Array, competes: BoolArray, lowest: Float64Array, highest: Float64Array
 ) -> RankCounts:
     above = (competes & (scores > highest[:, None])).sum(axis=1)

@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.kernels.kernel import CountAccumulator
+from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.reference import ReferenceKernel
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.ranking_task import RankingTask
@@ -34,29 +35,29 @@ class TailsAsHeads(FrameworkQuirk):
         """Whether the model is one of the two."""
         return isinstance(family(scorer), RESCAL | TransR)
 
-    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count tails again, by the scores that their candidates get as heads."""
-        if contest.queries.side == "head":
+        if task.queries.side == "head":
             return ranked
         counts = [np.empty((0, 4), np.int64)]
-        for query in range(len(contest.queries)):
-            tasks = slice(*contest.queries.offsets[query : query + 2])
-            part = contest[query : query + 1]
+        for query in range(len(task.queries)):
+            answers = slice(*task.queries.offsets[query : query + 2])
+            part = task[query : query + 1]
             counts.append(
-                _counted_as_heads(part, scorer, CountAccumulator.zeros_for_interval(part, ranked.scores[tasks], level))
+                _counted_as_heads(
+                    part, scorer, CountAccumulator.zeros_for_interval(part, ranked.scores[answers], tie_rule)
+                )
             )
-        whole = CountAccumulator(
-            contest, ranked.scores, np.concatenate(counts), np.zeros(len(contest.queries), np.bool_)
-        )
+        whole = CountAccumulator(task, ranked.scores, np.concatenate(counts), np.zeros(len(task.queries), np.bool_))
         return Ranked(ranked.scores, whole.filtered, whole.raw)
 
 
 def _counted_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
-    """Count one query by the reference kernel, which passes an answer over by its position, whatever it would score."""
+    """Count one query by the reference kernel, which leaves an answer out by its position, whatever it would score."""
     ids = part.candidates.ids_of(0)
     scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
-    for tally in ends:
-        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), tally)
+    for counts in ends:
+        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), counts)
     return CountAccumulator.from_interval(ends[0].thresholds, ends).counts
 
 
@@ -71,8 +72,8 @@ class Clamped(FrameworkQuirk):
         """Whether the model is a SimplE."""
         return isinstance(family(scorer), SimplE)
 
-    def level(self, level: TieRule) -> TieRule:
-        """Take scores that are cut to the same for level."""
+    def tie_rule(self, rule: TieRule) -> TieRule:
+        """Let scores tie that are cut to the same."""
         return tied_under(clamp(20.0))
 
 

@@ -1,6 +1,7 @@
 """dice-embeddings: an answer's place in a sort of its scores; the test triples and their inverses, tails only."""
 
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 
 DICEE = Protocol(
     name="dicee",

@@ -2,7 +2,8 @@
 
 from kgeval.metrics.tables.names import Part
 from kgeval.protocols.framework_means import float32
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.protocol_candidates import up_to_the_last_of_train
 
 _METRICS = {"MRR": "mrr", **{f"hits@{k}": f"hits@{k}" for k in (1, 3, 10)}}

@@ -6,7 +6,8 @@ printed a second time with it (``filter_with_test``).
 
 from kgeval.metrics.tables.names import Part
 from kgeval.protocols.framework_means import histogram32
-from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.protocols.framework_metric import FrameworkMetric, Setting
+from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.tie_rules import isclose_ties
 
 _METRICS = {

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kgeval.data.triples import Side
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -12,7 +13,7 @@ from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 @dataclass(frozen=True)
 class TailsOnly(FrameworkQuirk):
-    """A head is asked for as the tail of the inverse relation, so a model without them is asked for none."""
+    """Heads are predicted as tails of the inverse relation, so a model without inverse relations predicts none."""
 
     cause: ClassVar[str] = "sides"
     note: ClassVar[str] = "Marius predicts tails only, with a model that has no inverse relations."

@@ -1,8 +1,9 @@
-"""Open Graph Benchmark, ogbl-wikikg2 and ogbl-biokg: realistic ranks among given negatives, in float32."""
+"""Open Graph Benchmark, ogbl-wikikg2 and ogbl-biokg: realistic ranks among its own negatives, in float32."""
 
 from kgeval.protocols.filters import NOTHING
 from kgeval.protocols.framework_means import float32
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.protocol_candidates import fixed_negatives
 
 OGB = Protocol(

@@ -6,7 +6,8 @@ from typing import ClassVar
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.metrics.tables.names import Part
 from kgeval.protocols.framework_means import running32
-from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.protocols.framework_metric import FrameworkMetric, Setting
+from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.quirks import FrameworkQuirk
@@ -16,7 +17,7 @@ from kgeval.scorers.alignment import Aligned
 
 
 @dataclass(frozen=True)
-class UpsideDown(FrameworkQuirk):
+class ReversedSign(FrameworkQuirk):
     """The lowest score is the best for a RESCAL of a MarginLoss, whose facts score high, as for other losses."""
 
     cause: ClassVar[str] = "sign"
@@ -28,12 +29,12 @@ class UpsideDown(FrameworkQuirk):
         """Whether the checkpoint's reader has found the sign to be the other one."""
         return isinstance(scorer.source, Checkpoint) and scorer.source.lower_is_better
 
-    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the candidates below each answer."""
-        return Ranked(-ranked.scores, _turned(ranked.filtered), _turned(ranked.raw))
+        return Ranked(-ranked.scores, _reversed(ranked.filtered), _reversed(ranked.raw))
 
 
-def _turned(counts: RankCounts) -> RankCounts:
+def _reversed(counts: RankCounts) -> RankCounts:
     return replace(counts, greater=counts.candidates - 1 - counts.greater - counts.tied)
 
 
@@ -46,7 +47,7 @@ OPENKE = Protocol(
     name="openke",
     summary="optimistic ranks; the mean of the sides' means, in float32 sums; raw and filtered",
     ties="optimistic",
-    quirks=(UpsideDown(),),
+    quirks=(ReversedSign(),),
     repeats="each",
     side_aggregation="apart",
     mean=running32,

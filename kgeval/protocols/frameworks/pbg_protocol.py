@@ -1,7 +1,8 @@
 """PyTorch-BigGraph: all ties count; the sums of both sides are averaged."""
 
 from kgeval.protocols.framework_means import sum32
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 
 PBG = Protocol(
     name="pbg",

@@ -6,7 +6,8 @@ factories keep each triple once.
 """
 
 from kgeval.metrics.tables.names import PARTS
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 
 _METRICS = (
     *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),

@@ -1,6 +1,7 @@
 """The RotatE code: an answer's place in an unstable sort; all ranks of both sides pooled."""
 
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 
 ROTATE = Protocol(
     name="rotate",

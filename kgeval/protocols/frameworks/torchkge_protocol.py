@@ -2,7 +2,8 @@
 
 from kgeval.data.triples import SIDES
 from kgeval.protocols.framework_means import float32_then_64
-from kgeval.protocols.protocol import FrameworkMetric, Protocol, Setting
+from kgeval.protocols.framework_metric import FrameworkMetric, Setting
+from kgeval.protocols.protocol import Protocol
 
 _METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
 
@@ -12,10 +13,6 @@ _SETTINGS: tuple[Setting, ...] = ("raw", "filtered")
 def _whole(value: float) -> str:
     """Print a mean rank without its fraction."""
     return str(int(value))
-
-
-def _rounded(value: float) -> str:
-    return str(round(value, 3))
 
 
 TORCHKGE = Protocol(
@@ -36,6 +33,6 @@ TORCHKGE = Protocol(
         for k in (1, 3, 10)
         for setting in _SETTINGS
     ),
-    text=_rounded,
+    text=lambda value: str(round(value, 3)),
     tie_note="TorchKGE counts every tie against the answer",
 )

@@ -1,6 +1,7 @@
 """The TuckER code: an answer's place in a sort of float32 sigmoids, which saturate; both directions pooled."""
 
-from kgeval.protocols.protocol import FrameworkMetric, Protocol
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.quirks.zeroed import KnownAnswersKeepZero
 from kgeval.ranking.tie_rules import sigmoid32, tied_under
 

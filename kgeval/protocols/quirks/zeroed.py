@@ -25,7 +25,7 @@ class KnownAnswersKeepZero(FrameworkQuirk):
         """Whether it concerns this model: only its scores can tell."""
         return True
 
-    def adjust(self, ranked: Ranked, contest: RankingTask, scorer: Aligned, level: TieRule) -> Ranked:
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the known answers among the tied."""
         hidden = ranked.raw.candidates - ranked.filtered.candidates
         tied = np.where(sigmoid32(ranked.scores) == 0, hidden, 0)

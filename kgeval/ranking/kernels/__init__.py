@@ -17,9 +17,9 @@ KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
     """Make a kernel; ``"auto"`` screens in the precision in which this machine multiplies fastest.
 
-    A screen has the scores of ``block`` queries in hand at a time.
+    A screen holds the scores of ``block`` queries at a time.
 
-    >>> kernel("compiled").work()
+    >>> kernel("compiled").stats()
     {'kernel': 'compiled'}
     """
     if name == "reference":
@@ -39,7 +39,7 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
 
 @cache
 def fast_bfloat16() -> bool:
-    """Whether products in bfloat16 are exact enough and clearly faster here; tried out once per process.
+    """Whether products in bfloat16 are exact enough and clearly faster here; tried once per process.
 
     Torch is not imported for this: where there is little to multiply, its import costs more than it saves.
     """

@@ -12,8 +12,10 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
+from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
-from kgeval.ranking.kernels.kernel import CountAccumulator, EntityVectors, QueryVectors, count_pairs
+from kgeval.ranking.kernels.kernel import count_pairs
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 
 TILE = 64
@@ -29,75 +31,81 @@ class CompiledKernel:
     name = "compiled"
 
     def stats(self) -> dict[str, Any]:
-        """Tell how the counts were made."""
+        """Say how the counts were made."""
         return {"kernel": self.name}
 
-    def pairs(self, asked: QueryVectors, offered: EntityVectors, offsets: IntArray) -> Float64Array:
-        """Score pairs canonically; float64[offered]."""
-        found = np.empty(len(offered.biases))
-        similarity, queries, entities = _arrays(asked, offered)
+    def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
+        """Score pairs canonically; float64[entity]."""
+        found = np.empty(len(entities.biases))
+        arrays = _arrays(queries, entities)
         parallel_for(
-            lambda part: _score_pairs(part.start, part.stop, similarity, queries, entities, offsets, found),
-            len(asked.vectors),
+            lambda part: _score_pairs(part.start, part.stop, *arrays, offsets, found),
+            len(queries.vectors),
             GROUP,
         )
         return found
 
-    def count_shared(self, asked: QueryVectors, offered: EntityVectors, first: int, tally: CountAccumulator) -> None:
-        """Count a chunk of shared candidates into the tally."""
-        arrays, tasks, counted = _arrays(asked, offered), tasks_of(tally), (tally.counts, tally.undefined)
+    def count_shared(
+        self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
+    ) -> None:
+        """Count a chunk of shared candidates into the accumulator."""
+        arrays, answers = _arrays(queries, entities), answer_arrays(accumulator)
+        counted = (accumulator.counts, accumulator.undefined)
         parallel_for(
-            lambda part: _count_tiles(part.start, part.stop, *arrays, first, tasks, counted),
-            len(asked.vectors),
+            lambda part: _count_tiles(part.start, part.stop, *arrays, first, answers, counted),
+            len(queries.vectors),
             GROUP,
         )
 
-    def count_per_query(self, asked: QueryVectors, offered: EntityVectors, own: Rows, tally: CountAccumulator) -> None:
-        """Count each query's own candidates into the tally."""
-        count_pairs(self, asked, offered, own, tally)
+    def count_per_query(
+        self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
+    ) -> None:
+        """Count each query's own candidates into the accumulator."""
+        count_pairs(self, queries, entities, own, accumulator)
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, tally: CountAccumulator) -> None:
-        """Count finished scores into the tally."""
-        widths, tasks, counted = tally.contest.num_candidates, tasks_of(tally), (tally.counts, tally.undefined)
+    def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
+        """Count finished scores into the accumulator."""
+        widths, answers = accumulator.task.num_candidates, answer_arrays(accumulator)
+        counted = (accumulator.counts, accumulator.undefined)
         parallel_for(
-            lambda part: _count_rows(part.start, part.stop, scores, (starts, widths), tasks, counted),
+            lambda part: _count_rows(part.start, part.stop, scores, (starts, widths), answers, counted),
             len(widths),
             GROUP,
         )
 
 
-def _arrays(asked: QueryVectors, offered: EntityVectors) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
+def _arrays(queries: QueryVectors, entities: EntityVectors) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
     return (
-        SIMILARITIES.index(asked.similarity),
-        (asked.vectors, asked.offsets),
-        (np.ascontiguousarray(offered.vectors), offered.biases),
+        SIMILARITIES.index(queries.similarity),
+        (queries.vectors, queries.offsets),
+        (np.ascontiguousarray(entities.vectors), entities.biases),
     )
 
 
-class Tasks(NamedTuple):
-    """The tasks of a tally as plain arrays, for the compiled loops."""
+class AnswerArrays(NamedTuple):
+    """The answers of an accumulator as plain arrays, for the compiled loops."""
 
     offsets: IntArray
-    """int64[query + 1], where each query's tasks begin"""
+    """int64[query + 1], where each query's answers begin"""
     thresholds: Float64Array
-    answers: IntArray
-    """int64[task], the position of each answer, -1 where it is no candidate"""
+    positions: IntArray
+    """int64[answer], the position of each answer, -1 where it is no candidate"""
     known_offsets: IntArray
     """int64[query + 1], where each query's known answers begin"""
     known: IntArray
     """the positions of known answers, ascending for each query"""
 
 
-def tasks_of(tally: CountAccumulator) -> Tasks:
-    """Take the tasks of a tally."""
-    contest = tally.contest
-    return Tasks(contest.queries.offsets, tally.thresholds, contest.answers, contest.known.offsets, contest.known.ids)
+def answer_arrays(accumulator: CountAccumulator) -> AnswerArrays:
+    """Take the answers of an accumulator."""
+    task = accumulator.task
+    return AnswerArrays(task.queries.offsets, accumulator.thresholds, task.answers, task.known.offsets, task.known.ids)
 
 
 @njit(cache=True, nogil=True)
-def _count_tiles(begin, end, similarity, asked, offered, first, tasks, counted):  # type: ignore[no-untyped-def]
-    queries, offsets = asked
-    vectors, biases = offered
+def _count_tiles(begin, end, similarity, query_arrays, entity_arrays, first, answers, counted):  # type: ignore[no-untyped-def]
+    queries, offsets = query_arrays
+    vectors, biases = entity_arrays
     found, everyone = np.empty(TILE), np.arange(TILE)
     for start in range(0, len(vectors), TILE):
         width = min(TILE, len(vectors) - start)
@@ -105,48 +113,48 @@ def _count_tiles(begin, end, similarity, asked, offered, first, tasks, counted):
             scores(similarity, queries[query], vectors[start : start + width], everyone[:width], found)
             for lane in range(width):
                 found[lane] = found[lane] + biases[start + lane] + offsets[query]
-            _count_row(query, found[:width], first + start, tasks, counted)
+            _count_row(query, found[:width], first + start, answers, counted)
 
 
 @njit(cache=True, nogil=True)
-def _count_rows(begin, end, scores, spans, tasks, counted):  # type: ignore[no-untyped-def]
+def _count_rows(begin, end, scores, spans, answers, counted):  # type: ignore[no-untyped-def]
     starts, widths = spans
     for query in range(begin, end):
-        _count_row(query, scores[starts[query] : starts[query] + widths[query]], 0, tasks, counted)
+        _count_row(query, scores[starts[query] : starts[query] + widths[query]], 0, answers, counted)
 
 
 @njit(cache=True)
-def _count_row(query, scores, first, tasks, counted):  # type: ignore[no-untyped-def]
+def _count_row(query, scores, first, answers, counted):  # type: ignore[no-untyped-def]
     """Count the scores of the candidates at positions first, first + 1, … against each answer of a query."""
     counts, undefined = counted
-    known = tasks.known[tasks.known_offsets[query] : tasks.known_offsets[query + 1]]
+    known = answers.known[answers.known_offsets[query] : answers.known_offsets[query + 1]]
     begin, end = np.searchsorted(known, first), np.searchsorted(known, first + len(scores))
     holes = 0
     for value in scores:
         holes += np.isnan(value)
     undefined[query] |= holes > 0
-    for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
-        threshold, answer = tasks.thresholds[task], tasks.answers[task]
+    for answer in range(answers.offsets[query], answers.offsets[query + 1]):
+        threshold, own = answers.thresholds[answer], answers.positions[answer]
         greater, tied = 0, 0
         for value in scores:
             greater += value > threshold
             tied += value == threshold
-        if first <= answer < first + len(scores):
+        if first <= own < first + len(scores):
             tied -= 1
-        counts[task, 0] += greater
-        counts[task, 1] += tied
+        counts[answer, 0] += greater
+        counts[answer, 1] += tied
         for position in known[begin:end]:
-            if position != answer:
+            if position != own:
                 greater -= scores[position - first] > threshold
                 tied -= scores[position - first] == threshold
-        counts[task, 2] += greater
-        counts[task, 3] += tied
+        counts[answer, 2] += greater
+        counts[answer, 3] += tied
 
 
 @njit(cache=True, nogil=True)
-def _score_pairs(begin, end, similarity, asked, offered, row_offsets, out):  # type: ignore[no-untyped-def]
-    queries, offsets = asked
-    vectors, biases = offered
+def _score_pairs(begin, end, similarity, query_arrays, entity_arrays, row_offsets, out):  # type: ignore[no-untyped-def]
+    queries, offsets = query_arrays
+    vectors, biases = entity_arrays
     for query in range(begin, end):
         mine = slice(row_offsets[query], row_offsets[query + 1])
         scores(similarity, queries[query], vectors[mine], np.arange(mine.stop - mine.start), out[mine])

@@ -1,4 +1,4 @@
-"""Rounding: vectors in low precision, how large each is, and how much of it the rounding took."""
+"""Vectors rounded to low precision, with the norm of each and of its rounding error."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.kernel import Precision
+from kgeval.ranking.kernels.precision import Precision
 from kgeval.threads import parallel_for
 
 U32, U64 = 2.0**-24, 2.0**-53
 
 SPARE = 3
 """columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
-
 
 ROWS = 2048
 """vectors that a thread takes at a time"""
@@ -29,10 +28,10 @@ class Rounded:
     vectors: np.ndarray[Any, Any]
     """[row, dim + SPARE], float32, or the bits of bfloat16 in uint16; the last columns are ones"""
     rounding_errors: Float64Array
-    """float64[row], the norm of what the rounding took"""
+    """float64[row], the norm of the difference from the exact vector"""
 
     def add(self, column: Float64Array) -> Float64Array:
-        """Put a number (float64[row]) into the spare columns of each row, in pieces; return what is left of it."""
+        """Put a number (float64[row]) into the spare columns of each row, in pieces; return what is left."""
         rest = column.copy()
         if self.vectors.dtype == np.uint16:
             _add_in_bfloat16(rest, self.vectors)
@@ -51,7 +50,7 @@ def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
 def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, manhattan: bool) -> Rounded:
     """Round rows, taken in some order."""
     shape = (len(order), vectors.shape[1] + SPARE)
-    losses = np.empty(len(order))
+    errors = np.empty(len(order))
     if precision == "float32":
         out, one, write = np.empty(shape, np.float32), 1.0, _round_to_float32
     else:
@@ -59,10 +58,10 @@ def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, ma
 
     def round_part(part: slice) -> None:
         out[part, -SPARE:] = one
-        write(vectors, order[part], manhattan, out[part], losses[part])
+        write(vectors, order[part], manhattan, out[part], errors[part])
 
     parallel_for(round_part, len(order), ROWS)
-    return Rounded(out, losses)
+    return Rounded(out, errors)
 
 
 @njit(cache=True, nogil=True)
@@ -72,16 +71,16 @@ def _measure(vectors, manhattan, norms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _round_to_float32(vectors, order, manhattan, out, losses):  # type: ignore[no-untyped-def]
+def _round_to_float32(vectors, order, manhattan, out, errors):  # type: ignore[no-untyped-def]
     dim = vectors.shape[1]
     for row in range(len(order)):
         single = out[row, :dim]
         single[:] = vectors[order[row]]
-        losses[row] = _distance(vectors[order[row]], single, manhattan)
+        errors[row] = _distance(vectors[order[row]], single, manhattan)
 
 
 @njit(cache=True, nogil=True)
-def _round_to_bfloat16(vectors, order, manhattan, out, losses):  # type: ignore[no-untyped-def]
+def _round_to_bfloat16(vectors, order, manhattan, out, errors):  # type: ignore[no-untyped-def]
     dim = vectors.shape[1]
     for row in range(len(order)):
         single = vectors[order[row]].astype(np.float32)
@@ -89,7 +88,7 @@ def _round_to_bfloat16(vectors, order, manhattan, out, losses):  # type: ignore[
         for k in range(dim):
             out[row, k] = _to_bfloat16(bits[k])
             bits[k] = np.uint32(out[row, k]) << np.uint32(16)
-        losses[row] = _distance(vectors[order[row]], single, manhattan)
+        errors[row] = _distance(vectors[order[row]], single, manhattan)
 
 
 @njit(cache=True)

@@ -56,7 +56,7 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
     evaluation = config.evaluation
     if config.task is not None or evaluation.split not in dataset.splits:
         return config
-    corruption = config.corruption(dataset)
+    corruption = config.resolved_evaluation(dataset).evaluation.corruption
     if not corruption.files:
         return config
     corruption = corruption.prepare(dataset)

@@ -18,7 +18,7 @@ from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.paths import exists_safely, suggest_paths
-from kgeval.protocols.protocol import protocol
+from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
@@ -171,7 +171,7 @@ class RunConfig(MetricRequest, Evaluated):
     @classmethod
     def _known_protocol(cls, value: str) -> str:
         with as_validation_error():
-            return protocol(value).name
+            return find_protocol(value).name
 
     @model_validator(mode="after")
     def _some_model(self) -> RunConfig:
@@ -196,36 +196,30 @@ class RunConfig(MetricRequest, Evaluated):
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
-    def corruption(self, dataset: Dataset) -> Corruption:
-        """Tell which candidates compete: as is said, or else as the protocol says.
+    def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
+        """Decide what the evaluation leaves to the protocol.
 
         Raises
         ------
         DatasetError
             if the dataset does not have the protocol's negatives
         """
-        evaluation = self.evaluation
-        said = evaluation.corruption if "corruption" in evaluation.model_fields_set else None
-        return protocol(self.protocol).corruption(said, dataset, evaluation.split)
+        protocol = find_protocol(self.protocol)
+        return protocol.resolve(self.evaluation, dataset, ties=self.ties, metrics=self.metrics)
 
     def resolved(self, dataset: Dataset) -> RunConfig:
-        """Say what the protocol left to be said; of its filter, the splits that there are."""
-        rules = protocol(self.protocol)
-        ties = self.ties or tie_policy(rules.ties).name
+        """Write down what was left to the protocol; of its filter, the splits that there are."""
         if self.task is not None:
             usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
+            ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
             return self.model_copy(update={"metrics": self.metrics or usual, "ties": ties})
-        said = self.evaluation
-        filtered = said.filter if "filter" in said.model_fields_set else rules.filter[said.split]
-        present = tuple(split for split in filtered if split in dataset.splits)
-        chosen = {"filter": present, "corruption": self.corruption(dataset)}
-        return self.model_copy(
-            update={
-                "evaluation": self.evaluation.model_copy(update=chosen),
-                "metrics": self.metrics or rules.metrics,
-                "ties": ties,
-            }
-        )
+        resolved = self.resolved_evaluation(dataset)
+        decided = {
+            "evaluation": resolved.evaluation,
+            "metrics": resolved.metrics,
+            "ties": tie_policy(resolved.ties).name,
+        }
+        return self.model_copy(update=decided)
 
 
 def expand_shorthand(place: list[str], value: Any) -> Any:

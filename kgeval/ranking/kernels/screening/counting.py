@@ -1,6 +1,8 @@
-"""Counting: which candidates are above and level with each answer, when their scores are known only within limits.
+"""Counting: which candidates are above each answer or tie with it, when their scores are known only within limits.
 
-What numba keeps of these loops on disk holds those of ``near`` that they call: where those change, it must go.
+An answer's candidates are settled in three steps: by the screen, in the precision of the entities, canonically.
+
+What numba keeps of these loops on disk holds those of ``refinement`` that they call: where those change, it must go.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ NEAR, EXACT = range(2)
 
 
 class Chunk(NamedTuple):
-    """Candidates first, first + 1, … in the order of their columns, and the limits of each task and group of them."""
+    """Candidates first, first + 1, … in the order of their columns, and the limits of each answer and group of them."""
 
     first: int
     order: IntArray
@@ -28,56 +30,56 @@ class Chunk(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def count_screened(start, statistics, chunk, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
+def count_screened(start, statistics, chunk, pairs, answers, counts, effort):  # type: ignore[no-untyped-def]
     """Count the candidates of a chunk, whose statistics are those of the queries from ``start`` on."""
     first, width = chunk.first, len(chunk.order)
     uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
     lows, highs = np.empty(width), np.empty(width)
     for row in range(len(statistics)):
         query = start + row
-        known = _known(query, first, first + width, tasks)
+        known = _known(query, first, first + width, answers)
         known_scores = exact(pairs, query, known - first)
-        for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
-            threshold = tasks.thresholds[task]
-            above, found = _split(statistics[row], chunk.upper[task], chunk.lower[task], flags, uncertain)
+        for answer in range(answers.offsets[query], answers.offsets[query + 1]):
+            threshold = answers.thresholds[answer]
+            above, found = _split(statistics[row], chunk.upper[answer], chunk.lower[answer], flags, uncertain)
             candidates = chunk.order[uncertain[:found]]
             score_bounds(pairs, query, candidates, lows, highs)
             greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
-            tied -= first <= tasks.answers[task] < first + width
-            _write(task, above + greater, tied, known, known_scores, tasks, counts[task])
+            tied -= first <= answers.positions[answer] < first + width
+            _write(answer, above + greater, tied, known, known_scores, answers, counts[answer])
             effort[query, NEAR] += found
             effort[query, EXACT] += rescored
 
 
 @njit(cache=True, nogil=True)
-def count_rows(start, stop, own, pairs, tasks, counts, effort):  # type: ignore[no-untyped-def]
+def count_rows(start, stop, own, pairs, answers, counts, effort):  # type: ignore[no-untyped-def]
     """Count the candidates of the queries from ``start`` to before ``stop``, each its own row of entities."""
     offsets, entities = own
     for query in range(start, stop):
         candidates = entities[offsets[query] : offsets[query + 1]]
-        known = _known(query, 0, len(candidates), tasks)
+        known = _known(query, 0, len(candidates), answers)
         known_scores = exact(pairs, query, candidates[known])
         lows, highs = np.empty(len(candidates)), np.empty(len(candidates))
         score_bounds(pairs, query, candidates, lows, highs)
-        for task in range(tasks.offsets[query], tasks.offsets[query + 1]):
-            threshold = tasks.thresholds[task]
+        for answer in range(answers.offsets[query], answers.offsets[query + 1]):
+            threshold = answers.thresholds[answer]
             greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
-            tied -= tasks.answers[task] >= 0
-            _write(task, greater, tied, known, known_scores, tasks, counts[task])
+            tied -= answers.positions[answer] >= 0
+            _write(answer, greater, tied, known, known_scores, answers, counts[answer])
             effort[query, NEAR] += len(candidates)
             effort[query, EXACT] += rescored
 
 
 @njit(cache=True)
-def _known(query, first, end, tasks):  # type: ignore[no-untyped-def]
+def _known(query, first, end, answers):  # type: ignore[no-untyped-def]
     """Take the known answers of a query at the positions from ``first`` to before ``end``."""
-    known = tasks.known[tasks.known_offsets[query] : tasks.known_offsets[query + 1]]
+    known = answers.known[answers.known_offsets[query] : answers.known_offsets[query + 1]]
     return known[np.searchsorted(known, first) : np.searchsorted(known, end)]
 
 
 @njit(cache=True)
 def _judge(pairs, query, threshold, candidates, lows, highs):  # type: ignore[no-untyped-def]
-    """Count candidates above and level with an answer; those whose limits do not tell are scored canonically."""
+    """Count candidates above an answer, and ties; those whose limits do not tell are scored canonically."""
     greater, straddling = 0, 0
     for place in range(len(candidates)):
         greater += lows[place] > threshold
@@ -89,29 +91,29 @@ def _judge(pairs, query, threshold, candidates, lows, highs):  # type: ignore[no
     for place in range(len(candidates)):
         undecided[found] = candidates[place]
         found += (lows[place] <= threshold) & (highs[place] >= threshold)
-    above, level = _compare_exactly(exact(pairs, query, undecided[:straddling]), threshold)
-    return greater + above, level, straddling
+    above, tied = _compare_exactly(exact(pairs, query, undecided[:straddling]), threshold)
+    return greater + above, tied, straddling
 
 
 @njit(cache=True)
-def _write(task, greater, tied, known, known_scores, tasks, counts):  # type: ignore[no-untyped-def]
+def _write(answer, greater, tied, known, known_scores, answers, counts):  # type: ignore[no-untyped-def]
     """Write raw counts, and those without the known answers; the answer itself is in neither."""
     counts[0] += greater
     counts[1] += tied
-    place = np.searchsorted(known, tasks.answers[task])
-    itself = place < len(known) and known[place] == tasks.answers[task]
-    above, level = _compare_exactly(known_scores, tasks.thresholds[task])
-    counts[2] += greater - above
-    counts[3] += tied - level + itself
+    place = np.searchsorted(known, answers.positions[answer])
+    itself = place < len(known) and known[place] == answers.positions[answer]
+    known_greater, known_tied = _compare_exactly(known_scores, answers.thresholds[answer])
+    counts[2] += greater - known_greater
+    counts[3] += tied - known_tied + itself
 
 
 @njit(cache=True)
 def _compare_exactly(scores, threshold):  # type: ignore[no-untyped-def]
-    above, level = 0, 0
+    greater, tied = 0, 0
     for place in range(len(scores)):
-        above += scores[place] > threshold
-        level += scores[place] == threshold
-    return above, level
+        greater += scores[place] > threshold
+        tied += scores[place] == threshold
+    return greater, tied
 
 
 @njit(cache=True)

@@ -14,9 +14,9 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.canonical import L1, SIMILARITIES
-from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.rounding import U32, U64, round_rows
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Limits, Screen, round_outward
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 TILE = 64
 """candidates whose distances are summed side by side"""
@@ -28,12 +28,12 @@ QUERY_BLOCK = 32
 class Float32Distances(Screen):
     """Negative distances, in columns of the chunk's own order."""
 
-    def __init__(self, asked: QueryVectors, offered: EntityVectors) -> None:
-        self._asked = asked
-        self.order = np.arange(len(offered.biases))
-        rounded = round_rows(offered.vectors, self.order, precision="float32", manhattan=True)
+    def __init__(self, queries: QueryVectors, entities: EntityVectors) -> None:
+        self._query_vectors = queries
+        self.order = np.arange(len(entities.biases))
+        rounded = round_rows(entities.vectors, self.order, precision="float32", manhattan=True)
         self._entity_loss = rounded.rounding_errors.max(initial=0.0)
-        self._tiles = _tiles(rounded.vectors[:, : offered.vectors.shape[1]])
+        self._tiles = _tiles(rounded.vectors[:, : entities.vectors.shape[1]])
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
         """Make room; float32[query, column], columns up to a whole number of tiles."""
@@ -41,17 +41,17 @@ class Float32Distances(Screen):
 
     def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Sum; float32[query, column]."""
-        queries = self._asked.float32.vectors[block]
+        queries = self._query_vectors.float32.vectors[block]
         out = buffer[: len(queries)]
-        _sum_distances(SIMILARITIES.index(self._asked.similarity), queries, self._tiles, out)
+        _sum_distances(SIMILARITIES.index(self._query_vectors.similarity), queries, self._tiles, out)
         return out[:, : len(self.order)]
 
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
         """Enclose each answer; the error is relative to the distance, and the same for all groups."""
-        dim, offsets = self._asked.vectors.shape[1], self._asked.offsets[owners]
+        dim, offsets = self._query_vectors.vectors.shape[1], self._query_vectors.offsets[owners]
         distance = offsets - answers
         relative = 2 * (dim + 16) * U32
-        lost = self._asked.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
+        lost = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
         lost = lost + (2 * dim + 64) * U64 * (np.abs(answers) + np.abs(offsets))
         near, far = (distance - lost) / (1 + relative), (distance + lost) / (1 - relative)
         groups = -(-len(self.order) // BOUND_GROUP)

@@ -23,31 +23,31 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.rounding import SPARE, U32, U64, round_rows
 from kgeval.ranking.kernels.screening.screens import SMALLEST, Limits, Screen, largest_in_groups, round_outward
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 
 class Float32Products(Screen):
     """Matrix products in float32; columns by ascending norm, which keeps the bounds of a group tight."""
 
-    def __init__(self, asked: QueryVectors, offered: EntityVectors) -> None:
-        self._asked = asked
-        self.order = np.argsort(offered.norms, kind="stable")
-        self._norms = offered.norms[self.order]
-        self._added = offered.biases[self.order]
-        if asked.similarity in {"l2", "squared_l2"}:
+    def __init__(self, queries: QueryVectors, entities: EntityVectors) -> None:
+        self._query_vectors = queries
+        self.order = np.argsort(entities.norms, kind="stable")
+        self._norms = entities.norms[self.order]
+        self._added = entities.biases[self.order]
+        if queries.similarity in {"l2", "squared_l2"}:
             self._added = 0.5 * (self._added - self._norms * self._norms)
-        self._round(offered)
+        self._round(entities)
 
-    def _round(self, offered: EntityVectors) -> None:
-        self._queries = self._asked.float32
-        self._entities = round_rows(offered.vectors, self.order, precision="float32", manhattan=False)
+    def _round(self, entities: EntityVectors) -> None:
+        self._queries = self._query_vectors.float32
+        self._entities = round_rows(entities.vectors, self.order, precision="float32", manhattan=False)
         self._left_over = np.abs(self._entities.add(self._added))
 
     @property
     def _width(self) -> int:
-        return int(self._asked.vectors.shape[1]) + (SPARE if self._added.any() else 0)
+        return int(self._query_vectors.vectors.shape[1]) + (SPARE if self._added.any() else 0)
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
         """Make room; float32[query, column]."""
@@ -66,29 +66,29 @@ class Float32Products(Screen):
 
     def _middle(self, answers: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
         """The statistic of each answer, and what rounding may have taken from it and from canonical scores."""
-        offsets = self._asked.offsets[owners]
-        scores, norms = answers - offsets, self._asked.norms[owners]
-        given = np.abs(answers) + np.abs(offsets)
-        if self._asked.similarity == "l2":
-            size = given * given + (norms + self._norms[-1]) ** 2
+        offsets = self._query_vectors.offsets[owners]
+        scores, norms = answers - offsets, self._query_vectors.norms[owners]
+        sizes = np.abs(answers) + np.abs(offsets)
+        if self._query_vectors.similarity == "l2":
+            size = sizes * sizes + (norms + self._norms[-1]) ** 2
             # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
             scores = 0.5 * (norms * norms + scores * np.abs(scores))
-        elif self._asked.similarity == "squared_l2":
-            size = given + (norms + self._norms[-1]) ** 2 + np.abs(self._added).max()
+        elif self._query_vectors.similarity == "squared_l2":
+            size = sizes + (norms + self._norms[-1]) ** 2 + np.abs(self._added).max()
             scores = 0.5 * (norms * norms + scores)
         else:
-            size = given + norms * self._norms[-1] + np.abs(self._added).max()
-        return scores, (2 * self._asked.vectors.shape[1] + 64) * U64 * size
+            size = sizes + norms * self._norms[-1] + np.abs(self._added).max()
+        return scores, (2 * self._query_vectors.vectors.shape[1] + 64) * U64 * size
 
     def _error(self) -> Float64Array:
         """Bound the error of the statistics; float64[query, group]."""
-        dim = self._asked.vectors.shape[1] + SPARE
+        dim = self._query_vectors.vectors.shape[1] + SPARE
         losses = self._queries.rounding_errors
-        norms = self._asked.norms + losses
+        norms = self._query_vectors.norms + losses
         growth = (2 * dim + 8) * U32 / (1 - (2 * dim + 8) * U32)
         largest = largest_in_groups(self._norms + self._entities.rounding_errors)
         product = np.outer(losses + growth * norms, largest)
-        product += np.outer(self._asked.norms, largest_in_groups(self._entities.rounding_errors))
+        product += np.outer(self._query_vectors.norms, largest_in_groups(self._entities.rounding_errors))
         product += largest_in_groups(2 * growth * np.abs(self._added) + self._left_over) + SMALLEST * dim
         return np.asarray(product * (1 + 2.0**-20))
 
@@ -96,11 +96,11 @@ class Float32Products(Screen):
 class Bfloat16Products(Float32Products):
     """Matrix products in bfloat16, accumulated in float32: for processors that have them."""
 
-    def _round(self, offered: EntityVectors) -> None:
+    def _round(self, entities: EntityVectors) -> None:
         import torch
 
-        self._queries = self._asked.bfloat16
-        self._entities = round_rows(offered.vectors, self.order, precision="bfloat16", manhattan=False)
+        self._queries = self._query_vectors.bfloat16
+        self._entities = round_rows(entities.vectors, self.order, precision="bfloat16", manhattan=False)
         self._left_over = np.abs(self._entities.add(self._added))
         self._factors = [
             torch.from_numpy(factor.vectors.view(np.int16)).view(torch.bfloat16)[:, : self._width]

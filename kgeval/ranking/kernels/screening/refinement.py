@@ -1,4 +1,4 @@
-"""Nearly: the score of one pair in the precision of its entity, and how far the canonical score may be from it.
+"""Refinement: the score of one pair in the precision of its entity, and how far the canonical score may be from it.
 
 The sums are taken in whatever order is fastest. For n terms, each rounded and added with unit roundoff u (Higham, 2002,
 chapter 3), and for a query q̂ that was itself rounded to that precision:
@@ -19,9 +19,9 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, SQUARED_L2, scores
-from kgeval.ranking.kernels.kernel import EntityVectors, QueryVectors
 from kgeval.ranking.kernels.rounding import U32, U64
 from kgeval.ranking.kernels.screening.screens import SMALLEST
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 FREE = {"reassoc", "contract", "nsz"}
 """what the compiler may do to a sum: take it in any order, and fuse multiplications with additions"""
@@ -47,19 +47,19 @@ class Pairs(NamedTuple):
     """the error that there is in any case"""
 
 
-def pairs_of(asked: QueryVectors, offered: EntityVectors) -> Pairs:
+def pairs_of(queries: QueryVectors, entities: EntityVectors) -> Pairs:
     """Prepare what scoring pairs takes."""
-    dim = asked.vectors.shape[1]
-    single = offered.vectors.dtype == np.float32
-    rounded = asked.float32.vectors if single else asked.vectors
-    losses = asked.float32.rounding_errors if single else np.zeros(len(asked.vectors))
+    dim = queries.vectors.shape[1]
+    single = entities.vectors.dtype == np.float32
+    rounded = queries.float32.vectors if single else queries.vectors
+    losses = queries.float32.rounding_errors if single else np.zeros(len(queries.vectors))
     growth = (2 * dim + 64) * ((U32 if single else U64) + U64) * 1.01
-    if asked.similarity == "dot":
-        lost, sizes, growth = losses + growth * (asked.norms + losses), offered.norms, 0.0
+    if queries.similarity == "dot":
+        lost, sizes, growth = losses + growth * (queries.norms + losses), entities.norms, 0.0
     else:
-        lost, sizes = losses, np.ones(len(offered.biases))
-    code = SIMILARITIES.index(asked.similarity)
-    arrays = (asked.vectors, asked.offsets, offered.vectors, offered.biases, rounded)
+        lost, sizes = losses, np.ones(len(entities.biases))
+    code = SIMILARITIES.index(queries.similarity)
+    arrays = (queries.vectors, queries.offsets, entities.vectors, entities.biases, rounded)
     return Pairs(code, *arrays, lost * (1 + 2.0**-20), sizes, growth, SMALLEST * dim)
 
 

@@ -24,10 +24,10 @@ SMALLEST = 2.0**-60
 
 
 class Limits(NamedTuple):
-    """Statistics above ``upper`` are certainly above the answer, those below ``lower`` are certainly not, nor level."""
+    """Statistics above ``upper`` are certainly above the answer, those below ``lower`` are not, nor tied."""
 
     upper: np.ndarray[Any, Any]
-    """[task, group], in the precision of the statistics"""
+    """[answer, group], in the precision of the statistics"""
     lower: np.ndarray[Any, Any]
 
 
@@ -47,7 +47,7 @@ class Screen(ABC):
 
     @abstractmethod
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
-        """Enclose the answers' scores (float64[task]), whose queries are ``owners``."""
+        """Enclose the answers' scores (float64[answer]), whose queries are ``owners``."""
 
 
 def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:

@@ -1,4 +1,4 @@
-"""Ranks that were made elsewhere: the metrics of their own evaluators, the ranks of a table, and what is refused."""
+"""Ranks that others wrote: the metrics of their own evaluators, the ranks of a table, and what is refused."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ ROW = "{h}\t{r}\t{t}\t"
         ("h\tr\tt\thead_rank", [], "no ranks in it"),
     ],
 )
-def test_what_is_no_rank_is_told_with_its_line(tmp_path, header, cells, message):
+def test_what_is_no_rank_is_refused_with_its_line(tmp_path, header, cells, message):
     path = tmp_path / "ranks.txt"
     h, r, t = DATA.test.ids[0]
     row = ROW.format(h=DATA.entities[h], r=DATA.relations[r], t=DATA.entities[t])
@@ -188,7 +188,7 @@ def test_what_is_no_rank_is_told_with_its_line(tmp_path, header, cells, message)
     assert message in str(caught.value)
 
 
-def test_a_triple_of_another_graph_is_told(tmp_path):
+def test_a_triple_of_another_graph_is_refused(tmp_path):
     (tmp_path / "ranks.txt").write_text("h\tr\tt\thead_rank\na\tlikes\tb\t1\n")
     with pytest.raises(
         TableError, match=r"line 2: the triple \(a, likes, b\) is not in the test split of dataset random"
@@ -196,7 +196,7 @@ def test_a_triple_of_another_graph_is_told(tmp_path):
         load_ranks(tmp_path / "ranks.txt", DATA)
 
 
-def test_an_empty_file_is_told(tmp_path):
+def test_an_empty_file_is_refused(tmp_path):
     (tmp_path / "ranks.txt").write_text("# nothing\n")
     with pytest.raises(TableError, match="no header in it"):
         load_ranks(tmp_path / "ranks.txt", DATA)
@@ -330,7 +330,7 @@ def test_a_graph_needs_no_train_split(tmp_path, ranked):
     assert any("has no train or valid triples" in note for note in load_ranks(tmp_path / "ranks.txt", folder).notes)
 
 
-def test_a_parquet_file_is_told_its_reader(tmp_path, ranked):
+def test_a_parquet_file_is_refused_with_its_reader(tmp_path, ranked):
     ranked.to_parquet(tmp_path / "ranks.parquet")
     with pytest.raises(TableError, match=r"RankTable\.from_parquet reads it"):
         load_ranks(tmp_path / "ranks.parquet", DATA)

@@ -1,0 +1,64 @@
+"""Counts in the making: how many candidates are above each answer or tie with it, so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tie_rules import TieRule
+
+RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
+"""the columns of the counts"""
+
+
+@dataclass(frozen=True, eq=False)
+class CountAccumulator:
+    """What has been counted so far for the answers of a ranking task."""
+
+    task: RankingTask
+    thresholds: Float64Array
+    """float64[answer], the score of each answer"""
+    counts: IntArray
+    """int64[answer, 4]: raw greater, raw tied, filtered greater, filtered tied"""
+    undefined: BoolArray
+    """bool[query], whether a candidate's score was NaN"""
+
+    @classmethod
+    def zero(cls, task: RankingTask, thresholds: Float64Array) -> CountAccumulator:
+        """Begin to count."""
+        counts = np.zeros((task.queries.num_answers, 4), np.int64)
+        return cls(task, thresholds, counts, np.zeros(len(task.queries), np.bool_))
+
+    @classmethod
+    def zeros_for_interval(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> list[CountAccumulator]:
+        """Begin to count at both ends of each answer's tie interval; once, where they are one score."""
+        lowest, highest = tie_rule(answers)
+        ends = [highest] if np.array_equal(lowest, highest, equal_nan=True) else [highest, lowest]
+        return [cls.zero(task, end) for end in ends]
+
+    @classmethod
+    def from_interval(cls, answers: Float64Array, ends: Sequence[CountAccumulator]) -> CountAccumulator:
+        """Combine what was counted at both ends: what reaches the lowest and is not above the highest is tied.
+
+        An answer reaches the lowest end itself. A kernel that meets it as a candidate counts it there as above, and
+        takes it from those that tie with the end: of both together, it is in neither.
+        """
+        highest, lowest = ends[0], ends[-1]
+        above, reaching = highest.counts[:, ::2], lowest.counts[:, ::2] + lowest.counts[:, 1::2]
+        counts = np.stack([above, reaching - above], axis=2).reshape(-1, 4)
+        return cls(highest.task, answers, counts, highest.undefined | lowest.undefined)
+
+    @property
+    def filtered(self) -> RankCounts:
+        """The counts without other known answers."""
+        return RankCounts(self.counts[:, GREATER], self.counts[:, TIED], self.task.filtered_candidates)
+
+    @property
+    def raw(self) -> RankCounts:
+        """The counts with them."""
+        return RankCounts(self.counts[:, RAW_GREATER], self.counts[:, RAW_TIED], self.task.raw_candidates)

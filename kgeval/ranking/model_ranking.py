@@ -1,0 +1,265 @@
+"""The ranking of one model on one dataset: dataset → queries → candidates → scores → counts → rank table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.corruption.candidates import Candidates
+from kgeval.corruption.sampled import Sampled
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import KnownAnswers
+from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.loading import as_dataset
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples
+from kgeval.data.vocabulary import Labels
+from kgeval.errors import InputError, ScoreError
+from kgeval.progress import Progress
+from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
+from kgeval.ranking.engine_choice import engine_for
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.quirks import FrameworkQuirk
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.ranking_notes import RESTRICTED_SAMPLE, notes_on_repeats, notes_on_unseen, undefined_rank
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.rules import STANDARD, Rules
+from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST, to_rank_columns, with_counts_of
+from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.checks.degenerate import notes_on_equal_rows
+from kgeval.scorers.checks.repeatability import notes_on_repeatability
+from kgeval.threads import bound_threads, slices
+
+
+def rank_model(  # noqa: PLR0913
+    model: Any,
+    dataset: Dataset | str | Path,
+    evaluation: Evaluation,
+    *,
+    rules: Rules = STANDARD,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    restrict_entities_to: IntArray | None = None,
+    progress: Progress | None = None,
+    title: str | None = None,
+) -> RankTable:
+    """Rank every triple of the split.
+
+    Parameters
+    ----------
+    model, dataset, entities, relations
+        as :func:`kgeval.evaluate` takes them
+    evaluation
+        the settings, with the filter and the corruption that are meant
+    rules
+        what a protocol does differently
+    restrict_entities_to
+        ids of the entities that may compete; by default all
+    progress
+        called with the number of answers that were just ranked
+    title
+        what the result calls the model; by default what the model calls itself
+    """
+    dataset = as_dataset(dataset)
+    evaluation = evaluation.model_copy(update={"corruption": evaluation.corruption.prepare(dataset)})
+    scorer = align(model, dataset, entities=entities, relations=relations)
+    ranking = ModelRanking.of(
+        scorer.by_place() if rules.listed else scorer,
+        dataset,
+        evaluation=evaluation,
+        rules=rules,
+        restrict_entities_to=restrict_entities_to,
+        progress=progress or _unwatched,
+    )
+    return ranking.rank(title or scorer.title)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRanking:
+    """One model on one dataset: what stays the same for all of its queries."""
+
+    scorer: Aligned
+    dataset: Dataset
+    evaluation: Evaluation
+    rules: Rules
+    quirks: tuple[FrameworkQuirk, ...]
+    """those of the rules that concern this model"""
+    sides: tuple[Side, ...]
+    """the sides that are predicted"""
+    engine: Engine
+    known: BoolArray
+    """bool[triple], whether the model knows it; of the triples of the split that fill whole batches"""
+    allowed: BoolArray
+    """bool[entity], whether it may compete"""
+    notes: tuple[str, ...]
+    """what a reader should know of model, dataset and rules"""
+
+    @classmethod
+    def of(
+        cls,
+        scorer: Aligned,
+        dataset: Dataset,
+        *,
+        evaluation: Evaluation,
+        rules: Rules,
+        restrict_entities_to: IntArray | None,
+        progress: Progress,
+    ) -> ModelRanking:
+        """Find what there is to rank, and choose the kernel.
+
+        Raises
+        ------
+        InputError
+            if the dataset lacks the split or what the corruption learns from, or nothing is left to rank
+        """
+        split, corruption = evaluation.split, evaluation.corruption
+        known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
+        _require_splits_of_corruption(evaluation, dataset)
+        notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, split), *notes_on_repeats(dataset, split)]
+        notes += [*notes_on_unseen(dataset, evaluation, known), *(quirk.note for quirk in quirks if quirk.note)]
+        sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
+        if left := len(known) - rules.num_ranked(len(known)):
+            notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
+            known = known[:-left]
+        if not (sides and len(known)):
+            raise InputError(f"{notes[-1]} Nothing is left to rank.")
+        allowed = np.ones(len(dataset.entities), np.bool_)
+        if restrict_entities_to is not None:
+            allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
+            notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
+        tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
+        triples = Triples(dataset.split(split).ids[: len(known)][known])
+        engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
+        return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes))
+
+    def rank(self, title: str) -> RankTable:
+        """Rank all sides, and lay the counts out as a table."""
+        evaluation, dataset = self.evaluation, self.dataset
+        with bound_threads(evaluation.threads):
+            notes = [*self.notes, *notes_on_equal_rows(self.scorer.scorer, self.sides)]
+            triples = dataset.split(evaluation.split).ids[: len(self.known)][self.known]
+            notes += notes_on_repeatability(self.scorer, Triples(triples), self.sides)
+            parts = self._rank_sides()
+        notes += [note for part in parts for note in part.notes]
+        data = _stacked([part.data for part in parts])
+        if (times := dataset.multiplicity.get(evaluation.split)) is not None:
+            data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
+        return RankTable(
+            data,
+            evaluation.split,
+            tuple(dict.fromkeys(notes)),
+            self.engine.kernel.stats(),
+            filter=evaluation.filter,
+            protocol=self.rules.protocol,
+            model=title,
+            dataset=dataset.name,
+            candidates=self._candidates_in_words(np.concatenate([part.num_candidates for part in parts])),
+        )
+
+    def _candidates_in_words(self, num_candidates: IntArray) -> str:
+        """Say which candidates compete, before any that the model does not know are left out."""
+        allowed = self.allowed & self.rules.competing(self.dataset)
+        few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
+        return self.evaluation.corruption.describe(self.dataset, num_candidates) + few
+
+    def _rank_sides(self) -> list[_SideRanks]:
+        """Rank the sides, and again with test known where the rules want that too and the filter leaves test out."""
+        parts = [self._rank_side(side) for side in self.sides]
+        known_splits = self.evaluation.filter
+        if not (self.rules.with_test and known_splits and "test" not in known_splits and "test" in self.dataset.splits):
+            return parts
+        wider = self.evaluation.model_copy(update={"filter": (*known_splits, "test")})
+        again = replace(self, evaluation=wider, engine=replace(self.engine, progress=_unwatched))
+        return [
+            replace(part, data=with_counts_of(part.data, WITH_TEST, again._rank_side(side).data))
+            for side, part in zip(self.sides, parts, strict=True)
+        ]
+
+    def _rank_side(self, side: Side) -> _SideRanks:
+        """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
+        competing = self.allowed & (self.scorer.entity_rows >= 0) & self.rules.competing(self.dataset)
+        ranked = self._rank_rows(side, np.flatnonzero(self.known), competing, self._rank)
+        if isinstance(self.evaluation.corruption, Sampled):  # the notes are of one block each
+            ranked = replace(ranked, notes=self.evaluation.corruption.shortage(side, ranked.num_candidates))
+        if self.evaluation.unseen == "worst" and not self.known.all():
+            last = self._rank_rows(side, np.flatnonzero(~self.known), self.allowed, rank_last)
+            num_candidates = np.concatenate([ranked.num_candidates, last.num_candidates])
+            ranked = _SideRanks(_stacked([ranked.data, last.data]), ranked.notes, num_candidates)
+        return replace(ranked, data=ranked.data.sort_by("triple"))
+
+    def _rank_rows(
+        self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]
+    ) -> _SideRanks:
+        """Rank some rows of the split among the entities that compete (bool[entity])."""
+        order: list[IntArray] = []
+        parts: list[Ranked] = []
+        notes: list[str] = []
+        num_candidates: list[IntArray] = []
+        for candidates, task in self._tasks(side, rows, competing):
+            order.append(rows[task.queries.triples])
+            parts.append(rank(task))
+            notes.extend(candidates.notes)
+            num_candidates.append(candidates.num_candidates(len(task.queries)))
+        table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, concatenated(parts))
+        return _SideRanks(table, tuple(notes), np.concatenate(num_candidates))
+
+    def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
+        """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""
+        corruption, split = self.evaluation.corruption, self.evaluation.split
+        filtered = [triples for name, triples in self.dataset.splits.items() if name in self.evaluation.filter]
+        known = KnownAnswers.of(filtered, side)
+        # A generator leaves out what is evaluated too, whether or not the filter names that split.
+        avoided = (
+            known if split in self.evaluation.filter else KnownAnswers.of([*filtered, self.dataset.split(split)], side)
+        )
+        collect = Queries.per_triple if self.scorer.each_triple else corruption.queries
+        queries = collect(Triples(self.dataset.split(split).ids[rows]), side)
+        all_queries = max(len(queries), 1)
+        step = None if self.quirks else corruption.queries_at_once(self.engine.memory, self.dataset)
+        for block in slices(all_queries, step or all_queries):
+            part = queries[block]
+            chosen = corruption.choose(part, avoided.rows(part), self.dataset)
+            yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
+
+    def _rank(self, task: RankingTask) -> Ranked:
+        try:
+            ranked = self.engine.rank(self.scorer, task)
+        except UndefinedScore as error:
+            raise ScoreError(undefined_rank(error, self.dataset)) from error
+        for quirk in self.quirks:
+            ranked = quirk.adjust(ranked, task, self.scorer, self.engine.tie_rule)
+        return ranked
+
+
+@dataclass(frozen=True, eq=False)
+class _SideRanks:
+    """The ranks of one side."""
+
+    data: pa.Table
+    notes: tuple[str, ...]
+    num_candidates: IntArray
+    """int64[query], before those that may not compete were left out"""
+
+
+def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
+    splits = evaluation.corruption.learns_from
+    if splits and not any(split in dataset.splits for split in splits):
+        raise InputError(
+            f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
+            "compete, and there are none."
+        )
+
+
+def _stacked(tables: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def _unwatched(_answers: int) -> None:
+    """Report no progress."""

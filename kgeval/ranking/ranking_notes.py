@@ -1,0 +1,69 @@
+"""What a reader of ranks should know: triples that repeat, that the model does not know, or whose score is NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import BoolArray
+from kgeval.data.dataset import Dataset
+from kgeval.errors import InputError
+from kgeval.ranking.engine import UndefinedScore
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.scorers.alignment import align
+
+RESTRICTED_SAMPLE = (
+    "candidates were drawn from all entities, and then restricted to the entities that may compete: queries have fewer "
+    "than the sample's count."
+)
+
+
+def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
+    """Refuse a model that does not fit the dataset, or does not know triples that it has to, before any work.
+
+    Raises
+    ------
+    InputError
+        as the evaluation does
+    """
+    notes_on_unseen(dataset, evaluation, align(model, dataset).knows(dataset.split(evaluation.split)))
+
+
+def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
+    """Say what becomes of the triples that the model does not know; ``known`` is bool[triple].
+
+    Raises
+    ------
+    InputError
+        if they are to be refused, or are all there is
+    """
+    if known.all():
+        return []
+    split, policy, triples = evaluation.split, evaluation.unseen, dataset.split(evaluation.split)
+    rows = np.flatnonzero(~known)
+    examples = ", ".join(dataset.triple(*triples.ids[row]) for row in rows[:3])
+    what = f"{len(rows)} {split} triples have an entity or relation that the model does not know: {examples}"
+    what += ", …" if len(rows) > 3 else ""
+    if policy == "error":
+        raise InputError(f"{what}. Set unseen: drop to leave them out, or unseen: worst to rank them last.")
+    if policy == "drop" and len(rows) == len(triples):
+        raise InputError(f"{what}. Nothing is left to rank.")
+    return [f"{what}. They were {'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy})."]
+
+
+def notes_on_repeats(dataset: Dataset, split: str) -> list[str]:
+    """Say how many triples of a split repeat an earlier one."""
+    count = dataset.repeated.get(split, 0)
+    return [f"{count} {split} triples repeat an earlier one; each triple was ranked once."] if count else []
+
+
+def undefined_rank(error: UndefinedScore, dataset: Dataset) -> str:
+    """Name the query and the candidate whose score is NaN."""
+    anchor, relation = error.anchor, error.relation
+    query = dataset.triple(anchor, relation, -1) if error.side == "tail" else dataset.triple(-1, relation, anchor)
+    candidate = dataset.display_label(dataset.entities[error.candidate])
+    return (
+        f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
+        "Fix the model, or set nan: worst."
+    )
