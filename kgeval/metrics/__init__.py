@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kgeval.metrics.lists.gain import cumulative_gain as cumulative_gain
     from kgeval.metrics.lists.gain import dcg as dcg
     from kgeval.metrics.lists.gain import ndcg as ndcg
-    from kgeval.metrics.lists.precision import f1_at_k as f1_at_k
-    from kgeval.metrics.lists.precision import precision_at_k as precision_at_k
-    from kgeval.metrics.lists.precision import recall_at_k as recall_at_k
+    from kgeval.metrics.lists.precision_recall import f1_at_k as f1_at_k
+    from kgeval.metrics.lists.precision_recall import precision_at_k as precision_at_k
+    from kgeval.metrics.lists.precision_recall import recall_at_k as recall_at_k
     from kgeval.metrics.ranks.classic import hits_at_k as hits_at_k
     from kgeval.metrics.ranks.classic import mean_reciprocal_rank as mean_reciprocal_rank
 
@@ -27,12 +27,12 @@ _HOMES = {
     "average_precision": "lists.average_precision",
     "cumulative_gain": "lists.gain",
     "dcg": "lists.gain",
-    "f1_at_k": "lists.precision",
+    "f1_at_k": "lists.precision_recall",
     "hits_at_k": "ranks.classic",
     "mean_reciprocal_rank": "ranks.classic",
     "ndcg": "lists.gain",
-    "precision_at_k": "lists.precision",
-    "recall_at_k": "lists.precision",
+    "precision_at_k": "lists.precision_recall",
+    "recall_at_k": "lists.precision_recall",
     "rmse": "confidences.rmse",
 }
 
