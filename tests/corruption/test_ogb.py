@@ -260,7 +260,7 @@ def damaged(**changed):
         (damaged(head=np.array([0, 0])), "the triple (cat, big, likes, eel) is not in it"),
         (damaged(relation=None), "expected a dictionary with head, relation and tail"),
         (damaged(head_type=["a", "a"]), "head_type and tail_type do not give each triple its types"),
-        (damaged(tail_neg=np.full((2, 2), 10**9)), "tail_neg id 1000000000, though only 4 are spoken of"),
+        (damaged(tail_neg=np.full((2, 2), 10**9)), "tail_neg id 1000000000, though there are only 4"),
     ],
 )
 def test_what_is_wrong_with_a_file_of_negatives_is_told(tmp_path, damage, message):

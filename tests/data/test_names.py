@@ -124,7 +124,7 @@ def test_names_are_a_mapping(content):
     names = Names.of(content)
     assert dict(names) == content
     assert "\0" not in names
-    assert Names.together([names, Names.of(dict.fromkeys(content, "other")), Names.of({"\0": "new"})]) == {
+    assert Names.merged([names, Names.of(dict.fromkeys(content, "other")), Names.of({"\0": "new"})]) == {
         **content,
         "\0": "new",
     }

@@ -152,7 +152,7 @@ def test_ids_without_labels_are_their_own_labels(tmp_path):
     (tmp_path / "ent_id").unlink()
     assert list(load_dataset(tmp_path).entities) == ["0", "1", "2", "3", "4"]
     (tmp_path / "train.pickle").write_bytes(pickle.dumps(np.array([[0, 0, 10**9]], np.uint64)))
-    with pytest.raises(DatasetError, match="names entity id 1000000000, though only 8 are spoken of"):
+    with pytest.raises(DatasetError, match="names entity id 1000000000, though there are only 8"):
         load_dataset(tmp_path)
 
 

@@ -15,7 +15,7 @@ from kgeval.errors import DatasetError
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
 ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet")
 
-HEADER = "every split begins with the row {!r}, which occurs nowhere else: it is taken for a header, and left out."
+HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
 
 
 def find(folder: Path) -> dict[str, Path]:
