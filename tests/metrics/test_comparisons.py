@@ -43,14 +43,14 @@ FEW = Uniform(count=5)
     ids=lambda value: "+".join(value) if isinstance(value, list) else "",
 )
 def test_what_does_not_compare_is_refused_unless_it_is_allowed(others, fields):
-    with pytest.raises(MetricError) as refusal:
+    with pytest.raises(MetricError, match="these ranks do not compare") as refusal:
         compare({"full": FULL, "other": others}, ["mrr"])
     message = str(refusal.value)
     assert [field for field in fields if f"\n{field}: " in message] == fields
     assert "other" in message
     assert f"allow={fields}" in message
     for part in range(len(fields)):
-        with pytest.raises(MetricError):
+        with pytest.raises(MetricError, match=f"{fields[part]}: "):
             compare({"full": FULL, "other": others}, ["mrr"], allow=fields[:part])
     allowed = compare({"full": FULL, "other": others}, ["mrr"], allow=fields)
     assert allowed.summaries["other"].groups == summarize(others, ["mrr"]).groups
