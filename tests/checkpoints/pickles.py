@@ -75,11 +75,13 @@ def embedding(weight, **attributes):
     return module("pykeen.nn.representation.Embedding", modules={"_embeddings": table}, **attributes)
 
 
-def model(interaction, entity, relation, **attributes):
+def model(interaction, entity, *relations, **attributes):
     """A PyKEEN model."""
     lists = {
-        f"{kind}_representations": module("torch.nn.modules.container.ModuleList", modules={"0": part})
-        for kind, part in (("entity", entity), ("relation", relation))
+        f"{kind}_representations": module(
+            "torch.nn.modules.container.ModuleList", modules={str(index): part for index, part in enumerate(parts)}
+        )
+        for kind, parts in (("entity", [entity]), ("relation", relations))
     }
     return module("pykeen.models.unimodal.Any", modules={"interaction": interaction, **lists}, **attributes)
 

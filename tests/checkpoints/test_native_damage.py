@@ -58,7 +58,8 @@ def test_flipped_bits_are_refused_or_harmless(scratch, ending, data):
     path = scratch / f"m{ending}"
     path.write_bytes(damaged)
     with contextlib.suppress(CheckpointError):
-        load_checkpoint(path, nan="worst", **({} if ending == ".safetensors" else {"model": "DistMult"}))
+        made = load_checkpoint(path, nan="worst", **({} if ending == ".safetensors" else {"model": "DistMult"}))
+        assert sum(array.nbytes for array in made.family.arrays.values()) <= 2 * len(damaged)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -66,13 +67,13 @@ def test_flipped_bits_are_refused_or_harmless(scratch, ending, data):
 def test_any_text_as_the_header_of_an_array_is_refused(scratch, header, version):
     """Python itself reads these headers, and has many ways to fail at it."""
     path = npz_file(scratch / "m.npz", header.encode(), b"", version)
-    with pytest.raises(CheckpointError):
+    with pytest.raises(CheckpointError, match=r"not a readable \.npz file, or cut short"):
         load_checkpoint(path, model="DistMult")
 
 
 @pytest.mark.parametrize("header", [b"(" * 200, b"{'a': 1", b"-" * 9000 + b"1", b"'"])
 def test_headers_that_upset_pythons_parser_are_refused(tmp_path, header):
-    with pytest.raises(CheckpointError):
+    with pytest.raises(CheckpointError, match=r"not a readable \.npz file, or cut short"):
         load_checkpoint(npz_file(tmp_path / "m.npz", header, b""), model="DistMult")
 
 
@@ -95,7 +96,7 @@ def announcing(shape):
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"])
 def test_an_array_that_is_not_as_large_as_it_says_is_refused_unread(tmp_path, shape, compression):
     path = npz_file(tmp_path / "m.npz", announcing(shape), bytes(16), compression=compression)
-    with at_most(8), pytest.raises(CheckpointError):
+    with at_most(8), pytest.raises(CheckpointError, match=r"not a readable \.npz file, or cut short"):
         load_checkpoint(path, model="DistMult")
 
 
@@ -105,7 +106,7 @@ def test_an_archive_that_lies_about_the_size_of_its_array_is_refused_unread(tmp_
     honest = len(header) + 10 + 16
     lie = len(header) + 10 + 2**26 * 8 * 4
     path.write_bytes(path.read_bytes().replace(struct.pack("<II", honest, honest), struct.pack("<II", honest, lie)))
-    with at_most(8), pytest.raises(CheckpointError):
+    with at_most(8), pytest.raises(CheckpointError, match="it unpacks to more than .* refused"):
         load_checkpoint(path, model="DistMult")
 
 
@@ -130,7 +131,7 @@ def test_a_tensor_that_is_not_where_it_says_is_refused_unread(tmp_path, shape, o
 def test_junk_is_refused(tmp_path, ending, junk):
     path = tmp_path / f"m{ending}"
     path.write_bytes(junk)
-    with pytest.raises(CheckpointError):
+    with pytest.raises(CheckpointError, match=rf"not a readable \{ending} file|needs the array 'entity'"):
         load_checkpoint(path, model="DistMult")
 
 
@@ -140,5 +141,5 @@ def test_an_archive_that_cannot_be_unpacked_is_refused(tmp_path, offset, number)
     sound = path.read_bytes()
     field = sound.index(b"PK\x01\x02") + offset  # of the first entry of the archive's directory
     path.write_bytes(sound[:field] + struct.pack("<H", number) + sound[field + 2 :])
-    with pytest.raises(CheckpointError):
+    with pytest.raises(CheckpointError, match=r"not a readable \.npz file, or cut short"):
         load_checkpoint(path, model="DistMult")

@@ -122,7 +122,7 @@ def test_integers_are_exact_or_refused(scores):
     if exact:
         assert as_float64(scores, "the model").tolist() == scores.tolist()
     else:
-        with pytest.raises(ScoreError):
+        with pytest.raises(ScoreError, match="which float64 cannot hold exactly"):
             as_float64(scores, "the model")
 
 
