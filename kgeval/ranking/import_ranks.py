@@ -103,12 +103,14 @@ def load_ranks(
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
     notes = [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path), *file.notes, *check.notes]
-    if absent := [name for name in known if name not in dataset.splits]:
+    absent = [name for name in known if name not in dataset.splits]
+    if absent:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
     if missing := len(dataset.split(split)) - table.num_triples:
         notes.append(f"{missing} {split} triples are not in {path}.")
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
-    return RankTable(table.data, split, tuple(notes), filter=known, dataset=dataset.name, candidates=candidates)
+    present = tuple(name for name in known if name not in absent)
+    return RankTable(table.data, split, tuple(notes), filter=present, dataset=dataset.name, candidates=candidates)
 
 
 _ABOUT = "the ranks were read from {}, which does not tell how many candidates tied: no tie policy but theirs is known."

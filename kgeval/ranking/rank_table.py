@@ -57,7 +57,7 @@ class RankTable(Columns):
     work: Mapping[str, Any] = field(default_factory=dict)
     """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
     filter: tuple[str, ...] | None = None
-    """the splits whose triples were known answers; nothing where that is not known"""
+    """the splits of the dataset whose triples were known answers; None where that is not known"""
     protocol: str = UNKNOWN
     """whose rules they were ranked by"""
     model: str = UNKNOWN

@@ -327,7 +327,9 @@ def test_a_graph_needs_no_train_split(tmp_path, ranked):
     table = load_ranks(tmp_path / "ranks.txt", folder)
     assert table.column("candidates").tolist() == [entities]
     (tmp_path / "ranks.txt").write_text(f"h\tr\tt\tfiltered_head_rank\n{triple}\t1\n")
-    assert any("has no train or valid triples" in note for note in load_ranks(tmp_path / "ranks.txt", folder).notes)
+    table = load_ranks(tmp_path / "ranks.txt", folder)
+    assert any("has no train or valid triples" in note for note in table.notes)
+    assert table.filter == ("test",)  # as evaluate says it
 
 
 def test_a_parquet_file_is_refused_with_its_reader(tmp_path, ranked):

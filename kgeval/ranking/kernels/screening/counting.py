@@ -16,8 +16,8 @@ from kgeval.compiling import njit
 from kgeval.ranking.kernels.screening.refinement import exact, score_bounds
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP
 
-NEAR, EXACT = range(2)
-"""the columns of the effort: comparisons that took a score in the entities' precision, and a canonical one"""
+REFINED, CANONICAL = range(2)
+"""the columns of the effort: comparisons by a score in the precision of the entities, and by a canonical one"""
 
 
 class Chunk(NamedTuple):
@@ -44,11 +44,11 @@ def count_screened(start, statistics, chunk, pairs, answers, counts, effort):  #
             above, found = _split(statistics[row], chunk.upper[answer], chunk.lower[answer], flags, uncertain)
             candidates = chunk.order[uncertain[:found]]
             score_bounds(pairs, query, candidates, lows, highs)
-            greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
+            greater, tied, rescored = _count_within_bounds(pairs, query, threshold, candidates, lows, highs)
             tied -= first <= answers.positions[answer] < first + width
-            _write(answer, above + greater, tied, known, known_scores, answers, counts[answer])
-            effort[query, NEAR] += found
-            effort[query, EXACT] += rescored
+            _add_counts(answer, above + greater, tied, known, known_scores, answers, counts[answer])
+            effort[query, REFINED] += found
+            effort[query, CANONICAL] += rescored
 
 
 @njit(cache=True, nogil=True)
@@ -63,11 +63,11 @@ def count_rows(start, stop, own, pairs, answers, counts, effort):  # type: ignor
         score_bounds(pairs, query, candidates, lows, highs)
         for answer in range(answers.offsets[query], answers.offsets[query + 1]):
             threshold = answers.thresholds[answer]
-            greater, tied, rescored = _judge(pairs, query, threshold, candidates, lows, highs)
+            greater, tied, rescored = _count_within_bounds(pairs, query, threshold, candidates, lows, highs)
             tied -= answers.positions[answer] >= 0
-            _write(answer, greater, tied, known, known_scores, answers, counts[answer])
-            effort[query, NEAR] += len(candidates)
-            effort[query, EXACT] += rescored
+            _add_counts(answer, greater, tied, known, known_scores, answers, counts[answer])
+            effort[query, REFINED] += len(candidates)
+            effort[query, CANONICAL] += rescored
 
 
 @njit(cache=True)
@@ -78,26 +78,26 @@ def _known(query, first, end, answers):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _judge(pairs, query, threshold, candidates, lows, highs):  # type: ignore[no-untyped-def]
-    """Count candidates above an answer, and ties; those whose limits do not tell are scored canonically."""
-    greater, straddling = 0, 0
+def _count_within_bounds(pairs, query, threshold, candidates, lows, highs):  # type: ignore[no-untyped-def]
+    """Count candidates above an answer, and ties; those whose bounds enclose the answer are scored canonically."""
+    greater, num_undecided = 0, 0
     for place in range(len(candidates)):
         greater += lows[place] > threshold
-        straddling += (lows[place] <= threshold) & (highs[place] >= threshold)
-    if straddling == 0:
+        num_undecided += (lows[place] <= threshold) & (highs[place] >= threshold)
+    if num_undecided == 0:
         return greater, 0, 0
-    undecided = np.empty(straddling + 1, np.int64)
+    undecided = np.empty(num_undecided + 1, np.int64)
     found = 0
     for place in range(len(candidates)):
         undecided[found] = candidates[place]
         found += (lows[place] <= threshold) & (highs[place] >= threshold)
-    above, tied = _compare_exactly(exact(pairs, query, undecided[:straddling]), threshold)
-    return greater + above, tied, straddling
+    above, tied = _compare_exactly(exact(pairs, query, undecided[:num_undecided]), threshold)
+    return greater + above, tied, num_undecided
 
 
 @njit(cache=True)
-def _write(answer, greater, tied, known, known_scores, answers, counts):  # type: ignore[no-untyped-def]
-    """Write raw counts, and those without the known answers; the answer itself is in neither."""
+def _add_counts(answer, greater, tied, known, known_scores, answers, counts):  # type: ignore[no-untyped-def]
+    """Add to the raw counts, and to those without the known answers; the answer itself is in neither."""
     counts[0] += greater
     counts[1] += tied
     place = np.searchsorted(known, answers.positions[answer])

@@ -22,7 +22,7 @@ TILE = 64
 """candidates whose distances are summed side by side"""
 
 QUERY_BLOCK = 32
-"""queries that meet a tile while it is in cache"""
+"""queries that are compared with a tile while it is in cache"""
 
 
 class Float32Distances(Screen):
@@ -51,9 +51,9 @@ class Float32Distances(Screen):
         dim, offsets = self._query_vectors.vectors.shape[1], self._query_vectors.offsets[owners]
         distance = offsets - answers
         relative = 2 * (dim + 16) * U32
-        lost = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
-        lost = lost + (2 * dim + 64) * U64 * (np.abs(answers) + np.abs(offsets))
-        near, far = (distance - lost) / (1 + relative), (distance + lost) / (1 - relative)
+        error = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
+        error = error + (2 * dim + 64) * U64 * (np.abs(answers) + np.abs(offsets))
+        near, far = (distance - error) / (1 + relative), (distance + error) / (1 - relative)
         groups = -(-len(self.order) // BOUND_GROUP)
         return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
 
@@ -68,9 +68,9 @@ def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 @njit(cache=True, nogil=True)
 def _sum_distances(similarity, queries, tiles, out):  # type: ignore[no-untyped-def]
-    for team in range(0, len(queries), QUERY_BLOCK):
+    for first in range(0, len(queries), QUERY_BLOCK):
         for tile in range(len(tiles)):
-            for query in range(team, min(len(queries), team + QUERY_BLOCK)):
+            for query in range(first, min(len(queries), first + QUERY_BLOCK)):
                 sums = out[query, tile * TILE : (tile + 1) * TILE]
                 sums[:] = np.float32(0)
                 if similarity == L1:

@@ -5,7 +5,7 @@ l2     q·e − ‖e‖²/2      > (‖q‖² + x|x|)/2        with x the answer
 
 and of a squared distance q·e − (‖e‖² − bias)/2 > (‖q‖² + x)/2.
 
-What is added to the product of an entity rides along in spare columns. For rounded vectors q̂ = q − δq, ê = e − δe
+What is added to the product of an entity stands in spare columns. For rounded vectors q̂ = q − δq, ê = e − δe
 (Higham, 2002, chapter 3):
 
 |q·e − fl(q̂·ê)| ≤ ‖q‖‖δe‖ + ‖δq‖‖ê‖ + γ(2d)‖q̂‖‖ê‖,  γ(n) = n u / (1 − n u),  u = 2⁻²⁴
@@ -65,7 +65,7 @@ class Float32Products(Screen):
         return round_outward(middle[:, None] + bound, middle[:, None] - bound)
 
     def _middle(self, answers: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
-        """The statistic of each answer, and what rounding may have taken from it and from canonical scores."""
+        """The statistic of each answer, and how far rounding may have moved it and canonical scores."""
         offsets = self._query_vectors.offsets[owners]
         scores, norms = answers - offsets, self._query_vectors.norms[owners]
         sizes = np.abs(answers) + np.abs(offsets)
@@ -83,11 +83,11 @@ class Float32Products(Screen):
     def _error(self) -> Float64Array:
         """Bound the error of the statistics; float64[query, group]."""
         dim = self._query_vectors.vectors.shape[1] + SPARE
-        losses = self._queries.rounding_errors
-        norms = self._query_vectors.norms + losses
+        errors = self._queries.rounding_errors
+        norms = self._query_vectors.norms + errors
         growth = (2 * dim + 8) * U32 / (1 - (2 * dim + 8) * U32)
         largest = largest_in_groups(self._norms + self._entities.rounding_errors)
-        product = np.outer(losses + growth * norms, largest)
+        product = np.outer(errors + growth * norms, largest)
         product += np.outer(self._query_vectors.norms, largest_in_groups(self._entities.rounding_errors))
         product += largest_in_groups(2 * growth * np.abs(self._added) + self._left_over) + SMALLEST * dim
         return np.asarray(product * (1 + 2.0**-20))

@@ -42,42 +42,42 @@ class Pairs(NamedTuple):
     sizes: Float64Array
     """float64[entity], the norms where products are taken; ones where distances are, whose squares have sizes apart"""
     growth: float
-    """the error per unit of the score that was found"""
+    """the error per unit of the score"""
     floor: float
-    """the error that there is in any case"""
+    """the error beside those"""
 
 
 def pairs_of(queries: QueryVectors, entities: EntityVectors) -> Pairs:
-    """Prepare what scoring pairs takes."""
+    """Lay queries and entities out for the compiled loops."""
     dim = queries.vectors.shape[1]
     single = entities.vectors.dtype == np.float32
     rounded = queries.float32.vectors if single else queries.vectors
-    losses = queries.float32.rounding_errors if single else np.zeros(len(queries.vectors))
+    errors = queries.float32.rounding_errors if single else np.zeros(len(queries.vectors))
     growth = (2 * dim + 64) * ((U32 if single else U64) + U64) * 1.01
     if queries.similarity == "dot":
-        lost, sizes, growth = losses + growth * (queries.norms + losses), entities.norms, 0.0
+        error, sizes, growth = errors + growth * (queries.norms + errors), entities.norms, 0.0
     else:
-        lost, sizes = losses, np.ones(len(entities.biases))
+        error, sizes = errors, np.ones(len(entities.biases))
     code = SIMILARITIES.index(queries.similarity)
     arrays = (queries.vectors, queries.offsets, entities.vectors, entities.biases, rounded)
-    return Pairs(code, *arrays, lost * (1 + 2.0**-20), sizes, growth, SMALLEST * dim)
+    return Pairs(code, *arrays, error * (1 + 2.0**-20), sizes, growth, SMALLEST * dim)
 
 
 @njit(cache=True)
 def score_bounds(pairs, query, candidates, lows, highs):  # type: ignore[no-untyped-def]
-    """For each candidate, find a number that its canonical score is not below, and one that it is not above."""
+    """For each candidate, find a lower and an upper bound of its canonical score."""
     _similarities(pairs.similarity, pairs.rounded[query], pairs.entities, candidates, lows)
-    biases, sizes, offset, lost = pairs.biases, pairs.sizes, pairs.offsets[query], pairs.rounding_error_per_unit[query]
+    biases, sizes, offset, error = pairs.biases, pairs.sizes, pairs.offsets[query], pairs.rounding_error_per_unit[query]
     growth, floor = pairs.growth, pairs.floor
     for place in range(len(candidates)):
         found, bias = lows[place], biases[candidates[place]]
         size = sizes[candidates[place]]
         if pairs.similarity == SQUARED_L2:
-            size = 2 * (1 + growth) * np.sqrt(abs(found)) + lost
-        off = lost * size + growth * abs(found) + floor
-        off += 2.0**-48 * (abs(found) + abs(bias) + abs(offset))
-        lows[place] = found + bias + offset - off
-        highs[place] = found + bias + offset + off
+            size = 2 * (1 + growth) * np.sqrt(abs(found)) + error
+        slack = error * size + growth * abs(found) + floor
+        slack += 2.0**-48 * (abs(found) + abs(bias) + abs(offset))
+        lows[place] = found + bias + offset - slack
+        highs[place] = found + bias + offset + slack
 
 
 @njit(cache=True)

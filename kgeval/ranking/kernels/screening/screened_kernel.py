@@ -17,7 +17,7 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
 from kgeval.ranking.kernels.precision import Precision
-from kgeval.ranking.kernels.screening.counting import EXACT, NEAR, Chunk, count_rows, count_screened
+from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Chunk, count_rows, count_screened
 from kgeval.ranking.kernels.screening.distances import Float32Distances
 from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screening.refinement import pairs_of
@@ -41,9 +41,9 @@ class ScreenedKernel(CompiledKernel):
 
     def stats(self) -> dict[str, Any]:
         """Say how the counts were made, and which share of the comparisons needed a canonical score."""
-        near, canonical = (int(part) for part in self._effort)
+        refined, canonical = (int(part) for part in self._effort)
         share = canonical / self._compared if self._compared else 0.0
-        work = {"screened": self._compared, "refined": near, "rescored": canonical, "rescored_share": share}
+        work = {"screened": self._compared, "refined": refined, "rescored": canonical, "rescored_share": share}
         return {"kernel": self.name, **work}
 
     def count_shared(
@@ -98,9 +98,9 @@ class ScreenedKernel(CompiledKernel):
         """Where so many comparisons stay uncertain that screening does not pay, take the next better arithmetic."""
         total = effort.sum(axis=0)
         self._compared, self._effort = self._compared + compared, self._effort + total
-        if self._precision == "bfloat16" and total[NEAR] > 0.08 * compared:
+        if self._precision == "bfloat16" and total[REFINED] > 0.08 * compared:
             self._precision = "float32"
-        if total[EXACT] > 0.3 * compared:
+        if total[CANONICAL] > 0.3 * compared:
             self._precision = None
 
 
