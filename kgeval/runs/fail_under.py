@@ -10,9 +10,7 @@ from kgeval.metrics.labels.label_names import parse_label_metrics
 from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelSummary
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.summary import Summary, summarize
-from kgeval.ranking.rank_table import RankTable
-from kgeval.runs.outcome import Outcome
+from kgeval.metrics.tables.summary import Summary
 
 Bounds = Mapping[str, float]
 """the least value of each metric, by any of its names"""
@@ -56,21 +54,6 @@ def _metric(name: str, kind: str, metrics: Sequence[str]) -> Metric:
 def _refuse_falling(name: str, metric: Metric) -> None:
     if metric.increasing is False:
         raise MetricError(f"{name} is better the lower it is, and a bound is the least that a metric may be.")
-
-
-def measured(outcome: Outcome, names: Sequence[str]) -> Summary | LabelSummary:
-    """Compute metrics of an outcome; those of ranks need not be among the ones that it shows."""
-    if isinstance(outcome.table, RankTable) and isinstance(outcome.summary, Summary):
-        options = outcome.summary.policies
-        return summarize(
-            outcome.table,
-            names,
-            ties=options.ties,
-            seed=options.seed,
-            chance=options.chance,
-            popularity=options.popularity_exponents,
-        )
-    return outcome.summary
 
 
 def refuse_shortfalls(summaries: Mapping[str, Summary | LabelSummary], bounds: Bounds) -> None:

@@ -1,4 +1,4 @@
-"""Misfits: what a configuration asks of its dataset and the dataset does not have, found before a model is trained."""
+"""Checks of a configuration against its dataset, before a model is read or trained."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ from collections.abc import Iterator
 
 from kgeval.data.dataset import Dataset
 from kgeval.errors import DatasetError, InputError
-from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.settings.messages import Location, Problem
 
 
-def check_against_dataset(config: RunConfig, dataset: Dataset) -> None:
+def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
     """Refuse splits that the dataset lacks, negatives or types that do not fit it, and a task it is not made for.
+
+    Returns
+    -------
+    RunConfig
+        the configuration, whose task has read its negatives
 
     Raises
     ------
     ConfigError
         with all problems at once, each with its line
     """
-    found = [
-        *_missing_splits(config, dataset),
-        *_strange_negatives(config, dataset),
-        *_unfit_for_task(config, dataset),
-        *_nothing_to_train_on(config, dataset),
-    ]
-    if found:
-        raise config.document.refusal(found)
+    task, problems = config.task, [*_missing_splits(config, dataset), *_unfit_corruption(config, dataset)]
+    try:
+        task = None if task is None else task.prepare(dataset)
+    except InputError as error:
+        problems.append(Problem.of(("task",), error))
+    problems += _nothing_to_train_on(config, dataset)
+    if problems:
+        raise config.document.refusal(problems)
+    return config.model_copy(update={"task": task})
 
 
 def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
@@ -43,7 +48,7 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
             yield Problem.of(location, error)
 
 
-def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+def _unfit_corruption(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     evaluation = config.evaluation
     if config.task is not None or evaluation.split not in dataset.splits:
         return
@@ -56,16 +61,7 @@ def _strange_negatives(config: RunConfig, dataset: Dataset) -> Iterator[Problem]
         yield Problem.of(("evaluation", "corruption", "path") if said else ("protocol",), error)
 
 
-def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
-    if config.task is None:
-        return
-    try:
-        config.task.parts(dataset)
-    except InputError as error:
-        yield Problem.of(("task",), error)
-
-
 def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
-    for name, job in config.jobs.items():
-        if isinstance(job, TrainingConfig) and "train" not in dataset.splits:
+    for name, model in config.jobs.items():
+        if model.trains and "train" not in dataset.splits:
             yield Problem(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")
