@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgeval.progress import Progress
     from kgeval.protocols.explain import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
-    from kgeval.runs.outcome import Outcome
 
 QUIET = "kgeval.quiet"
 """where the context of a command keeps whether ``--quiet`` was said"""
@@ -57,7 +56,7 @@ def show_summary(summary: Summary) -> None:
         show_labels({"": summary})
     elif summary.by:
         keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
-        _show_head(str(summary.provenance))
+        show_head(str(summary.provenance))
         # Where a group has one side only, that side's metrics are those of both.
         each = [
             {name: value for name, value in group.values.items() if not _said_by_both(name, summary)}
@@ -66,7 +65,7 @@ def show_summary(summary: Summary) -> None:
         _show_sides(summary.by, keys, each)
     else:
         show_undefined(summary)
-        _show_head(str(summary.provenance))
+        show_head(str(summary.provenance))
         (group,) = summary.groups
         sides = list(dict.fromkeys(str(name.side) for name in group.values))
         rows = [
@@ -93,11 +92,11 @@ def _show_common_head(provenances: Sequence[Provenance | LabelProvenance]) -> li
     of = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
     apart = [name for name, value in of.items() if any(getattr(other, name) != value for other in others)]
     if apart:
-        _show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart))
+        show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart))
     elif others:
-        _show_head(str(replace(first, model=f"{len(provenances)} models")))
+        show_head(str(replace(first, model=f"{len(provenances)} models")))
     else:
-        _show_head(str(first))
+        show_head(str(first))
     return apart
 
 
@@ -152,19 +151,7 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
     show_table(["", *keys, *map(str, names)], rows, keys=1 + len(keys))
 
 
-def show_outcome(outcome: Outcome) -> None:
-    """Print what the framework prints whose protocol was followed, unless metrics were asked for; else the summary."""
-    if outcome.printed is None or outcome.asked:
-        show_summary(outcome.summary)
-    else:
-        printed, shown = outcome.printed, outcome.printed.headline
-        _show_head(str(outcome.summary.provenance))
-        show_table([printed.protocol, ""], [*shown.items()])
-        if len(shown) < len(printed.texts):
-            show_notes([f"{len(shown)} of {len(printed.texts)} numbers; the others are in metrics.json and --json."])
-
-
-def _show_head(told: str) -> None:
+def show_head(told: str) -> None:
     """Print what the numbers of a table are of."""
     for line in wrapped(told, width()):
         say(line)
@@ -174,7 +161,7 @@ def _show_head(told: str) -> None:
 def show_explanation(told: Explanation) -> None:
     """Print a row per protocol, under what the standard one gives."""
     columns, rows = told.table()
-    _show_head(f"{told.provenance}: {told.metric} {told.standard:.6f}")
+    show_head(f"{told.provenance}: {told.metric} {told.standard:.6f}")
     show_table(columns, rows)
 
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: bool) -> Outcome:
     """Evaluate one model, print what was found, and where it was written, if it was."""
-    from kgeval.cli.display import show_notes, show_outcome, show_place, watching
+    from kgeval.cli.display import watching
+    from kgeval.cli.outcomes import show_outcome, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.runs.runner import run
 
@@ -21,7 +22,5 @@ def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: b
         say_json(outcome.to_dict())
     else:
         show_outcome(outcome)
-    show_notes(outcome.notes)
-    if outcome.folder is not None:
-        show_place(outcome.folder)
+    show_remarks([outcome])
     return outcome

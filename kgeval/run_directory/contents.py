@@ -124,11 +124,6 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def sha256_of_files(paths: Iterable[Path]) -> dict[str, str]:
-    """The SHA-256 of every file that a run has read."""
-    return {str(path): _sha256(path) for path in paths}
-
-
 def as_json(content: Any) -> str:
     """Write JSON for people: indented, with a final newline; NaN and infinity are refused, being no JSON."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -136,7 +131,7 @@ def as_json(content: Any) -> str:
 
 def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """The SHA-256 of files in a folder, by their names."""
-    return {name: _sha256(folder / name) for name in names}
+    return {name: sha256_of_file(folder / name) for name in names}
 
 
 def altered(folder: Path) -> list[str]:
@@ -150,9 +145,8 @@ def altered(folder: Path) -> list[str]:
     written = read_json(folder / MANIFEST).get("written")
     if not isinstance(written, dict):
         return [MANIFEST]
-    return [
-        name for name, sha256 in written.items() if not (folder / name).is_file() or _sha256(folder / name) != sha256
-    ]
+    files = {name: folder / name for name in written}
+    return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -181,7 +175,8 @@ def tables_in(folder: Path) -> list[str]:
     return [RANKS, LABELS, CURVES, *sorted(path.name for path in folder.glob(ranks_of("*")))]
 
 
-def _sha256(path: Path) -> str:
+def sha256_of_file(path: Path) -> str:
+    """Hash a file, a part at a time."""
     with path.open("rb") as file:
         digest = hashlib.sha256()
         while block := file.read(2**20):

@@ -8,12 +8,8 @@ from kgeval.errors import ConfigError, MetricError, RunError
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import Kind, parse, parse_all
-from kgeval.metrics.tables.rank_summary import RankSummary
-from kgeval.ranking.rank_table import RankTable
-from kgeval.runs.outcome import Outcome
 
 Bounds = Mapping[str, float]
 """the least value of each metric, by any of its names"""
@@ -56,13 +52,6 @@ def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
 def _refuse_falling(name: str, metric: Metric) -> None:
     if metric.increasing is False:
         raise MetricError(f"{name} is better the lower it is, and a bound is the least that a metric may be.")
-
-
-def measured(outcome: Outcome, names: Sequence[str]) -> Summary:
-    """Compute metrics of an outcome; those of ranks need not be among the ones that it shows."""
-    if isinstance(outcome.table, RankTable) and isinstance(outcome.summary, RankSummary):
-        return summarize(outcome.table, names, **vars(outcome.summary.options))
-    return outcome.summary
 
 
 def refuse_shortfalls(summaries: Mapping[str, Summary], bounds: Bounds) -> None:

@@ -1,4 +1,4 @@
-"""Outcomes: what the evaluation of a model found, of several models side by side, and of those that failed."""
+"""Outcomes: the result of a model and where it is written; of several models, their common table and which failed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray
 from kgeval.errors import KgevalError, RunError
 from kgeval.metrics.summary import Summary
-from kgeval.protocols.report import FrameworkMetrics
-from kgeval.ranking.rank_table import RankTable
-from kgeval.runs.run_task import TaskResult
+from kgeval.runs.results import Result
 
 
 @dataclass(frozen=True)
@@ -23,27 +20,28 @@ class Outcome:
 
     name: str
     """the model's name in the configuration; empty where there is only one"""
-    table: RankTable | TaskResult
-    summary: Summary
-    printed: FrameworkMetrics | None
-    """what the framework prints whose protocol was followed, if it has names of its own"""
-    asked: bool
-    """whether the summary is another than the protocol's"""
-    folder: Path | None
+    result: Result
+    folder: Path | None = None
     """where it was written, if it was"""
     stored: bool = False
     """whether an earlier run had written it, and nothing was computed"""
 
+    @property
+    def summary(self) -> Summary:
+        """The metrics that were requested."""
+        return self.result.summary
+
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
-        printed = {} if self.printed is None else {"protocol": self.printed.to_dict()}
-        return self.summary.to_dict() | {"notes": list(self.notes)} | printed
+        framework = self.result.framework
+        reported = {} if framework is None else {"protocol": framework.to_dict()}
+        return self.summary.to_dict() | {"notes": list(self.notes)} | reported
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know."""
-        told = () if self.printed is None else self.printed.notes
-        return (*self.summary.notes, *told)
+        framework = self.result.framework
+        return (*self.summary.notes, *(() if framework is None else framework.notes))
 
 
 class ModelsFailed(RunError):
@@ -51,6 +49,7 @@ class ModelsFailed(RunError):
 
     def __init__(self, outcomes: list[Outcome], failures: Mapping[str, KgevalError]) -> None:
         self.outcomes = outcomes
+        self.failures = failures
         reasons = [f"{name}: {error}" for name, error in failures.items()]
         count = len(outcomes) + len(failures)
         super().__init__("\n  ".join([f"{len(failures)} of {count} models failed", *reasons]))
@@ -67,16 +66,10 @@ def common_table(outcomes: Sequence[Outcome], failures: Mapping[str, object]) ->
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
-    """Say that models ranked or judged different triples, as with ``unseen: drop``: their metrics do not compare."""
-    seen = [_triples(outcome.table) for outcome in outcomes]
-    if all(np.array_equal(triples, seen[0]) for triples in seen):
+    """Say that models were evaluated on different triples, as with ``unseen: drop``: their metrics do not compare."""
+    triples = [outcome.result.triples for outcome in outcomes]
+    if all(np.array_equal(other, triples[0]) for other in triples):
         return []
-    counts = ", ".join(f"{outcome.name} {len(triples)}" for outcome, triples in zip(outcomes, seen, strict=True))
-    if isinstance(outcomes[0].table, TaskResult):
-        return [f"these models judged different triples ({counts}): their metrics do not compare."]
-    return [f"these models ranked different triples ({counts}): their metrics do not compare. Set unseen: worst."]
-
-
-def _triples(table: RankTable | TaskResult) -> IntArray:
-    """Tell the test triples apart that were ranked, by row, or judged, by ids."""
-    return table.triples if isinstance(table, TaskResult) else np.unique(table.column("triple"))
+    counts = ", ".join(f"{outcome.name} {len(rows)}" for outcome, rows in zip(outcomes, triples, strict=True))
+    advice = " Set unseen: worst." if outcomes[0].result.takes_worst else ""
+    return [f"these models were evaluated on different triples ({counts}): their metrics do not compare.{advice}"]

@@ -9,14 +9,9 @@ from typing import Any
 import yaml
 
 from kgeval.errors import InputError, reason
-from kgeval.metrics.labels.label_summary import LabelSummary
-from kgeval.protocols.protocol import protocol_of
-from kgeval.protocols.report import framework_metrics
-from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, altered, read_json, read_labels, read_ranks
+from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, altered, read_json
 from kgeval.runs.outcome import Outcome
-from kgeval.runs.recompute import recompute_metrics
-from kgeval.runs.run_task import TaskResult
+from kgeval.runs.stored_result import read_result
 
 NO_MATTER = ("output", "tracker", "threads", "memory_limit", "kernel")
 """keys that no number of a run depends on"""
@@ -83,25 +78,18 @@ def _leaves(content: Any, place: str = "") -> dict[str, str]:
     return found
 
 
-def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], said: Mapping[str, Any]) -> Outcome:
-    """Read a stored run as the outcome that it was, or as other metrics and policies make it; nothing is scored.
+def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:
+    """Read a stored run as the outcome that it was, or with other metrics and policies; nothing is scored.
 
     Raises
     ------
     InputError
-        as :func:`kgeval.runs.recompute.ask_again` does
+        as :func:`kgeval.runs.stored_result.read_result` does
     """
-    summary = recompute_metrics(folder, metrics, said)
-    if isinstance(summary, LabelSummary):
-        table: RankTable | TaskResult = TaskResult(read_labels(folder), summary, summary.notes)
-        printed = None
-    else:
-        table = read_ranks(folder)
-        printed = framework_metrics(table) if protocol_of(table).framework_metrics else None
-    return Outcome(name, table, summary, printed, asked=bool(metrics or said), folder=folder, stored=True)
+    return Outcome(name, read_result(folder, metrics, options), folder, stored=True)
 
 
-def read_outcomes(folder: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> list[Outcome]:
+def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
     """Read the runs of several models from the folder that holds their common table."""
     names = read_json(folder / METRICS)["models"]
-    return [read_outcome(folder / name, name, metrics, said) for name in names]
+    return [read_outcome(folder / name, name, metrics, options) for name in names]

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import ConfigError, InputError, KgevalError
-from kgeval.metrics.labels.label_summary import LabelSummary
-from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Summary
 from kgeval.progress import Progress
-from kgeval.protocols.protocol import find_protocol
-from kgeval.protocols.report import FrameworkMetrics, framework_metrics
-from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import METRICS, RANKS, as_json, describe_machine, is_run, sha256_of_files
-from kgeval.run_directory.staging import alone_in, reserve, unstaged, write_run
+from kgeval.run_directory.contents import METRICS, as_json, describe_machine, is_run
+from kgeval.run_directory.staging import alone_in, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
-from kgeval.runs.config.environment_variables import escaped
-from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, MetricRequest
-from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.inputs import input_files, read_inputs
+from kgeval.runs.jobs import Job, jobs_of
+from kgeval.runs.manifest import FileHashes, config_content, manifest
+from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import read_outcome, refuse_changes
-from kgeval.runs.run_task import TaskResult, negatives_of, run_task
 from kgeval.runs.trackers import report, tracking
-from kgeval.runs.training import train
-from kgeval.scorers.scorer import Scorer, VectorScorer
+from kgeval.settings.messages import Problem
 from kgeval.storage.atomic import write_text
-from kgeval.tasks.confidences import Confidences
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(what is done, how many ranks that gives, if any) -> a context in which the ranks that are done are reported"""
@@ -86,169 +73,112 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         if some of several models failed; it has the outcomes of the others
     """
     with ExitStack() as held:
-        stages = _claim(config, out, force=force, held=held)
+        stages = _reserve_folders(config, out, force=force, held=held)
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = config.dataset.load()
         config = check_against_dataset(config, dataset).resolved(dataset)
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, FileHashes())
+        jobs = jobs_of(config, stages)
         if config.models is None:
-            return [_run_tracked(config, "", dataset, stages[""], clock, watch)]
-        stored = _stored(config, dataset, stages, force=force)
-        outcomes, failures = [], {}
-        for name, stage in stages.items():
-            try:
-                outcomes.append(stored.get(name) or _run_tracked(config, name, dataset, stage, clock, watch))
-            except KgevalError as error:
-                failures[name] = error
-            if out is not None:
-                write_text(out / METRICS, as_json(common_table(outcomes, failures)))
-        if failures:
-            raise ModelsFailed(outcomes, failures)
-        return outcomes
+            return [work.run(jobs[0])]
+        return _run_several(work, jobs, out, force=force)
 
 
-def _claim(config: RunConfig, out: Path | None, *, force: bool, held: ExitStack) -> dict[str, Path | None]:
-    """Hold the run directories, each by its model's name, and tell where they are written until they are whole."""
-    trains = {name: isinstance(job, TrainingConfig) for name, job in config.jobs.items()}
+def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, held: ExitStack) -> dict[str, Path | None]:
+    """Hold the run directories, and return by model the stage on which its run is written until it is whole."""
     if out is None:
-        if any(trains.values()):
+        if any(model.trains for model in config.jobs.values()):
             raise ConfigError("a model that is trained first needs an output folder.")
         return dict.fromkeys(config.jobs)
     if config.models is None:
-        return {"": held.enter_context(reserve(out, force=force, trains=trains[""]))}
+        return {"": held.enter_context(reserve(out, force=force, trains=config.jobs[""].trains))}
     held.enter_context(alone_in(out))
     if is_run(out):
         raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
     return {
-        name: held.enter_context(reserve(out / name, force=force, resume=True, trains=trains[name]))
-        for name in config.jobs
+        name: held.enter_context(reserve(out / name, force=force, resume=True, trains=model.trains))
+        for name, model in config.jobs.items()
     }
 
 
-def _stored(
-    config: RunConfig, dataset: Dataset, stages: Mapping[str, Path | None], *, force: bool
-) -> dict[str, Outcome]:
-    """Read all models, before the first is ranked; find those whose run is there, unless it is to be replaced."""
-    folders = {name: None if stage is None else stage.parent for name, stage in stages.items()}
-    inputs = read_inputs(config, dataset, folders)
-    stored = {}
-    for name, folder in folders.items():
-        if folder is not None and is_run(folder) and not force:
-            manifest = {"dataset": {"sha256": dataset.sha256()}, "sha256": inputs[name], **describe_machine()}
-            refuse_changes(folder, escaped(_content(config, name, folder)), manifest)
-            stored[name] = read_outcome(folder, name, (), {})
-    return stored
+def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None, *, force: bool) -> list[Outcome]:
+    """Evaluate several models, each unless its run is there, and keep their common table up to date."""
+    stored = work.read_all(jobs, force=force)
+    outcomes, failures = [], {}
+    for job in jobs:
+        try:
+            outcomes.append(stored.get(job.name) or work.run(job))
+        except KgevalError as error:
+            failures[job.name] = error
+        if out is not None:
+            write_text(out / METRICS, as_json(common_table(outcomes, failures)))
+    if failures:
+        raise ModelsFailed(outcomes, failures)
+    return outcomes
 
 
-def _run_model(
-    config: RunConfig, name: str, dataset: Dataset, stage: Path | None, clock: Clock, watch: Watch
-) -> Outcome:
-    job, clock = config.jobs[name], Clock(dict(clock.seconds))
-    folder, trained = None if stage is None else stage.parent, isinstance(job, TrainingConfig)
-    # PyKEEN shows its own progress while it trains.
-    loading = nullcontext() if trained else watch(f"loading {name or 'model'}", None)
-    with clock.time("train" if trained else "load model"), loading:
-        if isinstance(job, TrainingConfig):
-            scorer = train(job, dataset, stage or Path())
-        else:
-            scorer = job.load(dataset, nan=config.evaluation.nan)
-    table, summary, printed = _results(config, name, dataset, scorer, clock, watch)
-    rules = find_protocol(config.protocol)
-    usual = MetricRequest(ties=tie_policy(rules.ties).name).policies
-    asked = (config.metrics, config.policies) != (rules.metrics, usual)
-    outcome = Outcome(name, table, summary, printed, asked, folder)
-    if stage is not None and folder is not None:
-        tables = table.tables if isinstance(table, TaskResult) else {RANKS: table}
-        write_run(
-            stage,
-            config=escaped(_content(config, name, folder)),
-            manifest=_manifest(_single_model_config(config, name, folder), dataset, scorer, table, clock),
-            tables=tables,
-            metrics=outcome.to_dict(),
-            curves=summary.curves if isinstance(summary, LabelSummary) else None,
-        )
-    return outcome
+@dataclass(frozen=True)
+class _Work:
+    """What all models of a configuration share."""
 
+    config: RunConfig
+    dataset: Dataset
+    evaluation: ModelEvaluation
+    clock: Clock
+    """of the time that was spent before any model"""
+    watch: Watch
+    hashes: FileHashes
 
-def _run_tracked(
-    config: RunConfig, name: str, dataset: Dataset, stage: Path | None, clock: Clock, watch: Watch
-) -> Outcome:
-    """Run a model, and tell the tracker when everything is written."""
-    if config.tracker is None:
-        return _run_model(config, name, dataset, stage, clock, watch)
-    with tracking(config.tracker, name, dataset.name) as tracker:
-        outcome = _run_model(config, name, dataset, stage, clock, watch)
-        report(tracker, _content(config, name, outcome.folder), outcome.summary.to_dict(), outcome.folder)
-    return outcome
+    def read_all(self, jobs: Sequence[Job], *, force: bool) -> Mapping[str, Outcome]:
+        """Read all models before the first is evaluated; return those whose run is there, unless it is replaced."""
+        found, problems = {}, []
+        for job in jobs:
+            try:
+                model = job.read(self.dataset, self.evaluation)
+            except InputError as error:
+                problems.append(Problem.of(("models", job.name), error))
+                continue
+            if job.folder is not None and is_run(job.folder) and not force:
+                found[job] = self.hashes.of_inputs(self.dataset, model, self.evaluation)
+        if problems:
+            raise self.config.document.refusal(problems)
+        return {job.name: self._stored(job, sha256) for job, sha256 in found.items()}
 
+    def _stored(self, job: Job, sha256: Mapping[str, str]) -> Outcome:
+        """Read the run of a model that is there; refuse it if anything that its result depends on has changed."""
+        folder = job.folder or Path()
+        now = {"dataset": {"sha256": self.dataset.sha256()}, "sha256": sha256, **describe_machine()}
+        refuse_changes(folder, config_content(job.config), now)
+        return read_outcome(folder, job.name, (), {})
 
-def _single_model_config(config: RunConfig, name: str, folder: Path | None) -> RunConfig:
-    """The configuration of this one model, so that it can be run again by itself."""
-    output = None if folder is None else str(folder)
-    return config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
+    def run(self, job: Job) -> Outcome:
+        """Evaluate a model, and tell the tracker when everything is written."""
+        if self.config.tracker is None:
+            return self._evaluate(job)
+        with tracking(self.config.tracker, job.name, self.dataset.name) as tracker:
+            outcome = self._evaluate(job)
+            report(tracker, config_content(job.config, escape=False), outcome.summary.to_dict(), outcome.folder)
+        return outcome
 
-
-def _content(config: RunConfig, name: str, folder: Path | None) -> dict[str, Any]:
-    left_out = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else None
-    return _single_model_config(config, name, folder).model_dump(mode="json", exclude_none=True, exclude=left_out)
-
-
-def _results(
-    config: RunConfig, name: str, dataset: Dataset, scorer: Scorer | VectorScorer, clock: Clock, watch: Watch
-) -> tuple[RankTable | TaskResult, Summary, FrameworkMetrics | None]:
-    metrics, job = config.metrics, config.jobs[name]
-    title = name or (job.model if isinstance(job, TrainingConfig) else None)
-    if (task := config.task) is not None:
-        ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
-        with clock.time("judge"), watch(name or "judging", ranks) as progress:
-            ties, seed = config.ties or "realistic", config.seed
-            judgement = run_task(
-                task, scorer, dataset, metrics=metrics, ties=ties, seed=seed, progress=progress, title=title
+    def _evaluate(self, job: Job) -> Outcome:
+        """Load a model, evaluate it, and write its run."""
+        clock = Clock(dict(self.clock.seconds))
+        with clock.time(job.step), job.watched(self.watch(f"loading {job.name or 'model'}", None)):
+            model = job.load(self.dataset)
+        doing = job.name or self.evaluation.doing
+        with clock.time(self.evaluation.step), self.watch(doing, self.evaluation.num_ranks) as progress:
+            result = self.evaluation.evaluate(model, title=job.title, progress=progress)
+        outcome = Outcome(job.name, result, job.folder)
+        with clock.time("summarize"):
+            metrics = outcome.to_dict()
+        if job.stage is not None:
+            write_run(
+                job.stage,
+                config=config_content(job.config),
+                manifest=manifest(job, self.dataset, model, self.evaluation, result, self.hashes, clock.seconds),
+                tables=result.tables,
+                metrics=metrics,
+                curves=result.curves,
             )
-        return judgement, judgement.summary, None
-    tasks = len(dataset.split(config.evaluation.split)) * len(config.evaluation.sides)
-    resolved = config.resolved_evaluation(dataset)
-    with clock.time("rank"), watch(name or "ranking", tasks) as progress:
-        table = resolved.rank(scorer, dataset, progress=progress, title=title)
-    with clock.time("summarize"):
-        summary = summarize(table, metrics, **config.policies)
-        return table, summary, framework_metrics(table) if resolved.protocol.framework_metrics else None
-
-
-def _manifest(
-    config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScorer, table: RankTable | TaskResult, clock: Clock
-) -> dict[str, Any]:
-    described = {"live": type(scorer).__name__}
-    if isinstance(scorer, Checkpoint):
-        described = scorer.describe() | {"files": [unstaged(str(path)) for path in scorer.files]}
-    read = sha256_of_files(input_files(config, dataset, scorer))
-    corruption = config.evaluation.corruption
-    seeds = {"corruption": getattr(corruption, "seed", None)}
-    if config.task is not None:
-        _, seeds["corruption"] = negatives_of(config.task)
-    if isinstance(config.model, TrainingConfig):
-        seeds["training"] = config.model.random_seed
-    return {
-        "schema": 1,
-        **describe_machine(),
-        "dataset": {
-            "name": dataset.name,
-            "entities": len(dataset.entities),
-            "relations": len(dataset.relations),
-            "triples": {split: len(triples) for split, triples in dataset.splits.items()},
-            "repeated": dict(dataset.repeated),
-            "sha256": dataset.sha256(),
-        },
-        "model": described,
-        "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
-        "sha256": {unstaged(path): sha256 for path, sha256 in read.items()},
-        "seconds": dict(clock.seconds),
-        **_ranking(table.ranks.get("score") if isinstance(table, TaskResult) else table),
-        "notes": list(table.notes),
-    }
-
-
-def _ranking(ranks: RankTable | None) -> dict[str, Any]:
-    if ranks is None:
-        return {}
-    return {"ranking": dict(ranks.work), "ranked": {"triples": ranks.num_triples, "ranks": len(ranks)}}
+        return outcome

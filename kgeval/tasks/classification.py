@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import PrivateAttr
+from typing_extensions import Self
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.dataset import Dataset
@@ -47,6 +49,14 @@ class Classification(Settings):
     calibration: Calibration = "platt"
     """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
 
+    _prepared: tuple[Dataset, dict[str, LabelledSplit]] | None = PrivateAttr(default=None)
+
+    def prepare(self, dataset: Dataset) -> Self:
+        """Return the task with its labelled triples put together: no file of negatives is read again."""
+        prepared = self.model_copy()
+        prepared._prepared = dataset, self.parts(dataset)
+        return prepared
+
     def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         """Put the triples of validation and of test together with their negatives.
 
@@ -55,6 +65,8 @@ class Classification(Settings):
         InputError
             if a split has no triples or no negatives, or if the dataset is weighted
         """
+        if self._prepared is not None and self._prepared[0] is dataset:
+            return self._prepared[1]
         if dataset.confidences:
             raise InputError(
                 f"dataset {dataset.name} has confidences, which are no truth values. Predict them instead, by kind: "

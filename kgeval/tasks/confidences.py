@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PrivateAttr
+from typing_extensions import Self
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
@@ -113,6 +114,20 @@ class Confidences(Settings):
     rank_baselines: bool = True
     """whether the baseline ranks too, which scores every entity for every query"""
 
+    _prepared: tuple[Dataset, dict[str, LabelledSplit]] | None = PrivateAttr(default=None)
+
+    def with_overrides(self, options: Mapping[str, Any]) -> Self:
+        """Return the task with another ``mapping``, by its kind, or ``high_confidence``, where options name one."""
+        mapping = {"mapping": ConfidenceMapping(kind=options["mapping"])} if "mapping" in options else {}
+        high = {name: options[name] for name in ("high_confidence",) if name in options}
+        return self.model_copy(update={**mapping, **high})
+
+    def prepare(self, dataset: Dataset) -> Self:
+        """Return the task with its labelled triples put together: no file of negatives is read again."""
+        prepared = self.model_copy()
+        prepared._prepared = dataset, self.parts(dataset)
+        return prepared
+
     def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         """Put the facts of validation and of test together with their negatives.
 
@@ -121,6 +136,8 @@ class Confidences(Settings):
         InputError
             if the dataset is not weighted, or a split has no facts
         """
+        if self._prepared is not None and self._prepared[0] is dataset:
+            return self._prepared[1]
         confidences_of_train(dataset)
         return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
 

@@ -24,8 +24,8 @@ from kgeval.errors import InputError, RunError
 from kgeval.run_directory.contents import altered, is_run
 from kgeval.run_directory.staging import LOCK, STAGE, reserve
 from kgeval.runs.config.load import load_config
-from kgeval.runs.recompute import recompute_metrics
 from kgeval.runs.runner import run
+from kgeval.runs.stored_result import read_result
 from kgeval.storage.atomic import replacing_folder
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
@@ -251,7 +251,7 @@ def test_a_file_that_another_run_wrote_is_told(config, place, name):
     run(load_config(config()), place / "run")
     run(load_config(config(evaluation={"split": "valid"})), place / "other")
     (place / "other" / name).replace(place / "run" / name)
-    notes = recompute_metrics(place / "run", (), {}).notes
+    notes = read_result(place / "run", (), {}).summary.notes
     assert notes[-1] == f"not as the run wrote it: {name}."
 
 
@@ -259,7 +259,7 @@ def test_what_is_no_whole_run_is_not_read_as_one(config, place):
     run(load_config(config()), place / "run")
     (place / "run/manifest.json").unlink()
     with pytest.raises(InputError, match=r"holds ranks\.parquet, but no manifest\.json: a run was interrupted there"):
-        recompute_metrics(place / "run", (), {})
+        read_result(place / "run", (), {})
 
 
 @pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])

@@ -105,11 +105,11 @@ def test_the_fingerprints_are_those_of_the_files(config, place):
 
 
 def test_a_large_file_has_its_fingerprint(place):
-    from kgeval.run_directory.contents import sha256_of_files
+    from kgeval.run_directory.contents import sha256_of_file
 
     content = bytes(range(256)) * 10_000 + b"end"
     (place / "large").write_bytes(content)
-    assert sha256_of_files([place / "large"]) == {str(place / "large"): hashlib.sha256(content).hexdigest()}
+    assert sha256_of_file(place / "large") == hashlib.sha256(content).hexdigest()
 
 
 def test_labels_beside_the_model_have_a_fingerprint_too(config, place):

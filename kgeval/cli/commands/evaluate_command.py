@@ -68,7 +68,7 @@ def command(
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
     from kgeval.cli.single_run import run_and_show
-    from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
+    from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
     keys = present(options, "protocol", "metrics", "ties", "seed", "chance", "popularity")
@@ -76,7 +76,7 @@ def command(
     refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     outcome = run_and_show(config, out, force=force, as_json=as_json)
     if fail_under:
-        refuse_shortfalls({"": measured(outcome, [*fail_under])}, fail_under)
+        refuse_shortfalls({"": outcome.result.compute([*fail_under])}, fail_under)
 
 
 def _evaluation(options: dict[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,9 @@ import click
 from kgeval.cli.shared_options import FAIL_UNDER, FOLDER, JSON, QUIET
 
 if TYPE_CHECKING:
-    from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.outcome import Outcome
+    from kgeval.runs.outcome import ModelsFailed, Outcome
 
 
 @click.command("run")
@@ -41,12 +40,13 @@ def command(
     there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
     the same.
     """
-    from kgeval.cli.display import show_notes, show_place, watching
+    from kgeval.cli.display import watching
+    from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import ConfigError, RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
-    from kgeval.runs.outcome import ModelsFailed, comparability_notes
+    from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
@@ -58,27 +58,33 @@ def command(
     for config in loaded.values():
         refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     done: dict[Path, list[Outcome]] = {}
-    failed = []
+    failures: dict[Path, ModelsFailed] = {}
     for path, config in loaded.items():
         try:
             done[path] = run(config, folders[path], force=force, watch=watching)
         except ModelsFailed as failure:
-            done[path] = failure.outcomes
-            failed.append(f"{path}: {failure}")
+            done[path], failures[path] = failure.outcomes, failure
         if not as_json:
             if len(done) > 1:
                 say("")
             show_outcomes(done[path])
-        for outcome in done[path]:
-            show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
-            show_place(outcome.folder, stored=outcome.stored)
-        show_notes(comparability_notes(done[path]))
+        show_remarks(done[path])
     if as_json:
-        contents = {str(path): _content(outcomes, loaded[path]) for path, outcomes in done.items()}
+        contents = {str(path): _content(done[path], failures.get(path), loaded[path]) for path in done}
         say_json(contents if len(contents) > 1 else next(iter(contents.values())))
-    if failed:
-        raise RunError("\n".join(failed))
-    refuse_shortfalls(_bounded(done, fail_under), fail_under)
+    if failures:
+        raise RunError("\n".join(f"{path}: {failure}" for path, failure in failures.items()))
+    if fail_under:
+        refuse_shortfalls(_bounded(done, fail_under), fail_under)
+
+
+def _content(outcomes: list[Outcome], failure: ModelsFailed | None, config: RunConfig) -> dict[str, Any]:
+    """The content of ``metrics.json``: of one model, or the common table of several."""
+    from kgeval.runs.outcome import common_table
+
+    if config.models is None:
+        return outcomes[0].to_dict()
+    return common_table(outcomes, {} if failure is None else failure.failures)
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
@@ -87,48 +93,11 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
     return out / config.stem if several else out
 
 
-def _content(outcomes: list[Outcome], config: RunConfig) -> dict[str, Any]:
-    """The content of metrics.json; of several models, by their names."""
-    if config.models is None:
-        return outcomes[0].to_dict()
-    return {outcome.name: outcome.to_dict() for outcome in outcomes}
-
-
-def _bounded(done: dict[Path, list[Outcome]], bounds: dict[str, float]) -> dict[str, Summary | LabelSummary]:
+def _bounded(done: dict[Path, list[Outcome]], bounds: dict[str, float]) -> dict[str, Summary]:
     """Compute the metrics that have bounds, by model, and by configuration where there are several."""
-    from kgeval.runs.fail_under import measured
-
-    return {
-        ": ".join([*([str(path)] if len(done) > 1 else []), *filter(None, [outcome.name])]): measured(
-            outcome, [*bounds]
-        )
-        for path, outcomes in done.items()
-        for outcome in (outcomes if bounds else [])
-    }
-
-
-def show_outcomes(outcomes: list[Outcome]) -> None:
-    """Print one model's numbers; of several, a table with a row each, or where they are grouped, a table each."""
-    from kgeval.cli.display import show_comparison, show_labels, show_outcome, show_summary
-    from kgeval.cli.streams import say
-    from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.metrics.summary import Summary
-    from kgeval.runs.outcome import comparability_notes
-
-    judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
-    ranked = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, Summary)}
-    if judged:
-        # Baselines are counted on the triples of their model: only the same triples give the same baselines.
-        parts = [{name: judged[name]} for name in judged] if comparability_notes(outcomes) else [judged]
-        for index, part in enumerate(parts):
-            if index:
-                say("")
-            show_labels(part)
-    elif len(outcomes) == 1:
-        show_outcome(outcomes[0])
-    elif any(summary.by for summary in ranked.values()):
-        for name, summary in ranked.items():
-            say(f"{name}:")
-            show_summary(summary)
-    elif ranked:
-        show_comparison(ranked)
+    found = {}
+    for path, outcomes in done.items():
+        for outcome in outcomes:
+            name = ": ".join([*([str(path)] if len(done) > 1 else []), *filter(None, [outcome.name])])
+            found[name] = outcome.result.compute([*bounds])
+    return found

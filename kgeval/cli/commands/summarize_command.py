@@ -63,62 +63,75 @@ def command(
     Of several models, give the directory that holds their runs.
 
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
-    classification or of confidences are [relation.]name, and can be grouped by relation. A run of confidences has those
-    of its ranks too: name them.
+    classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
+    its ranks too: name them.
 
     Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header, or --columns,
     names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
+    from kgeval.run_directory.contents import is_several
+
+    options = {name: value for name, value in given.items() if value is not None and value != ()}
+    if is_several(run):
+        _summarize_several(run, metrics, options, fail_under, as_json=as_json)
+    else:
+        _summarize_one(run, metrics, options, fail_under, names=names, as_json=as_json)
+
+
+def _summarize_one(
+    run: Path,
+    metrics: tuple[str, ...],
+    options: dict[str, Any],
+    bounds: dict[str, float],
+    *,
+    names: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show the metrics of one run, or of ranks alone."""
     from kgeval.cli.display import show_notes, show_summary
     from kgeval.cli.streams import say_json
     from kgeval.data.human_names import Names, read_names
-    from kgeval.run_directory.contents import is_several
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
     from kgeval.runs.named_groups import named
-    from kgeval.runs.recompute import recompute_metrics
+    from kgeval.runs.stored_result import read_result
 
-    said = {name: value for name, value in given.items() if value is not None and value != ()}
-    if is_several(run):
-        _several(run, metrics, said, fail_under, as_json=as_json)
-        return
-    summary = recompute_metrics(run, metrics, said)
+    summary = read_result(run, metrics, options).summary
+    if bounds:
+        bounded = read_result(run, tuple(bounds), _ungrouped(options)).summary
+        refuse_bounds(bounds, bounded.kind, [*bounds])
     if names:
         summary = named(summary, Names.merged(map(read_names, names)))
-    if fail_under:
-        whole = {name: value for name, value in said.items() if name != "by"}
-        measured = recompute_metrics(run, tuple(fail_under), whole)
-        refuse_bounds(fail_under, measured.kind, [*fail_under])
     if as_json:
         say_json(summary.to_dict())
     else:
         show_summary(summary)
     show_notes(summary.notes)
-    if fail_under:
-        refuse_shortfalls({"": measured}, fail_under)
+    if bounds:
+        refuse_shortfalls({"": bounded}, bounds)
 
 
-def _several(
-    folder: Path, metrics: tuple[str, ...], said: dict[str, Any], fail_under: dict[str, float], *, as_json: bool
+def _summarize_several(
+    folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: dict[str, float], *, as_json: bool
 ) -> None:
     """Show the metrics of several models' runs side by side."""
-    from kgeval.cli.commands.run_command import show_outcomes
-    from kgeval.cli.display import show_notes
+    from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import METRICS, read_json
     from kgeval.runs.fail_under import refuse_shortfalls
-    from kgeval.runs.outcome import common_table, comparability_notes
+    from kgeval.runs.outcome import common_table
     from kgeval.runs.resume import read_outcomes
 
-    outcomes = read_outcomes(folder, metrics, said)
+    outcomes = read_outcomes(folder, metrics, options)
     failed = read_json(folder / METRICS).get("failed", {})
     if as_json:
         say_json(common_table(outcomes, failed))
     else:
         show_outcomes(outcomes)
-    for outcome in outcomes:
-        show_notes(f"{outcome.name}: {note}" for note in outcome.notes)
-    show_notes([*comparability_notes(outcomes), *(f"{name} failed: {why}" for name, why in failed.items())])
-    if fail_under:
-        whole = {name: value for name, value in said.items() if name != "by"}
-        bounded = read_outcomes(folder, tuple(fail_under), whole)
-        refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, fail_under)
+    show_remarks(outcomes, failed, places=False)
+    if bounds:
+        bounded = read_outcomes(folder, tuple(bounds), _ungrouped(options))
+        refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, bounds)
+
+
+def _ungrouped(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "by"}

@@ -1,4 +1,4 @@
-"""Misfits: what a configuration asks of its dataset and the dataset does not have, found before a model is trained."""
+"""Checks of a configuration against its dataset, before a model is read or trained."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.errors import DatasetError, InputError
-from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.settings.messages import Location, Problem
 
@@ -18,22 +17,27 @@ def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
     Returns
     -------
     RunConfig
-        the configuration, with the files of its corruption read
+        the configuration, whose corruption and task have read their files
 
     Raises
     ------
     ConfigError
         with all problems at once, each with its line
     """
-    found = list(_missing_splits(config, dataset))
+    problems = [*_missing_splits(config, dataset)]
     try:
         config = _with_negatives(config, dataset)
     except DatasetError as error:
-        said = "corruption" in config.evaluation.model_fields_set
-        found.append(Problem.of(("evaluation", "corruption", "path") if said else ("protocol",), error))
-    found += [*_unfit_for_task(config, dataset), *_nothing_to_train_on(config, dataset)]
-    if found:
-        raise config.document.refusal(found)
+        explicit = "corruption" in config.evaluation.model_fields_set
+        problems.append(Problem.of(("evaluation", "corruption", "path") if explicit else ("protocol",), error))
+    try:
+        task = None if config.task is None else config.task.prepare(dataset)
+        config = config.model_copy(update={"task": task})
+    except InputError as error:
+        problems.append(Problem.of(("task",), error))
+    problems += _nothing_to_train_on(config, dataset)
+    if problems:
+        raise config.document.refusal(problems)
     return config
 
 
@@ -66,16 +70,7 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
     return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
 
 
-def _unfit_for_task(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
-    if config.task is None:
-        return
-    try:
-        config.task.parts(dataset)
-    except InputError as error:
-        yield Problem.of(("task",), error)
-
-
 def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
-    for name, job in config.jobs.items():
-        if isinstance(job, TrainingConfig) and "train" not in dataset.splits:
+    for name, model in config.jobs.items():
+        if model.trains and "train" not in dataset.splits:
             yield Problem(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")

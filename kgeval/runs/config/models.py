@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
@@ -27,6 +27,8 @@ class CheckpointConfig(Settings):
     """A model that was trained elsewhere. A bare string is its path."""
 
     model_config = ConfigDict(json_schema_extra=or_text)
+
+    trains: ClassVar[bool] = False
 
     kind: Literal["checkpoint"] = "checkpoint"
     """a model that is read from its files"""
@@ -63,6 +65,8 @@ class CheckpointConfig(Settings):
 
 class TrainingConfig(Settings):
     """A model that PyKEEN trains first. The keys are those of ``pykeen.pipeline.pipeline``."""
+
+    trains: ClassVar[bool] = True
 
     kind: Literal["pykeen"]
     """a model that is trained first"""

@@ -1,0 +1,123 @@
+"""Jobs: the models of a configuration, each of which reads or trains itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from kgeval.checkpoints import Checkpoint, load_checkpoint
+from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
+from kgeval.data.dataset import Dataset
+from kgeval.run_directory.contents import MODEL
+from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
+from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.model_evaluation import ModelEvaluation
+from kgeval.runs.training import train
+from kgeval.scorers.scorer import Scorer, VectorScorer
+
+
+class Job(ABC):
+    """One model of a configuration, and where its run is written."""
+
+    step: str
+    """its name among the seconds of the manifest"""
+
+    def __init__(self, config: RunConfig, name: str, stage: Path | None) -> None:
+        self.name, self.stage = name, stage
+        self.folder = None if stage is None else stage.parent
+        output = None if self.folder is None else str(self.folder)
+        self.config = config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
+        """the configuration of this one model, so that it can be run again by itself"""
+
+    @property
+    def title(self) -> str | None:
+        """What results call the model; by default what it calls itself."""
+        return self.name or None
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """The seeds that the model depends on."""
+        return {}
+
+    @abstractmethod
+    def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint | None:
+        """Read and check the model before any model is evaluated; one that is not trained yet is not there."""
+
+    @abstractmethod
+    def load(self, dataset: Dataset) -> Scorer | VectorScorer:
+        """Return the model, read or trained now unless it was read before."""
+
+    def watched(self, progress: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
+        """Show the progress of loading."""
+        return progress
+
+
+class CheckpointJob(Job):
+    """A model that is read from its files, once."""
+
+    step = "load model"
+
+    def __init__(self, config: RunConfig, name: str, stage: Path | None, model: CheckpointConfig) -> None:
+        super().__init__(config, name, stage)
+        self._model, self._nan = model, config.evaluation.nan
+        self._checkpoint: Checkpoint | None = None
+
+    def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint:
+        """Read the model, and keep it until it is loaded."""
+        self._checkpoint = self._model.load(dataset, nan=self._nan)
+        evaluation.check(self._checkpoint)
+        return self._checkpoint
+
+    def load(self, dataset: Dataset) -> Checkpoint:
+        """Return the model, and keep it no longer."""
+        checkpoint, self._checkpoint = self._checkpoint, None
+        return checkpoint or self._model.load(dataset, nan=self._nan)
+
+
+class TrainingJob(Job):
+    """A model that PyKEEN trains, and that is read from what was saved."""
+
+    step = "train"
+
+    def __init__(self, config: RunConfig, name: str, stage: Path | None, model: TrainingConfig) -> None:
+        super().__init__(config, name, stage)
+        self._model, self._stage = model, stage or Path()
+
+    @property
+    def title(self) -> str:
+        """The name in the configuration, or that of the PyKEEN model."""
+        return self.name or self._model.model
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """The seed of the training."""
+        return {"training": self._model.random_seed}
+
+    def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint | None:
+        """Read the model that an earlier run trained, if it is there and kgeval has a formula for it."""
+        saved = self._stage.parent / MODEL
+        try:
+            return load_checkpoint(saved) if saved.is_dir() else None
+        except NoFormula:
+            return None
+
+    def load(self, dataset: Dataset) -> Scorer | VectorScorer:
+        """Train the model."""
+        return train(self._model, dataset, self._stage)
+
+    def watched(self, progress: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
+        """Show nothing: PyKEEN shows its own progress while it trains."""
+        return nullcontext()
+
+
+def jobs_of(config: RunConfig, stages: Mapping[str, Path | None]) -> list[Job]:
+    """Return the models of a configuration, each with the stage that its run is written on."""
+    return [
+        TrainingJob(config, name, stages[name], model)
+        if isinstance(model, TrainingConfig)
+        else CheckpointJob(config, name, stages[name], model)
+        for name, model in config.jobs.items()
+    ]

@@ -1,0 +1,101 @@
+"""The evaluation of a model on a dataset, as a configuration says: a ranking, or a task on labelled triples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from kgeval.data.dataset import Dataset
+from kgeval.progress import Progress
+from kgeval.ranking.ranking_notes import check_unseen
+from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
+from kgeval.tasks.classification import Classification
+from kgeval.tasks.confidences import Confidences
+
+
+class ModelEvaluation(ABC):
+    """What is done with each model of a configuration."""
+
+    step: str
+    """its name among the seconds of the manifest"""
+    doing: str
+    """what it does, for the display of progress"""
+    num_ranks: int | None
+    """how many ranks it computes, if any"""
+
+    def check(self, model: Any) -> None:  # noqa: B027  # a task has nothing to check before it scores
+        """Refuse a model that does not fit, before any model is evaluated."""
+
+    @abstractmethod
+    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> Result:
+        """Evaluate a model, which the result calls by ``title``."""
+
+    @property
+    @abstractmethod
+    def negatives(self) -> Any:
+        """The generator or the task's source of negatives, with its ``files``."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it reads beside the dataset and the model."""
+        return () if self.negatives is None else tuple(self.negatives.files)
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the negatives, if they are drawn."""
+        return getattr(getattr(self.negatives, "corruption", self.negatives), "seed", None)
+
+
+class Ranking(ModelEvaluation):
+    """Ranks the answers of a split by the rules of a protocol."""
+
+    step, doing = "rank", "ranking"
+
+    def __init__(self, config: RunConfig, dataset: Dataset) -> None:
+        self._config, self._dataset, self._settings = config, dataset, config.evaluation
+        self.num_ranks = len(dataset.split(self._settings.split)) * len(self._settings.sides)
+
+    def check(self, model: Any) -> None:
+        """Refuse a model that does not know the triples."""
+        check_unseen(model, self._dataset, self._settings)
+
+    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> RankResult:
+        """Rank with a model."""
+        resolved = self._config.resolved_evaluation(self._dataset)
+        table = resolved.rank(model, self._dataset, progress=progress, title=title)
+        return RankResult(table, self._config.metrics, self._config.policies)
+
+    @property
+    def negatives(self) -> Any:
+        """The corruption."""
+        return self._settings.corruption
+
+
+class TaskEvaluation(ModelEvaluation):
+    """Scores the labelled triples of a task."""
+
+    step, doing = "judge", "judging"
+
+    def __init__(self, config: RunConfig, dataset: Dataset, task: Classification | Confidences) -> None:
+        self._config, self._dataset, self._task = config, dataset, task
+        self.num_ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
+
+    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> Result:
+        """Carry the task out with a model."""
+        metrics, task = self._config.metrics, self._task
+        if isinstance(task, Classification):
+            return ClassificationResult(task(model, self._dataset, title=title), metrics, task)
+        found = task(model, self._dataset, progress=progress, title=title)
+        return ConfidenceResult(found, metrics, task, self._config.policies)
+
+    @property
+    def negatives(self) -> Any:
+        """The source of the false triples."""
+        return self._task.negatives
+
+
+def evaluation_of(config: RunConfig, dataset: Dataset) -> ModelEvaluation:
+    """Return what a resolved configuration does with its models."""
+    return Ranking(config, dataset) if config.task is None else TaskEvaluation(config, dataset, config.task)

@@ -1,0 +1,176 @@
+"""Stored runs: their tables read again, and the metrics of these; nothing is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kgeval.errors import ConfigError, InputError, MetricError, reason
+from kgeval.files.opening import read_settings
+from kgeval.files.yaml_text import read_yaml
+from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
+from kgeval.metrics.labels.label_summary import CLASSIFICATION
+from kgeval.metrics.tables.names import parse
+from kgeval.metrics.tables.rank_summary import DEFAULT
+from kgeval.paths import exists_safely
+from kgeval.protocols.protocol import protocol_of
+from kgeval.run_directory.contents import (
+    CONFIG,
+    MANIFEST,
+    altered,
+    holds_confidences,
+    holds_labels_alone,
+    is_run,
+    ranks_of,
+    read_labels,
+    read_ranks,
+    tables_in,
+)
+from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, MetricRequest
+from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
+from kgeval.tasks.classification import Classification
+from kgeval.tasks.confidences import Confidences, ConfidenceTables
+
+IMPORT_OPTIONS = ("split", "filter", "setting", "unmatched", "columns", "separator")
+"""of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
+
+
+def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Result:
+    """Read the tables of a stored run, or ranks alone, with the metrics to compute of them.
+
+    Parameters
+    ----------
+    run
+        the run directory, or a file of ranks
+    metrics
+        their names; without any, those of the run
+    options
+        what replaces the run's own: policies; ``by``, columns; ``calibration``, ``mapping``, ``high_confidence``; of
+        ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`
+
+    Raises
+    ------
+    InputError
+        if there is no such run, if it is damaged, or if an option means nothing to its metrics
+    """
+    _refuse_interrupted(run)
+    kind = _kind(run, metrics)
+    _refuse_inapplicable(options, kind)
+    request = read_request(run).with_overrides(options)
+    readers: dict[str, Callable[..., RankResult | ClassificationResult | ConfidenceResult]] = {
+        "classification": _read_classification,
+        "confidences": _read_confidences,
+        "ranks": _read_ranking,
+    }
+    result = readers[kind](run, metrics, request, options)
+    return replace(result, changes=_notes_on_changes(run))
+
+
+def read_request(run: Path) -> MetricRequest:
+    """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator.
+
+    Raises
+    ------
+    ConfigError
+        if its configuration is damaged
+    """
+    if not exists_safely(run / CONFIG):
+        return MetricRequest()
+    try:
+        content = read_yaml(read_settings(run / CONFIG))
+        return MetricRequest(**{name: content[name] for name in MetricRequest.model_fields if name in content})
+    except InputError as error:
+        raise ConfigError(f"{run / CONFIG}: not the configuration of a run.\n{error}") from error
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError(f"{run / CONFIG}: not the configuration of a run ({reason(error)}).") from error
+
+
+def option_name(name: str) -> str:
+    """Spell a keyword as the command line's option.
+
+    >>> option_name("high_confidence")
+    '--high-confidence'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def _refuse_interrupted(run: Path) -> None:
+    """Refuse what an interrupted run left."""
+    if not exists_safely(run) or not run.is_dir() or is_run(run):
+        return
+    if there := [name for name in tables_in(run) if (run / name).is_file()]:
+        raise InputError(
+            f"{str(run)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, or give the "
+            "table itself."
+        )
+
+
+def _notes_on_changes(run: Path) -> tuple[str, ...]:
+    """Say which files of a run are not those that it wrote."""
+    names = [name for name in altered(run) if name != MANIFEST] if run.is_dir() and is_run(run) else []
+    return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
+
+
+def _kind(run: Path, metrics: tuple[str, ...]) -> str:
+    """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
+    if holds_labels_alone(run):
+        return "classification"
+    if not holds_confidences(run):
+        return "ranks"
+    try:
+        parse(metrics[0] if metrics else "rmse")
+    except MetricError:
+        return "confidences"
+    return "ranks"
+
+
+def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
+    for name in options:
+        if name in INAPPLICABLE_OPTIONS[kind]:
+            raise ConfigError(f"{option_name(name)}: {INAPPLICABLE_OPTIONS[kind][name]}.")
+        if kind != "ranks" and name in ("dataset", *IMPORT_OPTIONS):
+            raise ConfigError(f"{option_name(name)}: the run tells its own. Leave it out.")
+    if kind != "ranks" and (other := set(options.get("by", ())) - {"relation"}):
+        raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
+
+
+def _read_ranking(
+    run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
+) -> RankResult:
+    imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
+    if imported and "dataset" not in options:
+        raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
+    table = read_ranks(run, options.get("dataset"), **imported)
+    usual = () if request.task else request.metrics
+    policies = {"ties": protocol_of(table).ties} | request.policies
+    return RankResult(table, metrics or usual or DEFAULT, policies, by=options.get("by", ()))
+
+
+def _read_classification(
+    run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
+) -> ClassificationResult:
+    task = request.task if isinstance(request.task, Classification) else Classification()
+    task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
+    names = metrics or request.metrics or CLASSIFICATION
+    return ClassificationResult(read_labels(run), names, task, by=options.get("by", ()))
+
+
+def _read_confidences(
+    run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
+) -> ConfidenceResult:
+    if not isinstance(request.task, Confidences):
+        raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
+    if not 0 < options.get("high_confidence", 1) <= 1:
+        what = f"--high-confidence {options['high_confidence']:g}"
+        raise ConfigError(f"{what}: confidences go up to 1, and high ones begin above 0.")
+    task = request.task.with_overrides(options)
+    labels = read_labels(run)
+    ranks = {"score": read_ranks(run)}
+    for baseline in labels.baselines:
+        if exists_safely(run / ranks_of(baseline)):
+            ranks[baseline] = read_ranks(run / ranks_of(baseline))
+    policies = {"ties": "realistic"} | request.policies
+    names = metrics or request.metrics or CONFIDENCES
+    return ConfidenceResult(ConfidenceTables(labels, ranks), names, task, policies, by=options.get("by", ()))
