@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgeval import explain, load_checkpoint
-from kgeval.protocols.explain import ProtocolExplanation, Explanation
+from kgeval.protocols.explain import Explanation, ProtocolExplanation
 from kgeval.provenance import Provenance
 from tests.cli.conftest import below_head
 
