@@ -47,7 +47,7 @@ NOTHING = "·"
 
 
 @dataclass(frozen=True)
-class Explained:
+class ProtocolExplanation:
     """One protocol's number, and what makes it another than the standard one."""
 
     protocol: str
@@ -72,7 +72,7 @@ class Explanation:
     """the number under kgeval's own protocol"""
     provenance: Provenance
     """what that number is of"""
-    rows: tuple[Explained, ...]
+    rows: tuple[ProtocolExplanation, ...]
     notes: tuple[str, ...]
     """what ties alone do to the standard number, where that is much"""
 
@@ -82,7 +82,7 @@ class Explanation:
         causes = dict.fromkeys(cause for row in self.rows for cause in row.causes)
         return [cause for cause in causes if any(row.causes.get(cause) for row in self.rows)]
 
-    def __getitem__(self, name: str) -> Explained:
+    def __getitem__(self, name: str) -> ProtocolExplanation:
         return next(row for row in self.rows if row.protocol == name)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -243,7 +243,7 @@ def _metric_to_explain(metric: str) -> FrameworkMetric:
     return FrameworkMetric(str(name), replace(name, side=None).base, name.side or "both")
 
 
-def _explained(ranking: _RankingByProtocol, standard: Protocol, target: Protocol) -> Explained:
+def _explained(ranking: _RankingByProtocol, standard: Protocol, target: Protocol) -> ProtocolExplanation:
     causes: dict[str, float] = {}
     before = ranking.value(standard)
     for cause, switched in _switches(standard, target):
@@ -252,7 +252,7 @@ def _explained(ranking: _RankingByProtocol, standard: Protocol, target: Protocol
         before = after
     without_itself = replace(switched, self_counting="never")
     table, notes = ranking.table(switched), ranking.table(standard).notes
-    return Explained(
+    return ProtocolExplanation(
         target.name,
         before,
         causes,

@@ -6,6 +6,8 @@ import pytest
 
 from kgeval import Uniform, explain, load_checkpoint
 from kgeval.protocols.explain import Explained, Explanation
+from kgeval import explain, load_checkpoint
+from kgeval.protocols.explain import Explanation, ProtocolExplanation
 from kgeval.provenance import Provenance
 from kgeval.ranking.evaluation import Evaluation
 from tests.cli.conftest import below_head
@@ -32,7 +34,7 @@ def test_people_get_one_table(done, told):
 def explained(**causes):
     provenance = Provenance("TransE", "graph", "test", 6, "standard", (), "all 8 entities")
     values = {"value": 0.5 + sum(causes.values()), "optimistic": 0.6, "pessimistic": 0.4, "provenance": provenance}
-    return Explanation("mrr", 0.5, provenance, (Explained("libkge", causes=causes, **values),), ())
+    return Explanation("mrr", 0.5, provenance, (ProtocolExplanation("libkge", causes=causes, **values),), ())
 
 
 def test_what_no_digit_shows_is_a_dot_or_no_column():
