@@ -105,13 +105,13 @@ def _several(
     from kgeval.cli.commands.run_command import show_outcomes
     from kgeval.cli.display import show_notes
     from kgeval.cli.streams import say_json
-    from kgeval.run_directory.contents import METRICS, read_json
+    from kgeval.run_directory.contents import read_common_table
     from kgeval.runs.fail_under import refuse_shortfalls
     from kgeval.runs.outcome import common_table, comparability_notes
     from kgeval.runs.resume import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, said)
-    failed = read_json(folder / METRICS).get("failed", {})
+    failed = read_common_table(folder)["failed"]
     if as_json:
         say_json(common_table(outcomes, failed))
     else:

@@ -22,7 +22,7 @@ from kgeval.data.layout import PYKEEN, layouts
 from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
-from kgeval.paths import exists_safely, no_file, suggest_paths
+from kgeval.paths import exists_safely, is_plain_name, no_file, suggest_paths
 from kgeval.protocols.protocol import protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
@@ -176,8 +176,8 @@ class RunConfig(MetricRequest, Evaluated):
     @classmethod
     def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
         for name in value or ():
-            if name in {"", ".", ".."} or set(name) & set("/\\") or not name.isprintable():
-                raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r}")
+            if not is_plain_name(name):
+                raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r:.60}")
             writable(name)
         return value
 
