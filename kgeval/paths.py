@@ -6,6 +6,9 @@ from pathlib import Path
 
 from kgeval.errors import nearest
 
+LONGEST_NAME = 255
+"""bytes that file systems allow the name of a file"""
+
 
 def exists_safely(path: Path) -> bool:
     """Whether there is a file or a folder; no path raises, however odd.
@@ -17,6 +20,21 @@ def exists_safely(path: Path) -> bool:
         return path.is_file() or path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def is_plain_name(name: object) -> bool:
+    """Whether a text is the name of one file or folder, which leads nowhere else.
+
+    >>> is_plain_name("ranks.parquet"), is_plain_name("../secret"), is_plain_name("/etc"), is_plain_name("..")
+    (True, False, False, False)
+    """
+    return (
+        isinstance(name, str)
+        and name not in {"", ".", ".."}
+        and not set(name) & set("/\\")
+        and name.isprintable()
+        and len(name.encode(errors="replace")) <= LONGEST_NAME
+    )
 
 
 def suggest_paths(path: Path) -> str:

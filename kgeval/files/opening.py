@@ -116,8 +116,8 @@ def read_settings(path: Path) -> str:
     return read_bytes(path).decode("utf-8")
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file.
+def read_json(path: Path, *, strict: bool = False) -> Any:
+    """Read a JSON file; a strict reader refuses NaN and Infinity, which Python writes but which are no JSON.
 
     Raises
     ------
@@ -128,9 +128,14 @@ def read_json(path: Path) -> Any:
     """
     checked(path, times=JSON)
     try:
-        return json.loads(read_bytes(path).decode("utf-8"))
+        text = read_bytes(path).decode("utf-8")
+        return json.loads(text, parse_constant=_refuse_constant) if strict else json.loads(text)
     except MemoryError as error:  # lists of empty lists take more
         raise FileError(f"{path}: the memory has no room for what is in it.") from error
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _written(path: Path, size: int) -> int:

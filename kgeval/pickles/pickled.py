@@ -190,7 +190,7 @@ class _StorageTypes(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Give a storage type its name; everything else is inert."""
-        return StorageType(name) if module == "torch" and name in DTYPES else type("Inert", (StubObject,), {})
+        return StorageType(name) if module == "torch" and name in DTYPES else StubObject
 
     def persistent_load(self, pid: Any) -> None:
         """Remember the type of the numbers."""

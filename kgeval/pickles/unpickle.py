@@ -35,6 +35,9 @@ NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size i
 """numpy's names for the types of plain numbers"""
 
 
+ARGUMENTS = 16
+"""how many a call may have: Python copies them for every call, and what is left of them is less than its steps pay"""
+
 CLASS = 2**11
 """bytes that a stand-in class takes"""
 
@@ -55,8 +58,9 @@ class StubObject:
     args: tuple[Any, ...]
     state: dict[str, Any]
 
-    def __new__(cls, *args: Any, **__: Any) -> StubObject:
+    def __new__(cls, *args: Any, **named: Any) -> StubObject:
         """Make an object that remembers its arguments, whether or not it will be initialised."""
+        _refuse_many_arguments(len(args) + len(named))
         made = object.__new__(cls)
         made.args, made.state = args, {}
         return made
@@ -79,6 +83,11 @@ class StubObject:
         return self.origin.rpartition(".")[2]
 
 
+def _refuse_many_arguments(count: int) -> None:
+    if count > ARGUMENTS:
+        raise PickleError(f"the pickle calls a function with more than {ARGUMENTS} arguments. It was refused.")
+
+
 class _Constructor(Immutable):
     """A function that a pickle may call, and do nothing else with."""
 
@@ -86,7 +95,11 @@ class _Constructor(Immutable):
         self._function, self._budget = function, budget
 
     def __call__(self, *args: Any) -> Any:
-        return self._function(self._budget, *args)
+        _refuse_many_arguments(len(args))
+        made = self._function(self._budget, *args)
+        if isinstance(made, tuple | frozenset):  # keys of these are counted where a pickle makes them
+            raise PickleError("the pickle hands a tuple through a function. It was refused.")
+        return made
 
 
 class _Ordered(OrderedDict[Any, Any]):
@@ -99,7 +112,7 @@ class _Ordered(OrderedDict[Any, Any]):
 class _NumpyType:
     """Stands for a numpy dtype, of which only those of text and of plain numbers are needed."""
 
-    def __init__(self, name: Any = "", *_: Any) -> None:
+    def __init__(self, name: Any = "", _align: Any = None, _copy: Any = None) -> None:
         self.name = name if isinstance(name, str) else ""
         self.order = "<"
 

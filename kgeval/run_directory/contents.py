@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import InputError, reason
-from kgeval.files.opening import refuse_special
-from kgeval.paths import exists_safely, suggest_paths
+from kgeval.files import opening
+from kgeval.files.opening import checked, refuse_special
+from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.rank_table import RankTable
 from kgeval.tasks.label_table import LabelTable
@@ -145,8 +146,30 @@ def altered(folder: Path) -> list[str]:
     written = read_json(folder / MANIFEST).get("written")
     if not isinstance(written, dict):
         return [MANIFEST]
+    for name in written:
+        if not is_plain_name(name):
+            raise InputError(f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is no name of a file beside it.")
     files = {name: folder / name for name in written}
     return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
+
+
+def read_common_table(folder: Path) -> dict[str, Any]:
+    """Read the common table of several models, whose runs are the folders beside it that have their names.
+
+    Raises
+    ------
+    InputError
+        if it cannot be read, or has a name that leads out of the folder
+    """
+    table = {"models": {}, "failed": {}, "notes": []} | read_json(folder / METRICS)
+    kinds = {"models": dict, "failed": dict, "notes": list}
+    blocks = all(isinstance(table[name], kind) for name, kind in kinds.items())
+    if not blocks or not all(isinstance(content, dict) for content in table["models"].values()):
+        raise InputError(f"{str(folder / METRICS)!r} is damaged: not the table of several models.")
+    for name in table["models"]:
+        if not is_plain_name(name):
+            raise InputError(f"{str(folder / METRICS)!r} is damaged: {name!r:.60} is no name of a folder beside it.")
+    return table
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -158,16 +181,12 @@ def read_json(path: Path) -> dict[str, Any]:
         if it cannot be read
     """
     try:
-        content = json.loads(path.read_text("utf-8"), parse_constant=_refuse_constant)
+        content = opening.read_json(path, strict=True)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
     if not isinstance(content, dict):
         raise InputError(f"{str(path)!r} cannot be read (it holds no block of keys).")
     return content
-
-
-def _refuse_constant(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def tables_in(folder: Path) -> list[str]:
@@ -177,6 +196,7 @@ def tables_in(folder: Path) -> list[str]:
 
 def sha256_of_file(path: Path) -> str:
     """Hash a file, a part at a time."""
+    checked(path)
     with path.open("rb") as file:
         digest = hashlib.sha256()
         while block := file.read(2**20):

@@ -11,7 +11,9 @@ from typing import Any, Protocol
 import yaml
 from filelock import FileLock, Timeout
 
-from kgeval.errors import InputError, RunError
+from kgeval.errors import FileError, InputError, RunError
+from kgeval.files.opening import read_json
+from kgeval.paths import is_plain_name
 from kgeval.run_directory.contents import (
     CONFIG,
     CURVES,
@@ -21,7 +23,6 @@ from kgeval.run_directory.contents import (
     as_json,
     digests,
     is_run,
-    read_json,
     tables_in,
 )
 from kgeval.storage.atomic import write_text
@@ -63,12 +64,13 @@ def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = F
     ------
     InputError
         if it holds a run, part of one or a model, and may not; if another process writes into it; if it is a file, or
-        no UTF-8 text
+        no UTF-8 text; if its stage leads to another folder
     RunError
         if it cannot be made or written to
     """
     stage = folder / STAGE
     with alone_in(folder):
+        _refuse_link(stage)
         try:
             _clear(stage, keep=trains)
             _refuse_use(folder, force=force, resume=resume, trains=trains)
@@ -158,9 +160,9 @@ def _publish(stage: Path) -> None:
     """
     folder = stage.parent
     with _telling(folder):
-        belongs = read_json(stage / MANIFEST)["written"]
+        belongs = _written(stage)
         (folder / MANIFEST).unlink(missing_ok=True)
-        for name in set(tables_in(folder)) - belongs.keys():  # by an earlier run, which may have been of another kind
+        for name in set(tables_in(folder)) - belongs:  # by an earlier run, which may have been of another kind
             (folder / name).unlink(missing_ok=True)
         (stage / TRAINED).unlink(missing_ok=True)
         if (stage / MODEL).exists() and (folder / MODEL).exists():
@@ -172,14 +174,32 @@ def _publish(stage: Path) -> None:
 def _clear(stage: Path, *, keep: bool) -> None:
     """Finish a move that was interrupted; else take away what is on the stage, but for a trained model to ``keep``."""
     with _telling(stage.parent):
-        if (stage / MANIFEST).is_file():
+        if _written(stage):
             _publish(stage)
         kept = {MODEL, TRAINED} if keep and (stage / TRAINED).is_file() else set()
         for path in stage.iterdir() if stage.is_dir() else ():
             if path.name not in kept:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         if stage.is_dir() and not kept:
             stage.rmdir()
+
+
+def _written(stage: Path) -> frozenset[str]:
+    """Name the files of a whole run on a stage; none where its manifest is missing or not one that a run wrote."""
+    try:
+        manifest = read_json(stage / MANIFEST)
+    except (FileNotFoundError, FileError, ValueError, RecursionError):
+        return frozenset()
+    written = manifest.get("written") if isinstance(manifest, dict) else None
+    if not isinstance(written, dict) or not all(map(is_plain_name, written)):
+        return frozenset()
+    return frozenset(written)
+
+
+def _refuse_link(stage: Path) -> None:
+    """Refuse a stage that is a link: what is there would be cleared, and it is another's."""
+    if stage.is_symlink():
+        raise InputError(f"{str(stage)!r} is a link to another folder, whose files would be cleared. Remove the link.")
 
 
 def _missing(folder: Path) -> list[Path]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from kgeval.errors import InputError, reason
-from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, altered, read_json
+from kgeval.errors import FileError, InputError, reason
+from kgeval.files.opening import read_settings
+from kgeval.files.yaml_text import read_yaml
+from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, read_common_table, read_json
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.stored_result import read_result
 
@@ -51,19 +51,25 @@ def _changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any
     for key in [*(old | new)]:
         if old.get(key) != new.get(key):
             yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
-    if before.get("dataset", {}).get("sha256") != manifest["dataset"]["sha256"]:
+    if _block(before, "dataset").get("sha256") != manifest["dataset"]["sha256"]:
         yield "the dataset has other triples"
-    files, now = before.get("sha256", {}), manifest["sha256"]
+    files, now = _block(before, "sha256"), manifest["sha256"]
     yield from (f"{path} has changed" for path in files | now if files.get(path) != now.get(path))
-    version, mine = (content.get("versions", {}).get("kgeval") for content in (before, manifest))
+    version, mine = (_block(content, "versions").get("kgeval") for content in (before, manifest))
     if version != mine:
         yield f"kgeval was {version}, is {mine}"
 
 
+def _block(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Take a block of keys from a manifest; an empty one where it is missing or no such block."""
+    block = manifest.get(name)
+    return block if isinstance(block, dict) else {}
+
+
 def _stored_config(folder: Path) -> Any:
     try:
-        return yaml.safe_load((folder / CONFIG).read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        return read_yaml(read_settings(folder / CONFIG))
+    except (OSError, ValueError, FileError) as error:
         raise InputError(f"{str(folder / CONFIG)!r} cannot be read ({reason(error)}). Add --force.") from error
 
 
@@ -91,5 +97,4 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Map
 
 def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
     """Read the runs of several models from the folder that holds their common table."""
-    names = read_json(folder / METRICS)["models"]
-    return [read_outcome(folder / name, name, metrics, options) for name in names]
+    return [read_outcome(folder / name, name, metrics, options) for name in read_common_table(folder)["models"]]

@@ -16,7 +16,8 @@ from kgeval.checkpoints import load_checkpoint
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.pykeen_layout import to_factories
-from kgeval.errors import RunError
+from kgeval.errors import FileError, RunError
+from kgeval.files.opening import read_settings
 from kgeval.run_directory.contents import MODEL, as_json
 from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
@@ -43,7 +44,7 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     done = as_json(
         {"training": config.model_dump(mode="json"), "dataset": dataset.sha256(), "pykeen": version("pykeen")}
     )
-    if (stage / TRAINED).is_file() and (stage / TRAINED).read_text("utf-8") == done:
+    if _text_of(stage / TRAINED) == done:
         return load_checkpoint(stage / MODEL, dataset=dataset)
     (stage / TRAINED).unlink(missing_ok=True)
     with _wrap_pykeen_errors(f"PyKEEN could not train {config.model}"), _quietly(), _frozen_gc():
@@ -57,6 +58,14 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
         return PyKEENScorer(result.model)
     write_text(stage / TRAINED, done)
     return checkpoint
+
+
+def _text_of(path: Path) -> str | None:
+    """Read a text of settings; nothing where there is none, or no such text."""
+    try:
+        return read_settings(path)
+    except (OSError, ValueError, FileError):
+        return None
 
 
 def _fit(config: TrainingConfig, dataset: Dataset) -> Any:

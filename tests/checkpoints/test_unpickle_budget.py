@@ -227,3 +227,72 @@ def _varint(number):
         said.append(number & 127 | 128)
         number >>= 7
     return bytes([*said, number])
+
+
+MANY = b"(" + b"N" * 5000 + b"t"
+"""a tuple that is made once and given to every call"""
+
+CALLED = {
+    "a stand-in": named("torch", "foo"),
+    "a constructor": named("numpy.core.multiarray", "_reconstruct"),
+    "an ordered dictionary": named("collections", "OrderedDict"),
+}
+
+
+@pytest.mark.parametrize("call", [b"R", b"\x81", b"}\x92"], ids=["REDUCE", "NEWOBJ", "NEWOBJ_EX"])
+@pytest.mark.parametrize("name", CALLED)
+def test_a_call_has_few_arguments(file, name, call):
+    """Python copies them for every call; what calls nothing (a constructor as a class) is damaged."""
+    calls = (b"h\1h\0" + call + b"0") * 500
+    archive(file, program(MANY, b"q\0", CALLED[name], b"q\1", calls, b"N", protocol=4))
+    with at_most(4), pytest.raises(CheckpointError, match=r"more than 16 arguments|damaged"):
+        read_torch(file)
+
+
+def test_a_type_of_numbers_has_few_arguments(file):
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_torch(archive(file, program(called(named("numpy", "dtype"), value("u1"), *[b"N"] * 5))))
+
+
+def test_a_call_has_few_named_arguments(file):
+    keys = b"".join(value(f"k{index}") + b"N" for index in range(5000))
+    pickled = program(b"}(", keys, b"u", b"q\0", named("torch", "foo"), b"q\1", b"h\1)h\0\x92" * 200, protocol=4)
+    with at_most(16), pytest.raises(CheckpointError, match="more than 16 arguments"):
+        read_torch(archive(file, pickled))
+
+
+def alike(count):
+    """Tuples of -1 and -2, which have the same hash in Python."""
+    return [tuple(-1 - (index >> bit & 1) for bit in range(16)) for index in range(count)]
+
+
+PASSED_ON = {
+    "as it is": lambda key: key,
+    "from the memo": lambda key: key + b"q\0000h\0",
+    "twice (DUP)": lambda key: key + b"20",
+    "with no state (BUILD)": lambda key: key + b"Nb",
+    "with no items (APPENDS)": lambda key: key + b"(e",
+    "as a set": lambda key: b"(" + key + b"\x91",
+    "through a function": lambda key: named("torch._utils", "_rebuild_parameter") + b"(" + key + b"tR",
+}
+
+
+@pytest.mark.parametrize("passed_on", PASSED_ON.values(), ids=PASSED_ON)
+def test_few_keys_are_tuples(file, passed_on):
+    """Those that hash alike can be chosen: a dictionary would compare each with all before it."""
+    keys = b"".join(passed_on(b"(" + b"".join(map(value, key)) + b"t") + b"N" for key in alike(600))
+    with pytest.raises(CheckpointError, match=r"keys that are tuples or sets|hands a tuple through"):
+        read_torch(archive(file, program(b"}(" + keys + b"u", protocol=4)))
+
+
+def test_some_keys_are_tuples_and_many_are_text(file):
+    content = dict.fromkeys(alike(500), 1) | {f"Q{index}": [(index, index)] for index in range(2000)}
+    assert read_torch(archive(file, program(value(content)))) == content
+
+
+def test_names_of_a_stream_take_no_classes(tmp_path):
+    """The survey of a stream, which only looks for numbers, makes nothing of names."""
+    from kgeval.pickles.pickled import _Survey
+
+    survey = _Survey(b"")
+    assert survey.find_class("a", "b") is survey.find_class("c", "d")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kgeval import Uniform, explain, load_checkpoint
-from kgeval.protocols.explain import Explained, Explanation
-from kgeval import explain, load_checkpoint
 from kgeval.protocols.explain import Explanation, ProtocolExplanation
 from kgeval.provenance import Provenance
 from kgeval.ranking.evaluation import Evaluation

@@ -85,14 +85,14 @@ def _run(folder: Path) -> dict[str, Any]:
 
 def _runs(folder: Path) -> dict[str, Any]:
     """Describe the runs of several models."""
-    from kgeval.run_directory.contents import METRICS, is_run, read_json
+    from kgeval.run_directory.contents import is_run, read_common_table
 
-    table = read_json(folder / METRICS)
+    table = read_common_table(folder)
     models = {
         name: {"complete": is_run(folder / name), "metrics": content.get("metrics", {})}
         for name, content in table["models"].items()
     }
-    return {"models": models, "failed": table.get("failed", {}), "notes": table.get("notes", [])}
+    return {"models": models, "failed": table["failed"], "notes": table["notes"]}
 
 
 def _ranks(path: Path) -> dict[str, Any]:

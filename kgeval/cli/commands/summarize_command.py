@@ -116,13 +116,13 @@ def _summarize_several(
     """Show the metrics of several models' runs side by side."""
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
-    from kgeval.run_directory.contents import METRICS, read_json
+    from kgeval.run_directory.contents import read_common_table
     from kgeval.runs.fail_under import refuse_shortfalls
     from kgeval.runs.outcome import common_table
     from kgeval.runs.resume import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, options)
-    failed = read_json(folder / METRICS).get("failed", {})
+    failed = read_common_table(folder)["failed"]
     if as_json:
         say_json(common_table(outcomes, failed))
     else:

@@ -17,7 +17,7 @@ from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.paths import exists_safely, suggest_paths
+from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
@@ -162,8 +162,8 @@ class RunConfig(MetricRequest, Evaluated):
     @classmethod
     def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
         for name in value or ():
-            if name in {"", ".", ".."} or set(name) & set("/\\") or not name.isprintable():
-                raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r}")
+            if not is_plain_name(name):
+                raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r:.60}")
             writable(name)
         return value
 
