@@ -203,7 +203,10 @@ class Evaluation(Settings):
             example = Queries.of(Triples(ids[:1]), side)
             for _, view in scorer.views(example):
                 if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "squared_l2", "cosine"}:
-                    dims += view.entity_vectors(side, example.answers).shape[1]
+                    vectors = view.entity_vectors(side, example.answers)
+                    dims += int(
+                        np.prod(np.shape(vectors)[1:])
+                    )  # of another shape, they are refused when they are ranked
         return bool(2 * len(ids) * scorer.num_entities * dims > TORCH_PAYS)
 
     def _rank_sides(
