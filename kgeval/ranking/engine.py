@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side
@@ -22,9 +22,9 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
-from kgeval.scorers.adapters.score_arrays import as_array, as_float64
+from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.numerics.similarity import LANES, unit
-from kgeval.scorers.scorer import Scorer, VectorScorer, views_of
+from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays, query_arrays, refuse_vector_widths, views_of
 from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]
@@ -127,11 +127,7 @@ class Engine:
         queries, candidates = task.queries, task.candidates
         query_vectors = _query_vectors(scorer, queries)
         answer_vectors = _entity_vectors(scorer, queries.side, queries.answers)
-        if query_vectors.vectors.shape[1] != answer_vectors.vectors.shape[1]:
-            widths = f"{query_vectors.vectors.shape[1]} and {answer_vectors.vectors.shape[1]}"
-            raise ScoreError(
-                f"the scorer's query and entity vectors are {widths} wide; they must be as wide as each other."
-            )
+        refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
         thresholds = self.kernel.pairs(query_vectors, answer_vectors, queries.offsets)
         ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         if (shared := candidates.shared_ids) is not None:
@@ -189,23 +185,18 @@ def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of its result, so it computes a part at a time.
-    vectors, offsets = [], []
-    for part in slices(len(queries), QUERY_VECTOR_BATCH):
-        vectors.append(as_float64(scorer.query_vectors(queries[part]), "the scorer's query vectors"))
-        offsets.append(as_float64(scorer.query_offsets(queries[part]), "the scorer's query offsets"))
-        _refuse_shapes("query", part.stop - part.start, vectors[-1], offsets[-1])
+    parts = [query_arrays(scorer, queries[part]) for part in slices(len(queries), QUERY_VECTOR_BATCH)]
+    vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if scorer.similarity == "cosine":
-        return QueryVectors("dot", unit(np.concatenate(vectors)), np.concatenate(offsets))
-    return QueryVectors(scorer.similarity, np.concatenate(vectors), np.concatenate(offsets))
+        return QueryVectors("dot", unit(vectors), offsets)
+    return QueryVectors(scorer.similarity, vectors, offsets)
 
 
 def _entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
     """Fetch the vectors of entities, in the precision they are stored in where the kernels have it."""
-    vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
+    vectors, biases = entity_arrays(scorer, side, ids)
     if vectors.dtype not in STORED:
         vectors = as_float64(vectors, "the scorer's entity vectors")
-    biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")
-    _refuse_shapes("entity", len(ids), vectors, biases)
     if scorer.similarity == "cosine":
         return EntityVectors(unit(vectors), biases)
     # numba has no float16; float32 holds each of its values exactly.
@@ -220,12 +211,6 @@ def _gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> 
     present[ids] = True
     unique = np.flatnonzero(present)
     return _entity_vectors(scorer, side, unique), (np.cumsum(present) - 1)[ids]
-
-
-def _refuse_shapes(kind: str, count: int, vectors: FloatArray, added: Float64Array) -> None:
-    if vectors.ndim != 2 or len(vectors) != count or added.shape != (count,):
-        found = f"{vectors.shape} and {added.shape}"
-        raise ScoreError(f"the scorer returned {kind} arrays of shape {found}, expected ({count}, dim) and ({count},).")
 
 
 def _columns(task: RankingTask) -> tuple[IntArray, IntArray]:

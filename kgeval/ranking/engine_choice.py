@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kgeval.corruption import AllEntities
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
@@ -39,5 +41,6 @@ def _torch_pays(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> bo
         example = Queries.of(Triples(triples.ids[:1]), side)
         for _, view in scorer.views(example):
             if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "squared_l2", "cosine"}:
-                dims += view.entity_vectors(side, example.answers).shape[1]
+                # Vectors of another shape are refused when they are ranked.
+                dims += int(np.prod(np.shape(view.entity_vectors(side, example.answers))[1:]))
     return bool(2 * len(triples) * scorer.num_entities * dims > TORCH_PAYS)

@@ -12,8 +12,8 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError
-from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.errors import InputError, ScoreError
+from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.numerics.similarity import Similarity, canonical
 
 Numbering = Literal["dataset", "sorted", "files"]
@@ -132,13 +132,12 @@ class VectorScorer(ABC):
         """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
         refuse_other_queries(queries, candidates)
         flat = candidates.ravel()
-        entity_vectors = as_float64(self.entity_vectors(queries.side, flat), "the scorer's entity vectors")
-        query_vectors = as_float64(self.query_vectors(queries), "the scorer's query vectors")
-        biases = self.entity_biases(queries.side, flat).reshape(candidates.shape)
-        similarities = canonical(
-            self.similarity, query_vectors[:, None, :], entity_vectors.reshape(*candidates.shape, -1)
-        )
-        return similarities + biases + self.query_offsets(queries)[:, None]
+        vectors, biases = entity_arrays(self, queries.side, flat)
+        query_vectors, offsets = query_arrays(self, queries)
+        refuse_vector_widths(query_vectors, vectors)
+        exact = as_float64(vectors, "the scorer's entity vectors").reshape(*candidates.shape, -1)
+        similarities = canonical(self.similarity, query_vectors[:, None, :], exact)
+        return similarities + biases.reshape(candidates.shape) + offsets[:, None]
 
 
 class QueryPartition(NamedTuple):
@@ -194,6 +193,59 @@ def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
         "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
         "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
     )
+
+
+def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
+    """Take the vectors and the offsets of queries from a scorer; float64[query, dim] and float64[query].
+
+    Raises
+    ------
+    ScoreError
+        if they are no numbers, or of another shape
+    """
+    vectors = as_float64(scorer.query_vectors(queries), "the scorer's query vectors")
+    offsets = as_float64(scorer.query_offsets(queries), "the scorer's query offsets")
+    _refuse_shape(vectors, "query vectors", len(queries), "queries", ndim=2)
+    _refuse_shape(offsets, "query offsets", len(queries), "queries", ndim=1)
+    return vectors, offsets
+
+
+def entity_arrays(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[FloatArray, Float64Array]:
+    """Take the vectors of entities, in their precision, and their biases; float[id, dim] and float64[id].
+
+    Raises
+    ------
+    ScoreError
+        if they are no numbers, or of another shape
+    """
+    vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
+    biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")
+    _refuse_shape(vectors, "entity vectors", len(ids), "entities", ndim=2)
+    _refuse_shape(biases, "entity biases", len(ids), "entities", ndim=1)
+    return vectors, biases
+
+
+def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: int) -> None:
+    if array.ndim == ndim and len(array) == count:
+        return
+    returned = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
+    expected = f"({count}, dim)" if ndim == 2 else f"({count},)"
+    raise ScoreError(f"the scorer returned {returned} for {count} {many}: shape {array.shape}, expected {expected}.")
+
+
+def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
+    """Refuse vectors of queries and entities that no similarity can compare.
+
+    Raises
+    ------
+    ScoreError
+        with both shapes
+    """
+    if queries.shape[1] != entities.shape[1]:
+        raise ScoreError(
+            f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must be "
+            "equally wide."
+        )
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:

@@ -9,9 +9,8 @@ import numpy as np
 
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.triples import SIDES, Side
-from kgeval.scorers.adapters.score_arrays import as_array
 from kgeval.scorers.family import Family, rows
-from kgeval.scorers.scorer import Scorer, VectorScorer
+from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.threads import slices
 
@@ -54,7 +53,7 @@ def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tu
 
 
 def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
-    return as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
+    return entity_arrays(scorer, side, ids)[0]
 
 
 def _spread(size: int) -> IntArray:
