@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import SharedCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
@@ -27,9 +27,9 @@ class AllEntities(CorruptionGenerator):
     kind: Literal["all"] = "all"
     """every entity of the graph"""
 
-    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> SharedCandidates:
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Choose all entities for each query."""
-        return SharedCandidates(np.arange(len(dataset.entities)))
+        return Candidates.shared(np.arange(len(dataset.entities)))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe the number of entities."""

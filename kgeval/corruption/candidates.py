@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,49 +11,72 @@ from kgeval.data.rows import Rows
 from kgeval.errors import InputError
 
 
-class Candidates(ABC):
-    """The candidates of some queries."""
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The candidates of some queries.
 
-    notes: tuple[str, ...]
+    Examples
+    --------
+    >>> own = Candidates(Rows.of([[3, 5], [4]]))
+    >>> own.num_candidates(2), own.ids_of(1)
+    (array([2, 1]), array([4]))
+    >>> Candidates.shared(np.array([0, 1, 2])).num_candidates(2)
+    array([3, 3])
+    """
+
+    rows: Rows
+    """one row a query, ascending, and distinct unless they compete as listed; a single row if all queries share it"""
+    notes: tuple[str, ...] = ()
     """what a reader of the results should know about these candidates"""
     as_listed: bool = False
     """whether every place of a list competes: an entity as often as it is listed, and an answer with itself"""
+    is_shared: bool = False
+    """whether all queries have the same candidates"""
 
-    @abstractmethod
+    @classmethod
+    def shared(cls, ids: IntArray, notes: tuple[str, ...] = ()) -> Candidates:
+        """Take the same entities for every query; int64[candidate], ascending."""
+        return cls(Rows(np.array([0, len(ids)]), ids), notes, is_shared=True)
+
     def __getitem__(self, part: slice) -> Candidates:
-        """Take the candidates of some of the queries."""
+        return self if self.is_shared else replace(self, rows=self.rows[part])
 
     @property
-    @abstractmethod
     def shared_ids(self) -> IntArray | None:
         """The candidates of every query, if all have the same; int64[candidate]."""
+        return self.rows.ids if self.is_shared else None
 
     @property
-    @abstractmethod
     def max_width(self) -> int:
         """The largest number of candidates of a query."""
+        return int(self.rows.lengths.max(initial=0))
 
-    @abstractmethod
     def num_candidates(self, num_queries: int) -> IntArray:
         """Count the candidates of each query; int64[query]."""
+        return np.repeat(self.rows.lengths, num_queries) if self.is_shared else self.rows.lengths
 
-    @abstractmethod
     def ids_of(self, query: int) -> IntArray:
         """Return the candidates of one query; int64[candidate]."""
+        return self.rows.row(0 if self.is_shared else query)
 
-    @abstractmethod
     def per_query(self, num_queries: int) -> Rows:
         """Return the candidates of all queries, one row each."""
+        if not self.is_shared:
+            return self.rows
+        return Rows.sized(self.num_candidates(num_queries), np.tile(self.rows.ids, num_queries))
 
-    @abstractmethod
     def positions(self, queries: IntArray, ids: IntArray) -> IntArray:
         """Find the position of each entity among the candidates of its query, -1 where it is none; int64[entity]."""
+        if not self.is_shared:
+            return self.rows.positions(queries, ids)
+        found = np.full(1 + max(self.rows.ids.max(initial=-1), ids.max(initial=-1)), -1)
+        found[self.rows.ids] = np.arange(len(self.rows.ids))
+        return found[ids]
 
-    @abstractmethod
     def restricted_to(self, allowed: BoolArray) -> Candidates:
         """Keep the entities for which ``allowed`` (bool[entity]) holds."""
+        return self if allowed.all() else replace(self, rows=self.rows.where(allowed[self.rows.ids]))
 
-    @abstractmethod
     def check(self, num_queries: int, num_entities: int) -> None:
         """Refuse candidates that are no ids of entities, ascending, for so many queries.
 
@@ -64,114 +85,15 @@ class Candidates(ABC):
         InputError
             with what is wrong
         """
-
-
-@dataclass(frozen=True, eq=False)
-class SharedCandidates(Candidates):
-    """The same entities for every query."""
-
-    ids: IntArray
-    """int64[candidate], ascending"""
-    notes: tuple[str, ...] = ()
-
-    def __getitem__(self, part: slice) -> SharedCandidates:
-        return self
-
-    @property
-    def shared_ids(self) -> IntArray:
-        """The entities."""
-        return self.ids
-
-    @property
-    def max_width(self) -> int:
-        """How many entities there are."""
-        return len(self.ids)
-
-    def num_candidates(self, num_queries: int) -> IntArray:
-        """Count the entities, for each query."""
-        return np.full(num_queries, len(self.ids))
-
-    def ids_of(self, query: int) -> IntArray:
-        """Return the entities, whatever the query."""
-        return self.ids
-
-    def per_query(self, num_queries: int) -> Rows:
-        """Repeat the entities for each query."""
-        return Rows.sized(self.num_candidates(num_queries), np.tile(self.ids, num_queries))
-
-    def positions(self, queries: IntArray, ids: IntArray) -> IntArray:
-        """Find the position of each entity, -1 where it is no candidate."""
-        found = np.full(1 + max(self.ids.max(initial=-1), ids.max(initial=-1)), -1)
-        found[self.ids] = np.arange(len(self.ids))
-        return found[ids]
-
-    def restricted_to(self, allowed: BoolArray) -> SharedCandidates:
-        """Keep the entities that are allowed."""
-        return replace(self, ids=self.ids[allowed[self.ids]])
-
-    def check(self, num_queries: int, num_entities: int) -> None:
-        """Refuse what are no ids of entities, ascending and distinct."""
-        _check_ids(self.ids, num_entities)
-        if (np.diff(self.ids) <= 0).any():
-            raise InputError("the candidates are not ascending and distinct. Pass them through np.unique.")
-
-
-@dataclass(frozen=True, eq=False)
-class QueryCandidates(Candidates):
-    """Entities of its own for each query."""
-
-    rows: Rows
-    """one row a query, ascending, and distinct unless they compete as listed"""
-    notes: tuple[str, ...] = ()
-    as_listed: bool = False
-
-    def __getitem__(self, part: slice) -> QueryCandidates:
-        return replace(self, rows=self.rows[part])
-
-    @property
-    def shared_ids(self) -> None:
-        """None: each query has its own."""
-        return
-
-    @property
-    def max_width(self) -> int:
-        """The length of the longest row."""
-        return int(self.rows.lengths.max(initial=0))
-
-    def num_candidates(self, num_queries: int) -> IntArray:
-        """Count the entities of each query."""
-        return self.rows.lengths
-
-    def ids_of(self, query: int) -> IntArray:
-        """Return the entities of one query."""
-        return self.rows.row(query)
-
-    def per_query(self, num_queries: int) -> Rows:
-        """Return the rows."""
-        return self.rows
-
-    def positions(self, queries: IntArray, ids: IntArray) -> IntArray:
-        """Find the position of each entity in the row of its query, -1 where it is not in it."""
-        return self.rows.positions(queries, ids)
-
-    def restricted_to(self, allowed: BoolArray) -> QueryCandidates:
-        """Keep the entities that are allowed."""
-        return self if allowed.all() else replace(self, rows=self.rows.where(allowed[self.rows.ids]))
-
-    def check(self, num_queries: int, num_entities: int) -> None:
-        """Refuse another number of rows, and rows that are no ids of entities, ascending and distinct."""
-        if len(self.rows) != num_queries:
-            raise InputError(f"there are candidates of {len(self.rows)} queries where {num_queries} are asked.")
-        _check_ids(self.rows.ids, num_entities)
-        steps, within = np.diff(self.rows.ids), np.diff(self.rows.owners) == 0
+        ids = self.rows.ids
+        if not isinstance(ids, np.ndarray) or ids.dtype != np.int64 or ids.ndim != 1:
+            found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
+            raise InputError(f"candidates are an int64 array of entity ids, not {found}.")
+        if not self.is_shared and len(self.rows) != num_queries:
+            raise InputError(f"there are candidates of {len(self.rows)} queries where {num_queries} are expected.")
+        if len(ids) and (ids.min() < 0 or ids.max() >= num_entities):
+            wrong = ids.min() if ids.min() < 0 else ids.max()
+            raise InputError(f"a candidate is entity {wrong}, but the dataset's {num_entities} entities start at 0.")
+        steps, within = np.diff(ids), np.diff(self.rows.owners) == 0
         if (steps[within] < (0 if self.as_listed else 1)).any():
             raise InputError("a query's candidates are not ascending and distinct. Pass each row through np.unique.")
-
-
-def _check_ids(ids: Any, num_entities: int) -> None:
-    if not isinstance(ids, np.ndarray) or ids.dtype != np.int64 or ids.ndim != 1:
-        found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
-        raise InputError(f"candidates are an int64 array of entity ids, not {found}.")
-    if len(ids) and (ids.min() < 0 or ids.max() >= num_entities):
-        strange = ids.min() if ids.min() < 0 else ids.max()
-        raise InputError(f"a candidate is entity {strange}, but the dataset's {num_entities} entities start at 0.")

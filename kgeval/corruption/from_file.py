@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
@@ -59,7 +59,7 @@ class FileNegatives(CorruptionGenerator):
         sides = self._sides(table["side"]) if "side" in table.column_names else None
         return {side: Triples(triples.ids[false if sides is None else false & (sides == side)]) for side in SIDES}
 
-    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Collect the entities of the file's negatives for each query.
 
         Raises
@@ -76,7 +76,7 @@ class FileNegatives(CorruptionGenerator):
                 f"{self.path}: none of its {len(negatives)} negatives fits a {queries.side} query of the split."
             )
         note = f"{without} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
-        return QueryCandidates(rows, (note,) if without else ())
+        return Candidates(rows, (note,) if without else ())
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe how many the file has for a query."""

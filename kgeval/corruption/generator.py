@@ -39,11 +39,11 @@ class CorruptionGenerator(Settings):
     --------
     >>> import kgeval
     >>> import numpy as np
-    >>> from kgeval.corruption.candidates import SharedCandidates
+    >>> from kgeval.corruption.candidates import Candidates
     >>> class FirstEntities(CorruptionGenerator):
     ...     count: int
     ...     def candidates(self, queries, known, dataset):
-    ...         return SharedCandidates(np.arange(self.count))
+    ...         return Candidates.shared(np.arange(self.count))
     >>> kgeval.evaluate(lambda h, r, t: t, "nations", corruption=FirstEntities(count=5)).provenance.candidates
     '5 by FirstEntities'
     """
@@ -122,7 +122,7 @@ class CorruptionGenerator(Settings):
         candidates: Any = self.candidates(queries, known, dataset)
         where = f"the corruption {self.kind!r}"
         if not isinstance(candidates, Candidates):
-            raise InputError(f"{where} returned {candidates!r:.60}. Return SharedCandidates or QueryCandidates.")
+            raise InputError(f"{where} returned {candidates!r:.60}. Return Candidates.")
         try:
             candidates.check(len(queries), len(dataset.entities))
         except InputError as error:

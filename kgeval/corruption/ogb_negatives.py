@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.ogb_layout import Content, entity_ids, read_content, triples_of
@@ -56,7 +56,7 @@ class OGBNegatives(CorruptionGenerator):
         content = read_content(Path(self.path))
         return content, triples_of(Path(self.path), content, dataset.entities, dataset.relations)
 
-    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Collect the negatives of each triple.
 
         Raises
@@ -83,7 +83,7 @@ class OGBNegatives(CorruptionGenerator):
         else:
             note, odd, kept = f"{note}; they count once.", again, ~again
         lists = Rows.sized(kept.sum(axis=1), negatives[kept])
-        return QueryCandidates(lists, (note,) if odd.any() else (), self.as_listed)
+        return Candidates(lists, (note,) if odd.any() else (), self.as_listed)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe how many the file has for a triple."""

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
@@ -40,11 +40,11 @@ class Sampled(CorruptionGenerator):
         """Whether known answers may be among its negatives."""
         return self.allow_known
 
-    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Draw the entities of each query."""
         avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
         rows = self._draw(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
-        return QueryCandidates(rows, self.shortage(queries.side, rows.lengths))
+        return Candidates(rows, self.shortage(queries.side, rows.lengths))
 
     def queries_at_once(self, memory: int, dataset: Dataset) -> int:
         """Return of how many queries entities may be drawn at a time: the draws are independent."""

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.queries import Queries
@@ -64,7 +64,7 @@ class TypeConstrained(CorruptionGenerator):
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
         return {side: observed_types(triples, side, dataset) for side in SIDES}
 
-    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Collect the entities of the right type for each query.
 
         Raises
@@ -74,7 +74,7 @@ class TypeConstrained(CorruptionGenerator):
         """
         types = self.content(dataset)[queries.side]
         rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
-        return QueryCandidates(rows, _notes(queries, types, dataset))
+        return Candidates(rows, _notes(queries, types, dataset))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe how many are of the right type, and the source of the types."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities
-from kgeval.corruption.candidates import SharedCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.known import known_answers
@@ -224,7 +224,7 @@ def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, 
     """Count the candidates of each triple of a split, by setting; int64[triple]."""
     queries = Queries.of(dataset.split(split), side)
     answers = known_answers(queries, [part for name, part in dataset.splits.items() if name in known])
-    task = RankingTask.of(queries, SharedCandidates(np.arange(len(dataset.entities))), answers)
+    task = RankingTask.of(queries, Candidates.shared(np.arange(len(dataset.entities))), answers)
     counted = {"filtered": task.filtered_candidates, "raw": task.raw_candidates}
     order = np.argsort(queries.triples)
     return {setting: numbers[order] for setting, numbers in counted.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.corruption.candidates import QueryCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
@@ -39,7 +39,7 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     """
     queries = Queries.of(triples, side)
     nobody = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
-    task = RankingTask.of(queries, QueryCandidates(nobody), nobody)
+    task = RankingTask.of(queries, Candidates(nobody), nobody)
     scores = np.empty(len(triples))
     try:
         scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, task).scores

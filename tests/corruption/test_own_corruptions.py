@@ -12,7 +12,7 @@ import pytest
 import kgeval
 from kgeval import Uniform, evaluate, generate_negatives, load_dataset
 from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained
-from kgeval.corruption.candidates import QueryCandidates, SharedCandidates
+from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.registry import generators
 from kgeval.data.known import known_answers
 from kgeval.data.rows import Rows
@@ -37,7 +37,7 @@ class FromList(CorruptionGenerator):
         return np.sort(dataset.entities.ids(Path(self.path).read_text().split()))
 
     def candidates(self, queries, known, dataset):
-        return SharedCandidates(self.content(dataset))
+        return Candidates.shared(self.content(dataset))
 
 
 class Whatever(CorruptionGenerator):
@@ -85,7 +85,7 @@ def test_a_generator_of_ones_own_is_taken_as_an_object(nations, listed):
 
 
 def test_a_generator_of_ones_own_ranks_like_the_same_negatives(nations):
-    everyone = Whatever(made=SharedCandidates(np.arange(14)))
+    everyone = Whatever(made=Candidates.shared(np.arange(14)))
     columns = ["greater", "tied", "candidates", "raw_greater", "raw_candidates"]
     assert (
         evaluate(score, nations, corruption=everyone)
@@ -103,7 +103,7 @@ def test_pykeen_and_explain_take_it_too(nations, listed):
     graph = Nations()
     model = DistMult(triples_factory=graph.training, random_seed=0)
     assert kgeval.pykeen.evaluate(model, graph, corruption=listed).provenance.candidates == "4 by FromList"
-    evaluator = kgeval.pykeen.KGEvalEvaluator(corruption=Whatever(made=SharedCandidates(np.arange(3))))
+    evaluator = kgeval.pykeen.KGEvalEvaluator(corruption=Whatever(made=Candidates.shared(np.arange(3))))
     evaluator.evaluate(model, graph.testing.mapped_triples, use_tqdm=False)
     assert evaluator.table.column("raw_candidates").max() == 4
 
@@ -154,16 +154,16 @@ def test_a_declared_generator_needs_a_kind_of_its_own(declared, monkeypatch):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ([[0, 1]], r"the corruption 'own' returned \[\[0, 1\]\]\. Return SharedCandidates or QueryCandidates"),
-        (SharedCandidates([0, 1]), "candidates are an int64 array of entity ids, not list"),
-        (SharedCandidates(np.array([0.5])), r"not float64 of shape \(1,\)"),
-        (SharedCandidates(np.array([3, 1])), "the candidates are not ascending and distinct"),
-        (SharedCandidates(np.array([1, 1])), "the candidates are not ascending and distinct"),
-        (SharedCandidates(np.array([13, 14])), "a candidate is entity 14, but the dataset's 14 entities start at 0"),
-        (SharedCandidates(np.array([-1, 3])), "a candidate is entity -1"),
-        (QueryCandidates(Rows.of([[1]])), r"candidates of 1 queries where \d+ are asked"),
-        (lambda size: QueryCandidates(Rows.of([[2, 1]] * size)), "a query's candidates are not ascending and distinct"),
-        (lambda size: QueryCandidates(Rows.of([[99]] * size)), "a candidate is entity 99"),
+        ([[0, 1]], r"the corruption 'own' returned \[\[0, 1\]\]\. Return Candidates"),
+        (Candidates.shared([0, 1]), "candidates are an int64 array of entity ids, not list"),
+        (Candidates.shared(np.array([0.5])), r"not float64 of shape \(1,\)"),
+        (Candidates.shared(np.array([3, 1])), "candidates are not ascending and distinct"),
+        (Candidates.shared(np.array([1, 1])), "candidates are not ascending and distinct"),
+        (Candidates.shared(np.array([13, 14])), "a candidate is entity 14, but the dataset's 14 entities start at 0"),
+        (Candidates.shared(np.array([-1, 3])), "a candidate is entity -1"),
+        (Candidates(Rows.of([[1]])), r"candidates of 1 queries where \d+ are expected"),
+        (lambda size: Candidates(Rows.of([[2, 1]] * size)), "a query's candidates are not ascending and distinct"),
+        (lambda size: Candidates(Rows.of([[99]] * size)), "a candidate is entity 99"),
     ],
 )
 def test_candidates_that_are_none_are_refused(nations, made, message):
@@ -174,22 +174,22 @@ def test_candidates_that_are_none_are_refused(nations, made, message):
 
 
 def test_rows_may_begin_below_the_end_of_the_row_before(nations):
-    made = lambda size: QueryCandidates(Rows.of([[5, 9], [1, 2], []][query % 3] for query in range(size)))  # noqa: E731
+    made = lambda size: Candidates(Rows.of([[5, 9], [1, 2], []][query % 3] for query in range(size)))  # noqa: E731
     table = evaluate(score, nations, corruption=Whatever(made=made))
     assert set(table.column("raw_candidates").tolist()) <= {1, 2, 3}
 
 
 def test_shared_candidates_are_candidates_of_each_query(nations):
     queries = FromList.queries(FromList(path=""), nations.test, "tail")
-    shared = SharedCandidates(np.array([1, 4, 6]))
-    own = QueryCandidates(shared.per_query(len(queries)))
+    shared = Candidates.shared(np.array([1, 4, 6]))
+    own = Candidates(shared.per_query(len(queries)))
     known = known_answers(queries, [nations.train])
     assert shared.max_width == own.max_width == 3
     np.testing.assert_array_equal(shared.num_candidates(len(queries)), own.num_candidates(len(queries)))
     np.testing.assert_array_equal(shared.positions(known.owners, known.ids), own.positions(known.owners, known.ids))
     np.testing.assert_array_equal(shared[2:3].ids_of(0), own[2:3].ids_of(0))
     allowed = np.arange(14) > 3
-    np.testing.assert_array_equal(shared.restricted_to(allowed).ids, own.restricted_to(allowed).ids_of(5))
+    np.testing.assert_array_equal(shared.restricted_to(allowed).ids_of(0), own.restricted_to(allowed).ids_of(5))
 
 
 @pytest.fixture

@@ -149,13 +149,13 @@ def test_the_score_kept_is_the_canonical_one():
 
 
 def test_an_empty_task_has_no_ranks():
-    from kgeval.corruption.candidates import SharedCandidates
+    from kgeval.corruption.candidates import Candidates
     from kgeval.data.known import known_answers
     from kgeval.data.queries import Queries
     from kgeval.data.triples import Triples
 
     queries = Queries.of(Triples.of([]), "tail")
-    task = RankingTask.of(queries, SharedCandidates(np.arange(5)), known_answers(queries, []))
+    task = RankingTask.of(queries, Candidates.shared(np.arange(5)), known_answers(queries, []))
     assert len(Engine(kernel()).rank(Vectors("dot"), task).scores) == 0
 
 
