@@ -176,7 +176,7 @@ def test_a_damaged_configuration_of_a_stored_run_is_refused(done, refused, place
     ("arguments", "message"),
     [
         (["-m", "accurcy"], "Did you mean 'accuracy'"),
-        (["-m", "hits@10"], "unknown metric 'hits@10' of triple classification"),
+        (["-m", "hits@10"], "hits is computed from ranks, not from labels"),
         (["--calibration", "plat"], "Did you mean 'platt'"),
         (["--valid-negatives", "valid_negative.txt"], "Nearby: 'valid_negatives.txt'"),
         (["--valid-negatives", "valid_negatives.txt"], "no test negatives"),

@@ -41,8 +41,8 @@ def test_several_models_meet_the_same_negatives(config, place):
         ({"task": {"kind": "clasification"}}, "Did you mean 'classification'"),
         ({"task": {**CLASSIFY, "calibratoin": "platt"}}, "Did you mean 'calibration'"),
         ({"task": {**CLASSIFY, "negatives": {"test": "nothing.txt"}}}, "no such file 'nothing.txt'"),
-        ({"task": CLASSIFY, "metrics": ["mrr"]}, "unknown metric 'mrr' of triple classification"),
-        ({"task": {"kind": "confidences"}, "metrics": ["f1"]}, "unknown metric 'f1' of confidences"),
+        ({"task": CLASSIFY, "metrics": ["mrr"]}, "mrr is computed from ranks, not from labels"),
+        ({"task": {"kind": "confidences"}, "metrics": ["f1"]}, "f1 is computed from labels, not from confidences"),
         ({"task": {"kind": "confidences", "mapping": {"kind": "logistic", "bias": 1.0}}}, "give weight and bias"),
         (
             {"task": {"kind": "confidences", "high_confidence": 2.0}, "metrics": ["rmse"]},

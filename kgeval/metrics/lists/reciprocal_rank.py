@@ -23,11 +23,9 @@ def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:
     array([0.83333333])
     """
     values = np.full(len(lists.lengths), np.nan)
-    any_relevant = lists.relevant > 0
-    tops = lists.offsets[:-1][any_relevant]
-    values[any_relevant] = _expected_reciprocals(
-        lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops]
-    )
+    rows = np.flatnonzero(lists.relevant)
+    tops = lists.offsets[:-1][rows]
+    values[rows] = _expected_reciprocals(lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops])
     return values
 
 

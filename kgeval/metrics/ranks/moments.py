@@ -32,37 +32,37 @@ class RankFunction:
 
 @dataclass(frozen=True)
 class Mean:
-    """The (weighted) mean of a function of each rank: E = Σ w E_i / W, V = Σ w² V_i / W²."""
+    """The (weighted) mean of a function of each rank; under random ranking E = Σ w E_i / W and V = Σ w² V_i / W²."""
 
     function: RankFunction
 
     def values(self, ranks: Ranks, k: int) -> Float64Array:
-        """The function of each rank; with expected ties, its exact expectation; float64[row]."""
+        """Compute the function of each rank; with expected ties, its exact expectation; float64[row]."""
         if ranks.policy is EXPECTED:
             return self.function.mean(ranks.optimistic, ranks.pessimistic, k)
         return self.function.of(ranks.values, k)
 
     def expected_under_random(self, ranks: Ranks, k: int) -> Float64Array:
-        """Its expectation under random ranking, NaN for an answer without any candidate; float64[row]."""
+        """Compute E_i under random ranking, NaN for an answer without any candidate; float64[row]."""
         sizes, rows = np.unique(ranks.candidates, return_inverse=True)
         some = np.maximum(sizes, 1)
         return np.where(sizes < 1, np.nan, self.function.mean(np.ones_like(some), some, k))[rows]
 
     def value(self, ranks: Ranks, k: int) -> float:
-        """Compute it; with expected ties, its exact expectation."""
+        """Compute the mean; with expected ties, its exact expectation."""
         return ranks.mean(self.values(ranks, k))
 
     def expectation(self, ranks: Ranks, k: int) -> float:
-        """Its expectation under random ranking among as many candidates."""
+        """Compute E under random ranking among as many candidates."""
         return ranks.mean(self.expected_under_random(ranks, k))
 
     def variances(self, ranks: Ranks, k: int) -> Float64Array:
-        """The variance of each row's value under random ranking; float64[row]."""
+        """Compute V_i under random ranking; float64[row]."""
         sizes, rows = np.unique(ranks.candidates, return_inverse=True)
         return self.function.variance(sizes, k)[rows]
 
     def variance(self, ranks: Ranks, k: int) -> float:
-        """Its variance under random ranking among as many candidates."""
+        """Compute V under random ranking among as many candidates."""
         return float(ranks.normalized_weights**2 @ self.variances(ranks, k))
 
 
@@ -92,11 +92,11 @@ class GeometricMean:
         return float(self.expectation(ranks, k) ** 2 * np.expm1(self.log_relative_square(ranks)))
 
     def log_relative_square(self, ranks: Ranks) -> float:
-        """ln(E[M²] / E[M]²) of the statistic M under random ranking, to the rounding of its own size."""
+        """Compute ln(E[M²] / E[M]²) of the mean M under random ranking, accurate also near 0."""
         return self._total(ranks, np.ones_like(ranks.candidates), ranks.candidates, log_relative_square)
 
     def log_relative(self, ranks: Ranks) -> float:
-        """ln(M / E[M]) of the statistic M, to the rounding of ln M."""
+        """Compute ln(M / E[M]) of the mean M."""
         if ranks.policy is EXPECTED:
             value = self._log_mean(ranks, ranks.optimistic, ranks.pessimistic)
         else:
@@ -104,11 +104,11 @@ class GeometricMean:
         return value - self.log_expectation(ranks)
 
     def log_expectation(self, ranks: Ranks) -> float:
-        """The logarithm of E[M] under random ranking."""
+        """Compute ln E[M] under random ranking."""
         return self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates)
 
     def _log_mean(self, ranks: Ranks, low: IntArray, high: IntArray) -> float:
-        """The logarithm of the mean of the statistic over the intervals."""
+        """Compute ln E[M] of ranks that are uniform on intervals."""
         return self._total(ranks, low, high, log_mean_power)
 
     def _total(self, ranks: Ranks, low: IntArray, high: IntArray, term: Term) -> float:
@@ -141,16 +141,16 @@ RECIPROCAL = RankFunction(
 )
 
 
-def _hit_chance(low: IntArray, high: IntArray, k: int) -> Float64Array:
+def _hit_probability(low: IntArray, high: IntArray, k: int) -> Float64Array:
     return np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0)
 
 
 def _hit_variance(count: IntArray, k: int) -> Float64Array:
-    chance = np.minimum(k / count, 1.0)
-    return np.asarray(chance * (1 - chance), np.float64)
+    probability = np.minimum(k / count, 1.0)
+    return np.asarray(probability * (1 - probability), np.float64)
 
 
-HIT = RankFunction(of=lambda rank, k: (rank <= k).astype(np.float64), mean=_hit_chance, variance=_hit_variance)
+HIT = RankFunction(of=lambda rank, k: (rank <= k).astype(np.float64), mean=_hit_probability, variance=_hit_variance)
 
 MEAN_RANK, MEAN_RECIPROCAL_RANK, HITS_AT_K = Mean(RANK), Mean(RECIPROCAL), Mean(HIT)
 GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1)
