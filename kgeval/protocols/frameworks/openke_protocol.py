@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from kgeval.checkpoints import Checkpoint
 from kgeval.metrics.tables.names import Part
 from kgeval.protocols.framework_means import running32
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
@@ -26,7 +27,7 @@ class ReversedSign(FrameworkQuirk):
 
     def applies_to(self, scorer: Aligned) -> bool:
         """Whether the checkpoint's reader has found the sign to be the other one."""
-        return bool(getattr(scorer.source, "upside_down", False))
+        return isinstance(scorer.source, Checkpoint) and scorer.source.lower_is_better
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the candidates below each answer."""
