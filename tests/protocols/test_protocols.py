@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
+from kgeval.checkpoints import Checkpoint
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.protocols.framework_means import float32, float64, histogram32, running32, sum32
 from kgeval.protocols.protocol import find_protocol, protocols
 from kgeval.protocols.protocol_candidates import in_train, up_to_the_last_of_train
+from kgeval.scorers.families.products.distmult import DistMult
 from kgeval.scorers.families.products.rescal import RESCAL
 from kgeval.scorers.families.products.simple import SimplE
 from tests.brute_force import as_counts, brute_force
@@ -279,3 +283,16 @@ def test_what_cannot_be_explained_is_refused():
         explain(lambda h, r, t: h - t, data, ["pykeen"], metric="map")
     with pytest.raises(MetricError, match="there are no head ranks"):
         explain(lambda h, r, t: h - t, data, ["marius"], metric="head.mrr")
+
+
+def test_openke_ranks_a_checkpoint_of_the_other_sign_upside_down():
+    data, rng = random_dataset(8), np.random.default_rng(0)
+    vectors = rng.normal(size=(len(data.entities), 4)), rng.normal(size=(len(data.relations), 4))
+    model = Checkpoint(DistMult(*vectors), "openke", (Path("model"),), entities=data.entities, relations=data.relations)
+    table = evaluate(replace(model, lower_is_better=True), data, protocol="openke")
+    expected = evaluate(replace(model, model=DistMult(-vectors[0], -vectors[1])), data, protocol="openke")
+    plain = evaluate(model, data, protocol="openke")
+    assert table.column("greater").tolist() == (plain.column("candidates") - 1 - plain.column("greater")).tolist()
+    assert table.column("greater").tolist() == expected.column("greater").tolist()
+    assert any("upside down" in note for note in table.notes)
+    assert not any("upside down" in note for note in plain.notes)
