@@ -106,7 +106,7 @@ def test_a_model_without_columns_is_refused(tmp_path, model, graph):
     if model == "TuckER":
         arrays["core"] = np.empty((0, 0, 0), np.float32)
     path = write_arrays(tmp_path / "m.npz", arrays)
-    with pytest.raises(CheckpointError, match="expected one row per entity|needs the array"):
+    with pytest.raises(CheckpointError, match=r"expected one row per entity|needs the array"):
         evaluate(load_checkpoint(path, model=model, **OPTIONS[model]), graph)
 
 

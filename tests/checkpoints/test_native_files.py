@@ -225,5 +225,5 @@ def test_another_ending_is_no_known_format(model_file, name):
 
 @pytest.mark.parametrize("path", ["/dev/null", "x" * 300])
 def test_a_path_that_is_neither_file_nor_folder_is_refused(path):
-    with pytest.raises(CheckpointError, match="no such file or folder|it is a device, no file of data"):
+    with pytest.raises(CheckpointError, match=r"no such file or folder|it is a device, no file of data"):
         load_checkpoint(path)

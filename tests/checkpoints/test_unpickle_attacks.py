@@ -312,7 +312,7 @@ def test_streams_in_streams_are_no_crash(tmp_path):
             break
     path = tmp_path / "m.pt"
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match="asks for __builtin__.bytes, which no model needs"):
+    with pytest.raises(CheckpointError, match=r"asks for __builtin__.bytes, which no model needs"):
         read_torch(path)
 
 

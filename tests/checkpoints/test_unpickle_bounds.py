@@ -207,7 +207,7 @@ def test_sets_of_tensors_cannot_be_made(file):
 
 @pytest.mark.parametrize("deep", [b"(" * 30_000 + b"l" * 30_000, b")" + b"\x85" * 30_000, b"}" + b"}N\x86s" * 3])
 def test_deep_nesting_is_no_crash(file, deep):
-    with pytest.raises(CheckpointError, match="in no known checkpoint format|damaged"):
+    with pytest.raises(CheckpointError, match=r"in no known checkpoint format|damaged"):
         load_checkpoint(archive(file, program(deep)))
 
 

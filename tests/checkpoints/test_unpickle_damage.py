@@ -55,7 +55,7 @@ def test_a_pickle_cut_short_anywhere_is_refused(trained, scratch):
     pickled = next(content for name, content in parts.items() if name.endswith("data.pkl"))
     for length in range(0, len(pickled), 17):
         scratch.write_bytes(with_pickle(parts, pickled[:length]))
-        with pytest.raises(CheckpointError, match="damaged|not a PyTorch file|holds no PyKEEN model|refused"):
+        with pytest.raises(CheckpointError, match=r"damaged|not a PyTorch file|holds no PyKEEN model|refused"):
             load_checkpoint(scratch)
 
 
@@ -92,7 +92,7 @@ def test_flipped_bits_of_the_pickle_are_refused_or_make_another_model(trained, s
 @given(instructions=st.lists(st.binary(min_size=1, max_size=6), max_size=20))
 def test_any_bytes_as_a_pickle_are_refused(trained, scratch, instructions):
     scratch.write_bytes(with_pickle(trained[1], b"\x80\x02" + b"".join(instructions) + b"."))
-    with pytest.raises(CheckpointError, match="damaged|not a PyTorch file|holds no PyKEEN model|refused"):
+    with pytest.raises(CheckpointError, match=r"damaged|not a PyTorch file|holds no PyKEEN model|refused"):
         load_checkpoint(scratch)
 
 
@@ -117,7 +117,7 @@ def test_a_missing_part_is_refused(trained, scratch, name):
         for part, content in trained[1].items():
             if not part.endswith(f"/{name}"):
                 pack.writestr(part, content)
-    with pytest.raises(CheckpointError, match="damaged|not a PyTorch file|holds no PyKEEN model|refused"):
+    with pytest.raises(CheckpointError, match=r"damaged|not a PyTorch file|holds no PyKEEN model|refused"):
         load_checkpoint(scratch)
 
 
@@ -126,7 +126,7 @@ def test_numbers_cut_short_are_refused(trained, scratch, length):
     with zipfile.ZipFile(scratch, "w") as pack:
         for part, content in trained[1].items():
             pack.writestr(part, content[:length] if part.endswith("/data/0") else content)
-    with pytest.raises(CheckpointError, match="buffer size must be a multiple|holds 0 numbers where 42 are announced"):
+    with pytest.raises(CheckpointError, match=r"buffer size must be a multiple|holds 0 numbers where 42 are announced"):
         load_checkpoint(scratch)
 
 

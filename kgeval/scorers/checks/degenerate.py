@@ -32,7 +32,8 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
     """
     notes = []
     for name, size, take in _tables(scorer, sides):
-        some, counts = np.unique(take(_spread(size)), axis=0, return_counts=True)
+        sample = np.unique(np.linspace(0, size - 1, BATCH_ROWS).astype(np.int64))
+        some, counts = np.unique(take(sample), axis=0, return_counts=True)
         if counts.max() == 1 or 2 * counts.max() <= counts.sum():
             continue
         most = some[counts.argmax()]
@@ -55,7 +56,3 @@ def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tu
 
 def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
     return as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
-
-
-def _spread(size: int) -> IntArray:
-    return np.unique(np.linspace(0, size - 1, BATCH_ROWS).astype(np.int64))
