@@ -57,7 +57,8 @@ def _describe_unknown(path: Path) -> str:
     if path.is_dir():
         lines.append(f"It is a folder with {_some(files)}." if files else "It is an empty folder.")
     if pickled:
-        lines.append(f"{pickled[0].name} is {_kind(content)}{_with(arrays)}.")
+        tensors = _some(f"{name} {list(shape)}" for name, shape in arrays.items())
+        lines.append(f"{pickled[0].name} is {_kind(content)}{f' with {tensors}' if arrays else ''}.")
     lines += _nearest(arrays or files)
     if len(arrays) > 1:
         lines.append(
@@ -85,10 +86,6 @@ def _kind(content: Any) -> str:
     if isinstance(content, StubObject):
         return f"a pickled {content.origin}"
     return f"a pickled {type(content).__name__}"
-
-
-def _with(arrays: Mapping[str, tuple[int, ...]]) -> str:
-    return f" with {_some(f'{name} {list(shape)}' for name, shape in arrays.items())}" if arrays else ""
 
 
 def _nearest(found: Iterable[str]) -> list[str]:

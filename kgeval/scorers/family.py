@@ -30,7 +30,7 @@ class Family(ABC):
     below :class:`kgeval.scorers.relational.RelationalFamily`, if the vectors of the candidates depend on the relation;
     or below :class:`kgeval.scorers.block.ScoredFamily`, if no similarity gives the score. It declares
 
-    * ``name`` and ``formula``, as ``kgeval list models`` shows them;
+    * ``name`` and ``formula``, as ``kgeval list models`` shows them, and ``equal_widths``;
     * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,
       as fields of any other type;
     * ``__post_init__``, which refuses shapes that do not fit together with :meth:`require`;
@@ -67,6 +67,8 @@ class Family(ABC):
     """what checkpoints and ``kgeval list models`` call it"""
     formula: ClassVar[str]
     """the score, in one line"""
+    equal_widths: ClassVar[bool] = False
+    """whether ``entity`` and ``relation`` must have the same width"""
 
     entity: FloatArray
     """float[entity, entity width]"""
@@ -74,7 +76,7 @@ class Family(ABC):
     """float[relation, relation width]"""
 
     def __post_init__(self) -> None:
-        """Refuse arrays that are no tables of numbers."""
+        """Refuse arrays that are no tables of numbers, or of other widths than they must have."""
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray) or array.dtype not in (np.float16, np.float32, np.float64):
                 kind = getattr(array, "dtype", type(array).__name__)
@@ -84,6 +86,9 @@ class Family(ABC):
                 )
             if array.size == 0 or (name in {"entity", "relation"} and array.ndim != 2):
                 raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected one row per {name}.")
+        if self.equal_widths:
+            fits = self.entity.shape[1] == self.relation.shape[1]
+            self.require(fits, "entity and relation must have the same width")
 
     @property
     def num_entities(self) -> int:

@@ -159,7 +159,7 @@ def test_damaged_label_files_are_refused(one, tmp_path, damage):
     (folder / "training_triples/entity_to_id.tsv.gz").write_bytes(damage)
     with pytest.raises(
         CheckpointError,
-        match=r"entity_to_id\.tsv\.gz.*(cannot be read|an id is not)|the model has 14 entity rows, but [01] ",
+        match=r"entity_to_id\.tsv\.gz.*(cannot be read|an id is not)|14 entity rows, but [01] entity labels",
     ):
         load_checkpoint(folder)
 

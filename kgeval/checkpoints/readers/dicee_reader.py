@@ -139,16 +139,12 @@ def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
     return np.concatenate([head, *blocks], axis=1)
 
 
-def _transe(parts: Parts) -> Family:
-    return TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2)
-
-
 MODELS: dict[str, Callable[[Parts], Family]] = {
     "ComplEx": lambda parts: ComplEx(parts[0], parts[1]),
     "DistMult": lambda parts: DistMult(parts[0], parts[1]),
     "Keci": _keci,
     "QMult": lambda parts: QuatE(parts[0], parts[1]),
-    "TransE": _transe,
+    "TransE": lambda parts: TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2),
 }
 
 

@@ -31,7 +31,8 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
     """
     notes = []
     for name, size, take in _tables(scorer, sides):
-        some, counts = np.unique(take(_spread(size)), axis=0, return_counts=True)
+        sample = np.unique(np.linspace(0, size - 1, BATCH_ROWS).astype(np.int64))
+        some, counts = np.unique(take(sample), axis=0, return_counts=True)
         if counts.max() == 1 or 2 * counts.max() <= counts.sum():
             continue
         most = some[counts.argmax()]
@@ -54,7 +55,3 @@ def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tu
 
 def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
     return entity_arrays(scorer, side, ids)[0]
-
-
-def _spread(size: int) -> IntArray:
-    return np.unique(np.linspace(0, size - 1, BATCH_ROWS).astype(np.int64))

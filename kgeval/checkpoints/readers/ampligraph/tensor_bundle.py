@@ -46,7 +46,8 @@ def read_bundle(folder: Path) -> dict[str, FloatArray]:
         checked(data)
         numbers = np.memmap(data, np.uint8, "r")
         entries = dict(_table(read_bytes(index), Budget(index, times=BLOCKS)))
-        return {name.decode(): _tensor(value, numbers) for name, value in entries.items() if name and _is_float(value)}
+        floats = {name: value for name, value in entries.items() if name and message(value).get(1) == [FLOAT]}
+        return {name.decode(): _tensor(value, numbers) for name, value in floats.items()}
     except OSError as error:
         raise CheckpointError(f"{error.filename}: cannot be read ({error.strerror}).") from error
     except (ValueError, IndexError, UnicodeDecodeError) as error:
@@ -140,10 +141,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if data[at - 1] < 128:
             return value, at
     raise ValueError("a number has no end")
-
-
-def _is_float(value: bytes) -> bool:
-    return message(value).get(1) == [FLOAT]
 
 
 def _tensor(value: bytes, numbers: Any) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
-from kgeval.checkpoints.readers.pykeen.pykeen_distances import DISTANCES, both, norm_of
+from kgeval.checkpoints.readers.pykeen.pykeen_distances import DISTANCES, norm_of, side_by_side
 from kgeval.checkpoints.shared.convolution import Network
 from kgeval.checkpoints.shared.normalisation import Affine, fold_batch_norm
 from kgeval.checkpoints.shared.shapes import check_shape
@@ -59,7 +59,7 @@ def _boxe(parts: PyKEENModel) -> Family:
     tables = [_finite(parts, index) for index in range(6)]
     bounds = [bound for first in (0, 3) for bound in _box(*tables[first : first + 3])]
     relation = np.concatenate([np.tanh(bound) if mapped else bound for bound in bounds], axis=1)
-    return BoxE(both(parts.entity), relation, norm=norm, tanh=mapped)
+    return BoxE(side_by_side(parts.entity), relation, norm=norm, tanh=mapped)
 
 
 def _finite(parts: PyKEENModel, index: int) -> FloatArray:
@@ -123,10 +123,6 @@ def _complex(parts: PyKEENModel) -> Family:
     return ComplEx(from_interleaved(parts.entity()), from_interleaved(parts.relation()))
 
 
-def _cp(parts: PyKEENModel) -> Family:
-    return CP(np.concatenate([parts.entity(0), parts.entity(1)], axis=1), parts.relation())
-
-
 def _mure(parts: PyKEENModel) -> Family:
     if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
         raise NoFormula("its distance is not the squared Euclidean one.")
@@ -153,8 +149,8 @@ def _simple(parts: PyKEENModel) -> Family:
     if parts.model.child("tail_entity_embeddings") is not None:
         if parts.interaction.state.get("clamp_score") is not None:
             raise NoFormula("its scores are clamped, in a layout from before PyKEEN's interaction modules.")
-        return SimplE(both(parts.entity), both(parts.relation))
-    return DistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2)
+        return SimplE(side_by_side(parts.entity), side_by_side(parts.relation))
+    return DistMult(side_by_side(parts.entity), np.asarray(side_by_side(parts.relation), np.float64) / 2)
 
 
 def _clamped(parts: PyKEENModel) -> Family:
@@ -165,7 +161,9 @@ def _clamped(parts: PyKEENModel) -> Family:
     if limits is None:
         return _simple(parts)
     low, high = (end if limit is None else float(limit) for end, limit in zip((-np.inf, np.inf), limits, strict=True))
-    return ClampedDistMult(both(parts.entity), np.asarray(both(parts.relation), np.float64) / 2, low=low, high=high)
+    return ClampedDistMult(
+        side_by_side(parts.entity), np.asarray(side_by_side(parts.relation), np.float64) / 2, low=low, high=high
+    )
 
 
 def _tucker(parts: PyKEENModel) -> Family:
@@ -183,7 +181,7 @@ def _tucker(parts: PyKEENModel) -> Family:
 
 FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "BoxE": _boxe,
-    "CP": _cp,
+    "CP": lambda parts: CP(side_by_side(parts.entity), parts.relation()),
     "Clamped": _clamped,
     "ComplEx": _complex,
     "ConvE": _conve,

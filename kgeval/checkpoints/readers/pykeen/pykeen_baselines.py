@@ -16,7 +16,7 @@ from kgeval.scorers.adapters.marginals import MarginalDistributionScorer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Baseline(ModelWithoutFormula):
+class PyKEENBaseline(ModelWithoutFormula):
     """A baseline that was read from a file."""
 
     model: MarginalDistributionScorer  # type: ignore[assignment]

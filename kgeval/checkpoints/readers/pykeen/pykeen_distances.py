@@ -22,11 +22,6 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.numerics.complex_halves import from_interleaved
 
 
-def _lineare(parts: PyKEENModel) -> Family:
-    thirds = [parts.relation(index) for index in range(3)]
-    return LineaRE(parts.entity(), np.concatenate(thirds, axis=1), norm=norm_of(parts, 1))
-
-
 def _triplere(parts: PyKEENModel) -> Family:
     """A number, u, is added to what stretches heads and tails."""
     added = parts.interaction.state.get("u")
@@ -36,19 +31,10 @@ def _triplere(parts: PyKEENModel) -> Family:
     return LineaRE(parts.entity(), thirds, norm=norm_of(parts, 1))
 
 
-def _pairre(parts: PyKEENModel) -> Family:
-    halves = np.concatenate([parts.relation(0), parts.relation(1)], axis=1)
-    return PairRE(parts.entity(), halves, norm=norm_of(parts, 1))
-
-
 def _rotate(parts: PyKEENModel) -> Family:
     # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
     # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
     return RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2)
-
-
-def _se(parts: PyKEENModel) -> Family:
-    return SE(parts.entity(), parts.relation(0), parts.relation(1), norm=norm_of(parts, 2))
 
 
 def _transd(parts: PyKEENModel) -> Family:
@@ -99,16 +85,16 @@ def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
     return 1 if norm == 1 else 2
 
 
-def both(table: Callable[[int], FloatArray]) -> FloatArray:
-    """Lay a first and a second representation side by side."""
-    return np.concatenate([table(0), table(1)], axis=1)
+def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArray:
+    """Lay the first representations side by side."""
+    return np.concatenate([table(index) for index in range(count)], axis=1)
 
 
 DISTANCES: dict[str, Callable[[PyKEENModel], Family]] = {
-    "LineaRE": _lineare,
-    "PairRE": _pairre,
+    "LineaRE": lambda parts: LineaRE(parts.entity(), side_by_side(parts.relation, 3), norm=norm_of(parts, 1)),
+    "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
     "RotatE": _rotate,
-    "SE": _se,
+    "SE": lambda parts: SE(parts.entity(), parts.relation(0), parts.relation(1), norm=norm_of(parts, 2)),
     "TransD": _transd,
     "TransE": _transe,
     "TransH": _transh,

@@ -16,7 +16,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
-from kgeval.checkpoints.readers.pykeen.pykeen_baselines import BASELINES, Baseline, baseline_of
+from kgeval.checkpoints.readers.pykeen.pykeen_baselines import BASELINES, PyKEENBaseline, baseline_of
 from kgeval.checkpoints.shared.label_files import read_labels
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, unwrap_state_dict
@@ -82,7 +82,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         found = _labels(file, options)
         if (name := model.class_name) in BASELINES:
             files = (file, *found[2])
-            return Baseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
+            return PyKEENBaseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
         inverse = bool(model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)

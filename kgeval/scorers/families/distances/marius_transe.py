@@ -22,10 +22,7 @@ class MariusTransE(VectorFamily):
     name: ClassVar[str] = "MariusTransE"
     formula: ClassVar[str] = "+‖h + r − t‖²"
     similarity: ClassVar[Similarity] = "dot"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+    equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Return [−2q | 1] of the moved anchor: q = h + r for a tail query, q = t − r for a head query."""

@@ -25,6 +25,7 @@ class MuRE(RelationalFamily):
     name: ClassVar[str] = "MuRE"
     formula: ClassVar[str] = "−‖R∘h + r − t‖² + b_h + b'_t"
     similarity: ClassVar[Similarity] = "squared_l2"
+    equal_widths: ClassVar[bool] = True
 
     diagonal: FloatArray
     """float[relation, width], the stretching R"""
@@ -35,7 +36,6 @@ class MuRE(RelationalFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
         self.require(self.diagonal.shape == self.relation.shape, "diagonal must have the shape of relation")
         rows = (len(self.entity),)
         self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")

@@ -25,10 +25,7 @@ class PRotatE(ScoredFamily):
 
     name: ClassVar[str] = "pRotatE"
     formula: ClassVar[str] = "−Σ |sin(h + r − t)|"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+    equal_widths: ClassVar[bool] = True
 
     @cached_property
     def _entities(self) -> Float64Array:

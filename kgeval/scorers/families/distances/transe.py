@@ -20,13 +20,10 @@ class TransE(NormDistance, VectorFamily):
 
     name: ClassVar[str] = "TransE"
     formula: ClassVar[str] = "−‖h + r − t‖_p"
+    equal_widths: ClassVar[bool] = True
 
     norm: Literal[1, 2]
     """the p of the norm"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Move the anchor by the relation: h + r for a tail query, t − r for a head query."""

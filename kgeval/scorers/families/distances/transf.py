@@ -22,10 +22,7 @@ class TransF(VectorFamily):
     name: ClassVar[str] = "TransF"
     formula: ClassVar[str] = "(h + r)·t + h·(t − r)"
     similarity: ClassVar[Similarity] = "dot"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+    equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Double the anchor and move it by the relation: 2h + r or 2t − r."""

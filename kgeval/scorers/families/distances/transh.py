@@ -20,14 +20,13 @@ class TransH(ProjectedTranslation):
 
     name: ClassVar[str] = "TransH"
     formula: ClassVar[str] = "−‖(h − (w·h)w) + r − (t − (w·t)w)‖_p"
+    equal_widths: ClassVar[bool] = True
 
     normal: FloatArray
     """float[relation, width], the normal vector of each hyperplane, of length 1"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        width = self.entity.shape[1]
-        self.require(self.relation.shape[1] == width, "entity and relation must have the same width")
         self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:

@@ -32,6 +32,7 @@ class ConvE(RelationalFamily):
     name: ClassVar[str] = "ConvE"
     formula: ClassVar[str] = "relu(relu([h; r] * K + b) D + c) · t + b_t"
     similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
 
     kernel: FloatArray
     """float[channel, height, width], K"""
@@ -49,7 +50,6 @@ class ConvE(RelationalFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         width = self.entity.shape[1]
-        self.require(width == self.relation.shape[1], "entity and relation must have the same width")
         self.require(0 < self.height <= width and width % self.height == 0, "height must divide the entity width")
         self.require(self.kernel.ndim == 3, "kernel must be channel × height × width")
         image = (2 * self.height - self.kernel.shape[1] + 1, width // self.height - self.kernel.shape[2] + 1)

@@ -20,15 +20,12 @@ class ClampedDistMult(ScoredFamily):
 
     name: ClassVar[str] = "ClampedDistMult"
     formula: ClassVar[str] = "min(max(Σ h r t, low), high)"
+    equal_widths: ClassVar[bool] = True
 
     low: float
     """the lowest score; −inf is none"""
     high: float
     """the highest score; inf is none"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Multiply the anchor by the relation: h∘r or r∘t."""

@@ -22,10 +22,10 @@ class ComplEx(VectorFamily):
     name: ClassVar[str] = "ComplEx"
     formula: ClassVar[str] = "Re Σ h r conj(t)"
     similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
         self.require(self.entity.shape[1] % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:

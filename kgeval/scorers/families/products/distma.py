@@ -23,10 +23,7 @@ class DistMA(VectorFamily):
     name: ClassVar[str] = "DistMA"
     formula: ClassVar[str] = "h·r + r·t + h·t"
     similarity: ClassVar[Similarity] = "dot"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+    equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Add the relation to the anchor: h + r or t + r."""

@@ -21,10 +21,7 @@ class DistMult(VectorFamily):
     name: ClassVar[str] = "DistMult"
     formula: ClassVar[str] = "Σ h r t"
     similarity: ClassVar[Similarity] = "dot"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+    equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Multiply the anchor by the relation: h∘r or r∘t; the form is symmetric."""

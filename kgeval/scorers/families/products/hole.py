@@ -23,10 +23,7 @@ class HolE(VectorFamily):
     name: ClassVar[str] = "HolE"
     formula: ClassVar[str] = "Σ_ij h_i r_(j−i mod d) t_j"
     similarity: ClassVar[Similarity] = "dot"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
+    equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Convolve the anchor with the relation: Σ_i h_i r_{j−i} for a tail query, Σ_j t_j r_{j−i} for a head query."""

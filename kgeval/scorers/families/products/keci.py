@@ -27,6 +27,7 @@ class Keci(VectorFamily):
     name: ClassVar[str] = "Keci"
     formula: ClassVar[str] = "(h r) · t, multivectors of Cl_(p,q)"
     similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
 
     coefficients: FloatArray
     """float[p + q], c"""
@@ -35,7 +36,6 @@ class Keci(VectorFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
         self.require(self.coefficients.ndim == 1 and 0 <= self.p <= len(self.coefficients), "p is at most p + q")
         blocks = 1 + len(self.coefficients)
         self.require(self.entity.shape[1] % blocks == 0, "the width must be a multiple of 1 + p + q")

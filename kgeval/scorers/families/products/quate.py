@@ -24,10 +24,10 @@ class QuatE(VectorFamily):
     name: ClassVar[str] = "QuatE"
     formula: ClassVar[str] = "(h ⊗ r) · t, quaternions"
     similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
         self.require(self.entity.shape[1] % 4 == 0, "quaternions are stored as quarters: the width is a multiple of 4")
 
     def query_vectors(self, queries: Queries) -> Float64Array:

@@ -23,10 +23,10 @@ class SimplE(VectorFamily):
     name: ClassVar[str] = "SimplE"
     formula: ClassVar[str] = "½ Σ (h r t' + t r' h')"
     similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
         self.require(self.entity.shape[1] % 2 == 0, "vectors are stored as halves of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:

@@ -19,6 +19,7 @@ class TransM(RelationalFamily):
 
     name: ClassVar[str] = "TransM"
     formula: ClassVar[str] = "−w_r ‖h + r − t‖_p"
+    equal_widths: ClassVar[bool] = True
 
     weight: FloatArray
     """float[relation]"""
@@ -27,7 +28,6 @@ class TransM(RelationalFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(self.entity.shape[1] == self.relation.shape[1], "entity and relation must have the same width")
         self.require(self.weight.shape == (len(self.relation),), "weight must be one number per relation")
 
     @property
