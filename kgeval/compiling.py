@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 
 Function = Callable[..., Any]
+
+CACHED: list[Any] = []
+"""the functions that numba keeps in its cache"""
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
@@ -20,8 +25,21 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     def compiled(function: Function) -> Function:
         try:
             dispatcher: Function = numba.njit(cache=cache, **options)(function)
+            CACHED.extend([dispatcher] if cache else [])
         except RuntimeError:  # "cannot cache function …: no locator available"
             dispatcher = numba.njit(**options)(function)
         return dispatcher
 
     return compiled
+
+
+def is_cache_cold(functions: list[Any] | None = None) -> bool:
+    """Whether none of these functions, by default all, was compiled on this machine since its file was written."""
+    return not any(_was_compiled(function) for function in (CACHED if functions is None else functions))
+
+
+def _was_compiled(function: Any) -> bool:
+    source = Path(inspect.getfile(function.py_func))
+    index = f"{source.stem}.{function.py_func.__qualname__.replace('<locals>', '_locals_')}-*.nbi"
+    entries = Path(function.stats.cache_path).glob(index)
+    return any(entry.stat().st_mtime >= source.stat().st_mtime for entry in entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from kgeval.compiling import is_cache_cold
 
 EVALUATION = """
 import numpy as np
@@ -50,3 +53,16 @@ def test_without_a_place_for_a_cache_the_ranks_are_the_same(tmp_path, capsys):
     assert Path(where).is_relative_to(tmp_path)
     exec(EVALUATION.replace("KERNEL", "'reference'"), {})
     assert ranks == capsys.readouterr().out.splitlines()[1]
+
+
+def test_what_was_never_compiled_is_cold_and_then_no_more(tmp_path, monkeypatch):
+    """As after an update: a source that is newer than what was compiled of it is cold again."""
+    source = tmp_path / "loops.py"
+    source.write_text("from kgeval.compiling import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    loops = importlib.import_module("loops")
+    assert is_cache_cold([loops.twice])
+    assert loops.twice(3) == 6
+    assert not is_cache_cold([loops.twice])
+    os.utime(source, (source.stat().st_atime, source.stat().st_mtime + 60))
+    assert is_cache_cold([loops.twice])

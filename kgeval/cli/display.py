@@ -64,7 +64,6 @@ def show_summary(summary: Summary) -> None:
         ]
         _show_sides(summary.by, keys, each)
     else:
-        show_undefined(summary)
         show_head(str(summary.provenance))
         (group,) = summary.groups
         sides = list(dict.fromkeys(str(name.side) for name in group.values))
@@ -82,8 +81,6 @@ def show_comparison(summaries: Mapping[str, Summary]) -> None:
         [model, *(_value(getattr(summary.provenance, name)) for name in apart)] for model, summary in summaries.items()
     ]
     _show_sides(["model", *apart], keys, [s.groups[0].values for s in summaries.values()], pooled="")
-    for summary in summaries.values():
-        show_undefined(summary)
 
 
 def _show_common_head(provenances: Sequence[Provenance | LabelProvenance]) -> list[str]:
@@ -165,14 +162,6 @@ def show_explanation(told: Explanation) -> None:
     show_table(columns, rows)
 
 
-def show_undefined(summary: Summary) -> None:
-    """Say why there is no value where there is none, once for each reason."""
-    reasons: dict[str, list[str]] = {}
-    for name, reason in summary.groups[0].undefined.items():
-        reasons.setdefault(reason, []).append(name)
-    show_notes(f"{', '.join(names)}: undefined, because {reason}." for reason, names in reasons.items())
-
-
 def show_notes(notes: Iterable[str]) -> None:
     """Print what a reader of the results should know."""
     for note in notes:
@@ -188,6 +177,11 @@ def watching(what: str, total: int | None = None) -> AbstractContextManager[Prog
     """Show how far a piece of work is."""
     from kgeval import progress
 
+    if total is not None and not _quiet():
+        from kgeval.compiling import is_cache_cold
+
+        if is_cache_cold():
+            _remark("Compiling the loops that count, which later runs on this machine find compiled.")
     return nullcontext(lambda _: None) if _quiet() else progress.watching(what, total)
 
 

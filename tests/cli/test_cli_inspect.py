@@ -8,6 +8,8 @@ import shutil
 
 import pytest
 
+from tests.cli.conftest import write_config
+
 NOTES = {
     split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
     f": {relations}. To read train backwards is enough for them."
@@ -64,23 +66,31 @@ def test_a_run_is_described(data):
 
 @pytest.mark.parametrize(
     ("arguments", "shown"),
-    [(["graph/"], "test: 6"), (["model", "--option", "model=DistMult"], "DistMult"), (["run"], "TransE")],
+    [(["graph/"], "test 6"), (["model", "--option", "model=DistMult"], "DistMult"), (["run"], "TransE")],
 )
 def test_people_get_a_table(done, arguments, shown):
     assert shown in done("inspect", *arguments)
 
 
-def test_what_people_get_of_a_run_is_of_moderate_width(done, place):
-    path = place / "run/manifest.json"
-    note = "5 test triples have an entity or relation that the model does not know. " * 4
-    path.write_text(json.dumps({**json.loads(path.read_text()), "notes": [note]}))
-    lines = done("inspect", "run").splitlines()
-    assert max(map(len, lines)) <= 112
-    cells = [line.strip() for line in lines]
-    start = next(index for index, cell in enumerate(cells) if cell.split() == ["metrics", "both:"])
-    values = json.loads((place / "run/metrics.json").read_text())["metrics"]["both"]
-    assert cells[start + 1 : start + 1 + len(values)] == [f"{name}: {value}" for name, value in values.items()]
-    assert " ".join(cells).count("that the model does not know.") == 4
+def test_people_get_a_page_of_a_run(done, place):
+    """No hashes and versions, which are for machines, and the metrics as the table of the run."""
+    page = done("inspect", "run")
+    assert not [word for word in ("sha256", "numpy", "origins", "seconds") if word in page]
+    table = done("summarize", "run").partition("\n\n")[2]
+    assert page.endswith(table)
+    assert len(page.splitlines()) < 30
+
+
+def test_people_get_a_page_of_several_runs(done, place):
+    models = {name: {"path": "model", "options": {"model": name}} for name in ("ComplEx", "DistMult")}
+    write_config(place / "several.yaml", {"dataset": "./graph", "models": models, "metrics": ["mrr", "hits@1"]})
+    done("run", "several.yaml", "--out", "several")
+    page = done("inspect", "several").splitlines()
+    header = next(index for index, line in enumerate(page) if line.split()[:1] == ["model"])
+    assert page[header].split() == ["model", "mrr", "hits@1"]
+    metrics = json.loads((place / "several/metrics.json").read_text())["models"]
+    for row, (name, content) in zip(page[header + 2 :], metrics.items(), strict=True):
+        assert row.split() == [name, *(f"{value:.6f}" for value in content["metrics"]["both"].values())]
 
 
 @pytest.mark.parametrize(

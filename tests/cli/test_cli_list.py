@@ -202,3 +202,34 @@ def test_a_pipe_that_nobody_reads_on_is_no_traceback(place):
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert result.stdout.split()[0] == "name"
     assert result.stderr == ""
+
+
+def test_metrics_are_a_page_of_names_titles_and_needs(done):
+    columns, _, *rows = done("list", "metrics").splitlines()
+    assert columns.split() == ["name", "title", "needs"]
+    assert len(rows) == len(json.loads(done("list", "metrics", "--json")))
+
+
+@pytest.mark.parametrize("name", ["hits@k", "hits", "Hits@10", "hits_at_{k}"])
+def test_one_metric_is_shown_with_all_about_it(done, data, name):
+    (entry,) = data("list", "metrics", name)
+    assert (entry["name"], entry["source"]) == ("hits@k", "Bordes et al., 2013")
+    assert all(value in done("list", "metrics", name) for value in entry.values())
+
+
+def test_an_unknown_name_is_told_with_the_nearest(refused):
+    assert "no 'mrrr' among the metrics. Did you mean 'mrr' or 'zmrr'?" in refused("list", "metrics", "mrrr")
+    assert "no 'unifrom' among the corruptions. Did you mean 'uniform'?" in refused("list", "corruptions", "unifrom")
+
+
+def test_the_first_ranking_says_that_it_compiles(done, monkeypatch):
+    from tests.cli.conftest import invoke
+
+    command = ("evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1")
+    done("list", "models")
+    told = "Compiling the loops that count"
+    monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: True)
+    assert told in invoke(*command).stderr
+    assert told not in invoke(*command, "--quiet").stderr
+    monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: False)
+    assert told not in invoke(*command).stderr

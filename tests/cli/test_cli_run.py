@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,7 +72,10 @@ def test_several_models_give_a_folder_each(done, place, several):
 
 
 def test_several_models_are_one_json_document(data, several):
-    assert set(data("run", several, "--out", "new")) == {"one", "two"}
+    """It is the common table of their folder."""
+    table = data("run", several, "--out", "new")
+    assert table == json.loads((Path("new") / "metrics.json").read_text())
+    assert set(table["models"]) == {"one", "two"}
 
 
 def test_several_configurations_give_a_folder_each(done, place, several):
@@ -205,7 +209,9 @@ def test_models_that_ranked_different_triples_are_not_compared_silently(place, s
     header, _, *rows = below_head(result.stdout)
     assert header.split()[:2] == ["model", "triples"]
     assert [row.split()[:2] for row in rows] == [["one", "3"], ["two", "2"]]
-    assert "these models ranked different triples (one 3, two 2): their metrics do not compare" in result.stderr
+    assert (
+        "these models were evaluated on different triples (one 3, two 2): their metrics do not compare" in result.stderr
+    )
     assert "Note: two: 1 test triples have an entity" in result.stderr
     manifests = [json.loads((place / "new" / name / "manifest.json").read_text()) for name in ("one", "two")]
     assert [manifest["ranked"]["triples"] for manifest in manifests] == [3, 2]
@@ -229,7 +235,7 @@ def test_models_that_judged_different_triples_are_shown_beside_their_own_baselin
         *("one", "relation majority", "tail frequency"),
         *("two", "relation majority", "tail frequency"),
     ]
-    assert "these models judged different triples (one " in result.stderr
+    assert "these models were evaluated on different triples (one " in result.stderr
     assert "unseen: worst" not in result.stderr
 
 

@@ -305,7 +305,7 @@ def test_what_is_undefined_is_said_with_its_reason(place, metric):
     pq.write_table(pq.read_table("run/ranks.parquet").slice(0, 0), "empty.parquet")
     result = invoke("summarize", "empty.parquet", "-m", metric)
     assert result.exit_code == 0
-    assert f"Note: both.{metric}: undefined, because there are no ranks." in result.stderr
+    assert f"Note: both.{metric} is undefined: there are no ranks." in result.stderr
 
 
 def test_counts_are_whole_numbers(done, data, place):

@@ -180,7 +180,9 @@ def test_a_model_that_was_trained_is_not_trained_again(several, place, monkeypat
 def test_a_task_is_taken_too(several, place, monkeypatch):
     keys = {"task": {"kind": "classification", "negatives": {"kind": "generated"}}}
     first = run(load_config(several(**keys)), place / "run")
-    monkeypatch.setattr("kgeval.runs.runner.judge_labelled", lambda *_, **__: pytest.fail("it was judged again"))
+    monkeypatch.setattr(
+        "kgeval.runs.model_evaluation.TaskEvaluation.evaluate", lambda *_, **__: pytest.fail("it was judged again")
+    )
     again = run(load_config(several(**keys)), place / "run")
     assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
 

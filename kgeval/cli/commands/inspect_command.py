@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import click
 
 from kgeval.cli.configuration import pairs
 from kgeval.cli.shared_options import JSON, NAMES
-
-WIDTH = 100
-"""columns from which on a sentence goes on in the next line"""
 
 
 @click.command("inspect")
@@ -23,7 +19,7 @@ WIDTH = 100
 @JSON
 def command(path: str, options: tuple[str, ...], dataset: str | None, names: tuple[str, ...], as_json: bool) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
-    from kgeval.cli.display import show_prose
+    from kgeval.cli.inspect_page import show_page
     from kgeval.cli.streams import say_json
     from kgeval.errors import ConfigError
 
@@ -34,8 +30,7 @@ def command(path: str, options: tuple[str, ...], dataset: str | None, names: tup
     if as_json:
         say_json(described)
     else:
-        rows = [[key, "\n".join(_lines(value))] for key, value in described.items()]
-        show_prose(["", ""], [row for row in rows if row[1]])
+        show_page(described)
 
 
 def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tuple[str, ...]) -> dict[str, Any]:
@@ -141,18 +136,3 @@ def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
         "notes": notes,
         "files": [str(file) for file in dataset.files],
     }
-
-
-def _lines(value: Any) -> list[str]:
-    """Lay out a value on lines of moderate width, what is inside another further to the right."""
-    if isinstance(value, list):
-        return [line for item in value for line in _lines(item)]
-    if not isinstance(value, dict):
-        return wrap(str(value), WIDTH, break_long_words=False, break_on_hyphens=False)
-    lines = []
-    for key, item in value.items():
-        if not (inner := _lines(item)):
-            continue
-        together = len(inner) < 2 and not isinstance(item, dict)
-        lines += [f"{key}: {''.join(inner)}"] if together else [f"{key}:", *(f"  {line}" for line in inner)]
-    return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import click
@@ -11,19 +12,53 @@ from kgeval.cli.shared_options import JSON
 Listing = tuple[list[str], list[list[str]]]
 
 
+BRIEF = {
+    "metrics": ("name", "title", "needs"),
+    "models": ("name", "score"),
+    "corruptions": ("kind", "what it does"),
+}
+"""the columns of the page; those of one entry are all"""
+
+
 @click.command("list")
 @click.argument("what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "datasets"]))
+@click.argument("name", required=False)
 @JSON
-def command(what: str, as_json: bool) -> None:
-    """List metrics, models, formats, protocols, corruptions or datasets."""
+def command(what: str, name: str | None, as_json: bool) -> None:
+    """List metrics, models, formats, protocols, corruptions or datasets; with a NAME, show all about that one.
+
+    Example: kgeval list metrics ndcg
+    """
     from kgeval.cli.display import show_prose
     from kgeval.cli.streams import say_json
 
     columns, rows = LISTINGS[what]()
+    entries = [dict(zip(columns, row, strict=True)) for row in rows]
+    if name is not None:
+        (entry,) = entries = [_entry(what, name, entries)]
     if as_json:
-        say_json([dict(zip(columns, row, strict=True)) for row in rows])
+        say_json(entries)
+    elif name is not None:
+        show_prose(["", ""], [[column, value] for column, value in entry.items() if value])
     else:
-        show_prose(columns, rows)
+        brief = BRIEF.get(what, tuple(columns))
+        show_prose(brief, [[entry[column] for column in brief] for entry in entries])
+
+
+def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:
+    """Find an entry by its name or a synonym, with a cutoff or without."""
+    from kgeval.errors import ConfigError, did_you_mean
+
+    names: dict[str, dict[str, str]] = {}
+    for entry in entries:
+        own = entry["name"] if "name" in entry else entry["kind"]
+        synonyms = entry.get("synonyms", "").split(", ")
+        for spelled in (own, own.removesuffix("[@k]"), own.removesuffix("@k"), own.removesuffix("."), *synonyms):
+            names.setdefault(spelled.lower(), entry)
+    wanted = re.sub(r"@\d+$", "", name.lower())
+    if wanted not in names:
+        raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names))}")
+    return names[wanted]
 
 
 def _metrics() -> Listing:
