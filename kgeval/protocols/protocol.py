@@ -201,6 +201,8 @@ def protocol(name: str) -> Protocol:
     ConfigError
         if there is none, with the nearest name
     """
+    if not isinstance(name, str):
+        raise ConfigError(f"protocol: expected the name of one, found {name!r:.60}. {did_you_mean('', protocols())}")
     if name.lower() not in protocols():
         raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols())}")
     return protocols()[name.lower()]
