@@ -14,7 +14,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layout import load_dataset
 from kgeval.data.layouts.pykeen_layout import read_named
-from kgeval.errors import ConfigError, InputError, KgevalError
+from kgeval.errors import ConfigError, InputError, KgevalError, RunError, reason
 from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.tables.summary import Summary, summarize
 from kgeval.progress import Progress
@@ -102,6 +102,8 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
                 outcomes.append(stored.get(name) or _run_tracked(config, name, dataset, stage, clock, watch))
             except KgevalError as error:
                 failures[name] = error
+            except (OSError, MemoryError) as error:
+                failures[name] = RunError(f"{type(error).__name__}: {reason(error)}.")
             if out is not None:
                 write_text(out / METRICS, as_json(common_table(outcomes, failures)))
         if failures:

@@ -41,13 +41,12 @@ def command(
     there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
     the same.
     """
-    from kgeval.cli.display import show_notes, show_place, watching
+    from kgeval.cli.display import show_notes, show_place
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import ConfigError, RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
-    from kgeval.runs.outcome import ModelsFailed, comparability_notes
-    from kgeval.runs.runner import run
+    from kgeval.runs.outcome import comparability_notes
 
     loaded = {path: load_config(path, overrides) for path in configs}
     folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
@@ -60,11 +59,8 @@ def command(
     done: dict[Path, list[Outcome]] = {}
     failed = []
     for path, config in loaded.items():
-        try:
-            done[path] = run(config, folders[path], force=force, watch=watching)
-        except ModelsFailed as failure:
-            done[path] = failure.outcomes
-            failed.append(f"{path}: {failure}")
+        done[path], failure = _run(config, folders[path], force=force, alone=len(loaded) == 1)
+        failed += [f"{path}: {failure}"] if failure else []
         if not as_json:
             if len(done) > 1:
                 say("")
@@ -75,10 +71,27 @@ def command(
         show_notes(comparability_notes(done[path]))
     if as_json:
         contents = {str(path): _content(outcomes, loaded[path]) for path, outcomes in done.items()}
-        say_json(contents if len(contents) > 1 else next(iter(contents.values())))
+        say_json(contents if len(loaded) > 1 else next(iter(contents.values())))
     if failed:
         raise RunError("\n".join(failed))
     refuse_shortfalls(_bounded(done, fail_under), fail_under)
+
+
+def _run(config: RunConfig, folder: Path, *, force: bool, alone: bool) -> tuple[list[Outcome], str]:
+    """Run a configuration; where it is not alone, tell why it failed, which keeps no other from being run."""
+    from kgeval.cli.display import watching
+    from kgeval.errors import KgevalError
+    from kgeval.runs.outcome import ModelsFailed
+    from kgeval.runs.runner import run
+
+    try:
+        return run(config, folder, force=force, watch=watching), ""
+    except ModelsFailed as failure:
+        return failure.outcomes, str(failure)
+    except (KgevalError, OSError, MemoryError) as error:
+        if alone:
+            raise
+        return [], str(error) or type(error).__name__
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
@@ -90,7 +103,7 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
 def _content(outcomes: list[Outcome], config: RunConfig) -> dict[str, Any]:
     """The content of metrics.json; of several models, by their names."""
     if config.models is None:
-        return outcomes[0].to_dict()
+        return outcomes[0].to_dict() if outcomes else {}
     return {outcome.name: outcome.to_dict() for outcome in outcomes}
 
 
