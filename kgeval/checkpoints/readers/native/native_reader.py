@@ -20,7 +20,7 @@ from kgeval.checkpoints.shared.label_files import read_labels
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.budget import Budget
-from kgeval.files.opening import checked
+from kgeval.files.opening import JSON, checked
 from kgeval.scorers.family import families, family
 from kgeval.scorers.scorer import Numbering
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -138,7 +138,8 @@ def _read_safetensors(file: Path) -> NativeFile:
         numbering = _numbering(metadata.get("numbering", "dataset"))
         shared = tuple(map(str, _json(metadata.get("layouts", "[]"), list)))
         upside_down = _json(metadata.get("upside_down", "false"), bool)
-        labels = {kind: _inside(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
+        budget = Budget(file, times=JSON)
+        labels = {kind: _inside(tensors.pop(name), kind, budget) for name, kind in LABELS.items() if name in tensors}
     except CheckpointError:
         raise
     except Exception as error:  # its header and metadata can say anything
@@ -150,7 +151,8 @@ def _read_safetensors(file: Path) -> NativeFile:
     return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, shared, upside_down)
 
 
-def _inside(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
+def _inside(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -> Vocabulary:
+    budget.take(JSON * encoded.nbytes)
     labels = _json(encoded.tobytes(), list)
     if not all(isinstance(label, str) for label in labels):
         raise ValueError(f"its {kind} labels are not all text")
