@@ -21,6 +21,7 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.budget import Budget
 from kgeval.files.opening import JSON, checked
+from kgeval.files.zip_files import open_zip
 from kgeval.scorers.family import families, family
 from kgeval.scorers.scorer import Numbering
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -113,7 +114,7 @@ def _labels(file: Path, stored: NativeFile) -> tuple[dict[str, Vocabulary], tupl
 def _read_npz(file: Path) -> NativeFile:
     try:
         checked(file)
-        with zipfile.ZipFile(file) as archive:
+        with open_zip(file) as archive:
             _refuse_bombs(archive, file)
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
