@@ -106,3 +106,12 @@ def test_a_number_of_entities_is_one_that_there_can_be(tmp_path, layout, size):
     (tmp_path / "dataset.yaml").write_text(yaml.safe_dump(content))
     with at_most(8), pytest.raises(KgevalError, match=r"must say num_|more than the memory has room for|as YAML"):
         load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("number", ["1" + ":1" * 100, "1" + ":1" * 100 + ".5", "9" * 101])
+def test_a_number_has_a_bounded_length(number):
+    """YAML 1.1 counts in base 60 too, which takes the square of their length."""
+    with pytest.raises(ValueError, match="characters is no text"):
+        read_yaml(f"a: {number}")
+    assert read_yaml(f"a: '{number}'") == {"a": number}
+    assert read_yaml("a: 1:30\nb: 2001-12-14t21:59:43.10-05:00")["a"] == 90

@@ -46,7 +46,7 @@ def _inside(value: Any) -> str:
 
 def _by_part(metrics: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Lay out the metrics of a run: a row per metric; a column per side, or per predictor."""
-    from kgeval.metrics.tables.summary import number
+    from kgeval.metrics.tables.rendering import number
 
     names = dict.fromkeys(name for values in metrics.values() for name in values)
     rows = [[name, *(number(values[name]) if name in values else "" for values in metrics.values())] for name in names]
@@ -55,7 +55,7 @@ def _by_part(metrics: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[
 
 def _by_model(models: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Lay out the metrics of several runs: a row per model, of both sides or of the model itself."""
-    from kgeval.metrics.tables.summary import number
+    from kgeval.metrics.tables.rendering import number
 
     found: dict[str, Mapping[str, Any]] = {
         name: next(iter(content["metrics"].values()), {}) for name, content in models.items()

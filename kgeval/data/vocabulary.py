@@ -171,6 +171,8 @@ def _as_strings(labels: Any, kind: str) -> pa.Array:
 
 
 def _listed(labels: Any, kind: str) -> pa.Array:
+    if isinstance(labels, set | frozenset):
+        raise InputError(f"{kind} labels are in the order of their ids, and a set has no order. Give a list.")
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise InputError(f"expected {kind} labels as a list of text, not {type(labels).__name__}.")
     listed = list(labels)

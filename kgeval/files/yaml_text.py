@@ -11,7 +11,7 @@ from kgeval.errors import KgevalError
 MOST = 20_000
 """values that a text may have, those of an alias wherever it is used"""
 
-LONGEST = 100_000
+LONGEST = 100
 """characters of a number or a date"""
 
 KEY = 17

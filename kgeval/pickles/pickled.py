@@ -16,6 +16,7 @@ import numpy as np
 from kgeval.errors import FileError, PickleError, reason
 from kgeval.files.budget import Budget
 from kgeval.files.opening import checked, read_bytes
+from kgeval.files.zip_files import open_zip
 from kgeval.pickles.bounds import refuse_instructions
 from kgeval.pickles.storages import DTYPES, Reference, StorageType
 from kgeval.pickles.unpickle import StubObject, unpickle
@@ -88,7 +89,7 @@ def _cached_strings(path: Path, size: int, _: int) -> frozenset[str]:
     budget = Budget(path, times=UNPACKED)
     try:
         if _is_zip(path):
-            with zipfile.ZipFile(path) as archive:
+            with open_zip(path) as archive:
                 name = _program_name(archive)
                 if archive.getinfo(name).file_size <= size:
                     found.update(_strings_of(io.BytesIO(archive.read(name)), budget))
@@ -206,7 +207,7 @@ def _storages(program: bytes, budget: Budget) -> dict[str, np.dtype[Any]]:
 
 
 def _read_archive(path: Path, budget: Budget) -> Any:
-    with zipfile.ZipFile(path) as archive:
+    with open_zip(path) as archive:
         program = _program_name(archive)
         prefix = program.removesuffix("data.pkl")
         order, numbers = f"{prefix}byteorder", f"{prefix}data/"

@@ -262,9 +262,11 @@ def find_protocol(name: str | Protocol) -> Protocol:
     """
     if isinstance(name, Protocol):
         return name
-    found = {known.lower(): member for known, member in protocols().items()}.get(str(name).lower())
+    if not isinstance(name, str):
+        raise ConfigError(f"protocol: expected the name of one, found {name!r:.60}. {did_you_mean('', protocols())}")
+    found = {known.lower(): member for known, member in protocols().items()}.get(name.lower())
     if found is None:
-        raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(str(name), protocols())}")
+        raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols())}")
     return found
 
 

@@ -88,6 +88,8 @@ def load_ranks(
     DatasetError
         if the file is missing or malformed
     """
+    if not isinstance(path, str | Path):
+        raise TableError(f"path: expected the name of a text file of ranks, found {path!r:.60}.")
     path, known = Path(path), _splits(filter)
     if unmatched not in get_args(Unmatched):
         raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")

@@ -125,10 +125,16 @@ class RankTable(Columns):
             wrong = (greater < 0) | (tied < 0) | (candidates < 1) | (greater >= candidates - tied)
             if wrong.any():
                 raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts cannot be.")
+        for name in ("triple", "head", "relation", "tail"):
+            wrong = self.column(name) < 0
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise TableError(f"row {row}: its {name} has the id {self.column(name)[row]}; ids begin at 0.")
         for side in np.unique(self.column("side").astype(str)):
             if side not in SIDES:
                 raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, SIDES)}")
         self._refuse_repetitions()
+        self._refuse_ambiguous_rows()
 
     def _refuse_repetitions(self) -> None:
         """Refuse a triple that is ranked twice on a side: it would count twice."""
@@ -139,6 +145,15 @@ class RankTable(Columns):
         triple = ", ".join(str(self.column(f"{name}_label")[row]) for name in ("head", "relation", "tail"))
         side = self.column("side")[row]
         raise TableError(f"row {row}: the {side} of ({triple}) was ranked in an earlier row. Keep one of them.")
+
+    def _refuse_ambiguous_rows(self) -> None:
+        """Refuse a row of the split that is said to be two different triples."""
+        triples = self.data.select(["triple", "head", "relation", "tail"])
+        distinct = triples.group_by(triples.column_names).aggregate([])
+        if distinct.num_rows != self.num_triples:
+            counts = pc.value_counts(distinct.column("triple"))
+            twice = next(count["values"].as_py() for count in counts if count["counts"].as_py() > 1)
+            raise TableError(f"the triple {twice} of the split is two different triples in it.")
 
     def _holes(self, name: str) -> bool:
         """Whether cells are empty; the raw counts may all be unknown, where ranks were made elsewhere."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
-from kgeval.errors import ConfigError, InputError, KgevalError
+from kgeval.errors import ConfigError, InputError, KgevalError, RunError, reason
 from kgeval.progress import Progress
 from kgeval.run_directory.contents import METRICS, as_json, describe_machine, is_run
 from kgeval.run_directory.staging import alone_in, reserve, write_run
@@ -111,6 +111,8 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None, *, force: b
             outcomes.append(stored.get(job.name) or work.run(job))
         except KgevalError as error:
             failures[job.name] = error
+        except (OSError, MemoryError) as error:
+            failures[job.name] = RunError(f"{type(error).__name__}: {reason(error)}.")
         if out is not None:
             write_text(out / METRICS, as_json(common_table(outcomes, failures)))
     if failures:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import evaluate, load_checkpoint
-from kgeval.errors import CheckpointError
+from kgeval import Vocabulary, evaluate, load_checkpoint, save_checkpoint
+from kgeval.errors import CheckpointError, FileError
+from kgeval.scorers.families.products.distmult import DistMult
 from tests.checkpoints.conftest import ENTITIES, OPTIONS, arrays_of, safetensors_file, write_arrays, write_labels
 
 ENDINGS = [".npz", ".safetensors"]
@@ -238,3 +239,14 @@ def test_metadata_of_another_type_are_refused(tmp_path, metadata):
     path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE", relations=4), **stored)
     with pytest.raises(CheckpointError, match=r"not a readable \.safetensors file|norm=.*: Input should be 1 or 2"):
         load_checkpoint(path)
+
+
+def test_labels_inside_are_paid_for(tmp_path, monkeypatch):
+    """A text of a few bytes takes many times that as a label."""
+    model = DistMult(entity=np.ones((1000, 2)), relation=np.ones((1, 2)))
+    labels = Vocabulary([f"e{index}" for index in range(1000)])
+    save_checkpoint(model, tmp_path / "m.safetensors", entities=labels, relations=Vocabulary(["r"], "relation"))
+    assert load_checkpoint(tmp_path / "m.safetensors").entities == labels
+    monkeypatch.setattr("kgeval.files.budget.free_memory", lambda: 50_000)
+    with pytest.raises(FileError, match="it unpacks to more than 50000 bytes"):
+        load_checkpoint(tmp_path / "m.safetensors")

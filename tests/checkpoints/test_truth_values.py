@@ -90,3 +90,13 @@ def test_a_number_of_edges(tmp_path):
     (tmp_path / "dataset.yaml").write_text(yaml.safe_dump({**content, "num_test": True}))
     with pytest.raises(KgevalError, match="are not the num_test: True edges"):
         load_dataset(tmp_path)
+
+
+def test_inverse_edges_of_marius(tmp_path):
+    layouts.marius_distmult(tmp_path)
+    config = tmp_path / "full_config.yaml"
+    said = config.read_text()
+    for value in ('"false"', "1", "[]"):
+        config.write_text(said.replace("false", value))
+        with pytest.raises(CheckpointError, match=r"its inverse_edges is .* neither true nor false"):
+            load_checkpoint(tmp_path)

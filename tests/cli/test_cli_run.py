@@ -253,3 +253,18 @@ def test_a_split_that_is_not_there_is_told_with_its_line(refused, place):
     told = refused("run", "valid.yaml", "--out", "new")
     assert "valid.yaml: 1 problem" in told
     assert "evaluation.split: dataset graph: it has no valid triples (config line 4)" in told
+
+
+def test_a_configuration_that_fails_does_not_stop_the_next(place):
+    """Each is run, and the exit code tells that one was not."""
+    (place / "broken.safetensors").write_bytes(b"broken")
+    broken = {**CONFIG, "model": "broken.safetensors"}
+    write_config(place / "first.yaml", broken)
+    write_config(place / "second.yaml", CONFIG)
+    result = invoke("run", "first.yaml", "second.yaml", "--out", "new", "--json")
+    assert result.exit_code == 1
+    assert "first.yaml: " in result.stderr
+    assert "broken.safetensors" in result.stderr
+    content = json.loads(result.stdout)
+    assert content == {"first.yaml": {}, "second.yaml": json.loads((place / "new/second/metrics.json").read_text())}
+    assert (place / "new/second/ranks.parquet").is_file()

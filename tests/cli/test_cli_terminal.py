@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, RankTable, Triples, Vocabulary, evaluate
-from kgeval.metrics.tables.rendering import number
 from kgeval.cli import inspect_page
-from kgeval.metrics.tables.summary import number
+from kgeval.metrics.tables.rendering import number
 from tests.cli.conftest import CONFIG, invoke, write_config
 
 WIDTHS = [40, 80, 120, 200]

@@ -178,3 +178,11 @@ def test_one_side_and_one_filter_split_may_stand_alone(nations):
         for sides, splits in (("tail", "train"), (("tail",), ("train",)))
     )
     assert ranks.equals(same)
+
+
+@pytest.mark.parametrize("labels", [{"b", "a"}, frozenset("ab")])
+def test_labels_have_an_order(labels):
+    """The ids that a set gave them were others in every process, and so was every result."""
+    for make in (Vocabulary, Vocabulary.of):
+        with pytest.raises(InputError, match="a set has no order"):
+            make(labels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -86,6 +87,17 @@ def test_a_compressed_file_that_would_fill_the_memory_is_refused(tmp_path, endin
     path = tmp_path / f"triples{ending}"
     path.write_bytes(compressed(bytes(2**27)))
     with at_most(40), pytest.raises(DatasetError, match=f"triples{ending}: it unpacks to more than [0-9]+ bytes"):
+        triples(path)
+
+
+def test_a_text_is_not_compressed_to_a_hundredth(tmp_path, monkeypatch):
+    """It takes minutes to read what little of it there is."""
+    path = tmp_path / "triples.txt.gz"
+    path.write_bytes(gzip.compress(b"a b c\n" * 10_000))
+    assert len(triples(path)) == 10_000
+    monkeypatch.setattr("kgeval.files.budget.LEAST", 10_000)
+    os.utime(path, (1, 1))
+    with pytest.raises(DatasetError, match="it unpacks to more than"):
         triples(path)
 
 

@@ -237,6 +237,21 @@ def test_all_may_fail(several, place, monkeypatch):
     assert "3 of 3 models failed" in result.stderr
 
 
+@pytest.mark.parametrize("error", [MemoryError(), OSError(28, "No space left on device")])
+def test_whatever_the_system_refuses_to_a_model_hides_no_other(several, place, monkeypatch, error):
+    calls, rank = iter(range(100)), Engine.rank
+
+    def fail(*arguments):
+        if next(calls) == 2:
+            raise error
+        return rank(*arguments)
+
+    monkeypatch.setattr(Engine, "rank", fail)
+    with pytest.raises(ModelsFailed, match=f"1 of 3 models failed\n  b: {type(error).__name__}") as failure:
+        run(load_config(several()), place / "run")
+    assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
+
+
 # The common table
 
 

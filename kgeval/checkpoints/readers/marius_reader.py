@@ -18,6 +18,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors
+from kgeval.checkpoints.shared.truth_values import truth_value
 from kgeval.errors import CheckpointError, reason
 from kgeval.files.opening import checked, read_settings
 from kgeval.files.yaml_text import read_yaml
@@ -50,11 +51,12 @@ def read(path: Path, options: Options) -> Checkpoint:
     config = folder / CONFIG
     try:
         decoder = read_yaml(read_settings(config))["model"]["decoder"]
-        stored, inverse = decoder["type"], bool((decoder.get("options") or {}).get("inverse_edges"))
+        stored, said = decoder["type"], (decoder.get("options") or {}).get("inverse_edges")
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise CheckpointError(f"{config}: no configuration of Marius ({reason(error)}).") from error
     if not isinstance(stored, str):
         raise CheckpointError(f"{config}: its decoder has no name.")
+    inverse = truth_value(config, "inverse_edges", said)
     name = options.require("model", stored, CONFIG, list(DECODERS))
     options.resolve("reciprocal", inverse, CONFIG)
     relations = _relations(folder / MODEL, inverse=inverse)

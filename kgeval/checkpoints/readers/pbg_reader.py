@@ -7,6 +7,7 @@ applied here. Needs h5py: the extra ``kgeval[pbg]``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +22,12 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_checkpoint_folder
 from kgeval.checkpoints.shared.shapes import check_shape
 from kgeval.checkpoints.shared.tensors import check_same_rows
+from kgeval.checkpoints.shared.truth_values import truth_value
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.files.hdf5_files import Arrays, open_hdf5
 from kgeval.files.opening import read_json, read_settings
+from kgeval.paths import exists_safely, is_plain_name
 from kgeval.scorers.families.products.biggraph import BigGraph
 from kgeval.scorers.families.products.complex import ComplEx
 from kgeval.scorers.families.products.distmult import DistMult
@@ -66,7 +69,16 @@ class Model:
     @property
     def dynamic(self) -> bool:
         """Whether relations are rows of one operator."""
-        return bool(self.config.get("dynamic_relations"))
+        return self.truth_value("dynamic_relations")
+
+    @property
+    def bias(self) -> bool:
+        """Whether the first number of every row is a bias."""
+        return self.truth_value("bias")
+
+    def truth_value(self, name: str) -> bool:
+        """Take a setting that is true or false."""
+        return truth_value(self.folder / CONFIG, name, self.config.get(name))
 
     @property
     def kind(self) -> str:
@@ -110,7 +122,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
         options.resolve(name, value, CONFIG)
     options.resolve("dynamic_relations", model.dynamic, CONFIG)
-    options.resolve("bias", bool(model.config.get("bias")), CONFIG)
+    options.resolve("bias", model.bias, CONFIG)
     family = _family(model, entity, relation)
     options.record_origins(family, "PyTorch-BigGraph", operand="dynamic_relations")
     entities, relations, files = _labels(model, options)
@@ -143,18 +155,24 @@ def _model(folder: Path) -> Model:
             f"{folder / CONFIG}: kgeval reads models with one type of entities and one of the operators "
             f"{', '.join(PARAMETERS)}; found types {sorted(config['entities'])}, operators {sorted(operators)}."
         )
-    if (
-        not isinstance(longest, int | float | None)
-        or isinstance(longest, bool)
-        or not 0 < parts <= sum(1 for _ in folder.iterdir())
-    ):
+    if not is_plain_name(model.kind):
+        raise CheckpointError(
+            f"{folder / CONFIG}: the type {model.kind!r:.60} of entities is no part of a file's name."
+        )
+    if not _is_norm(longest) or not 0 < parts <= sum(1 for _ in folder.iterdir()):
         raise CheckpointError(f"{folder / CONFIG}: max_norm is {longest!r:.60}, and there are {parts} partitions.")
     return model
 
 
+def _is_norm(longest: Any) -> bool:
+    """Whether a maximal norm is one, or none is said."""
+    is_number = isinstance(longest, int | float) and not isinstance(longest, bool)
+    return longest is None or (is_number and 0 < longest <= sys.float_info.max)
+
+
 def _family(model: Model, entity: FloatArray, relation: FloatArray) -> Family:
     """Take a family that scores vectors where a static operator and a dot product come to one."""
-    if not model.dynamic and model.config["comparator"] == "dot" and not model.config.get("bias"):
+    if not model.dynamic and model.config["comparator"] == "dot" and not model.bias:
         if model.operator == "complex_diagonal":
             # A real dot product of h and r∘t, as Re Σ h conj(r) conj(t).
             real, imaginary = np.split(relation, 2, axis=1)
@@ -165,7 +183,7 @@ def _family(model: Model, entity: FloatArray, relation: FloatArray) -> Family:
         "operator": model.operator,
         "comparator": model.config["comparator"],
         "operand": "head" if model.dynamic else "tail",
-        "bias": bool(model.config.get("bias")),
+        "bias": model.bias,
     }
     return BigGraph.build({"entity": entity, "relation": relation}, options)
 
@@ -205,7 +223,7 @@ def _entities(model: Model) -> FloatArray:
     if most is not None:
         norms = lengths(np.asarray(entity, np.float64))
         entity = np.where(norms > most, entity * (most / (norms + SLACK)), entity)
-    if model.config.get("global_emb") and not model.dynamic:
+    if model.truth_value("global_emb") and not model.dynamic:
         with open_hdf5(model.file("model")) as file:
             place = f"model/entities/{model.kind}/global_embedding"
             entity = np.asarray(entity, np.float64) + _array(file, place, entity.shape[1])
@@ -227,7 +245,7 @@ def _labels(model: Model, options: Options) -> tuple[Vocabulary | None, Vocabula
     named = options.resolve("labels", None, "")
     place = Path(str(named)) if named is not None else _entity_path(model)
     files = [place / f"entity_names_{model.kind}_{part}.json" for part in range(model.parts)]
-    if not all(file.is_file() for file in files):
+    if not all(exists_safely(file) and file.is_file() for file in files):
         if named is not None:
             raise CheckpointError(f"labels={str(named)!r} is no folder with {files[0].name} in it.")
         return None, _vocabulary([] if model.dynamic else _names(model, None), "relation"), ()
@@ -257,11 +275,22 @@ def _json_list(file: Path) -> list[str]:
 
 
 def _entity_path(model: Model) -> Path:
-    """Find the folder of the names: from where the checkpoint folder is what the configuration calls it."""
+    """Find the folder of the names: from where the checkpoint folder is what the configuration calls it.
+
+    Raises
+    ------
+    CheckpointError
+        if it leads elsewhere: a checkpoint of others would choose which files of this machine are read
+    """
     entity_path, checkpoint_path = (Path(str(model.config.get(name))) for name in ("entity_path", "checkpoint_path"))
+    if entity_path.is_absolute() or ".." in entity_path.parts:
+        raise CheckpointError(
+            f"{model.folder / CONFIG}: its entity_path {str(entity_path)!r:.200} leads out of the folders around it. "
+            "Give the folder of the names by the option labels."
+        )
     depth = len(checkpoint_path.parts)
     above = model.folder.resolve()
-    if above.parts[-depth:] == checkpoint_path.parts:
+    if not checkpoint_path.is_absolute() and above.parts[-depth:] == checkpoint_path.parts:
         return above.parents[depth - 1] / entity_path
     return above.parent / entity_path.name
 

@@ -12,7 +12,7 @@ from kgeval.cli.shared_options import FAIL_UNDER, FOLDER, JSON, QUIET
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.outcome import ModelsFailed, Outcome
+    from kgeval.runs.outcome import Outcome
 
 
 @click.command("run")
@@ -40,14 +40,11 @@ def command(
     there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
     the same.
     """
-    from kgeval.cli.display import watching
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import ConfigError, RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
-    from kgeval.runs.outcome import ModelsFailed
-    from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
     folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
@@ -58,12 +55,11 @@ def command(
     for config in loaded.values():
         refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     done: dict[Path, list[Outcome]] = {}
-    failures: dict[Path, ModelsFailed] = {}
+    failures: dict[Path, BaseException] = {}
     for path, config in loaded.items():
-        try:
-            done[path] = run(config, folders[path], force=force, watch=watching)
-        except ModelsFailed as failure:
-            done[path], failures[path] = failure.outcomes, failure
+        done[path], failure = _run(config, folders[path], force=force, alone=len(loaded) == 1)
+        if failure is not None:
+            failures[path] = failure
         if not as_json:
             if len(done) > 1:
                 say("")
@@ -71,20 +67,37 @@ def command(
         show_remarks(done[path])
     if as_json:
         contents = {str(path): _content(done[path], failures.get(path), loaded[path]) for path in done}
-        say_json(contents if len(contents) > 1 else next(iter(contents.values())))
+        say_json(contents if len(loaded) > 1 else next(iter(contents.values())))
     if failures:
-        raise RunError("\n".join(f"{path}: {failure}" for path, failure in failures.items()))
+        raise RunError("\n".join(f"{path}: {str(why) or type(why).__name__}" for path, why in failures.items()))
     if fail_under:
         refuse_shortfalls(_bounded(done, fail_under), fail_under)
 
 
-def _content(outcomes: list[Outcome], failure: ModelsFailed | None, config: RunConfig) -> dict[str, Any]:
+def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
     """The content of ``metrics.json``: of one model, or the common table of several."""
-    from kgeval.runs.outcome import common_table
+    from kgeval.runs.outcome import ModelsFailed, common_table
 
     if config.models is None:
-        return outcomes[0].to_dict()
-    return common_table(outcomes, {} if failure is None else failure.failures)
+        return outcomes[0].to_dict() if outcomes else {}
+    return common_table(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
+
+
+def _run(config: RunConfig, folder: Path, *, force: bool, alone: bool) -> tuple[list[Outcome], Exception | None]:
+    """Run a configuration; where it is not alone, its failure keeps no other from being run."""
+    from kgeval.cli.display import watching
+    from kgeval.errors import KgevalError
+    from kgeval.runs.outcome import ModelsFailed
+    from kgeval.runs.runner import run
+
+    try:
+        return run(config, folder, force=force, watch=watching), None
+    except ModelsFailed as failure:
+        return failure.outcomes, failure
+    except (KgevalError, OSError, MemoryError) as error:
+        if alone:
+            raise
+        return [], error
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:

@@ -25,8 +25,8 @@ from kgeval.paths import exists_safely, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
-MAX_COMPRESSION = 500
-"""how many times its size a compressed text may have"""
+MAX_COMPRESSION = 50
+"""how many times its size a compressed text may have, but for small ones (``kgeval.files.budget.LEAST``)"""
 
 READ = 4
 """how many bytes of memory each byte of a text takes"""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints import Checkpoint
 from kgeval.metrics.tables.names import Part
 from kgeval.protocols.framework_means import running32

@@ -21,7 +21,8 @@ from kgeval.checkpoints.shared.label_files import read_labels
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.budget import Budget
-from kgeval.files.opening import checked
+from kgeval.files.opening import JSON, checked
+from kgeval.files.zip_files import open_zip
 from kgeval.scorers.family import families, family
 from kgeval.scorers.scorer import Numbering
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -114,7 +115,7 @@ def _labels(file: Path, stored: NativeFile) -> tuple[dict[str, Vocabulary], tupl
 def _read_npz(file: Path) -> NativeFile:
     try:
         checked(file)
-        with zipfile.ZipFile(file) as archive:
+        with open_zip(file) as archive:
             _refuse_bombs(archive, file)
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -139,7 +140,10 @@ def _read_safetensors(file: Path) -> NativeFile:
         numbering = _numbering(metadata.get("numbering", "dataset"))
         layouts = tuple(map(str, _parse_json(metadata.get("layouts", "[]"), list)))
         lower_is_better = _parse_json(metadata.get("lower_is_better", "false"), bool)
-        labels = {kind: _embedded_labels(tensors.pop(name), kind) for name, kind in LABELS.items() if name in tensors}
+        budget = Budget(file, times=JSON)
+        labels = {
+            kind: _embedded_labels(tensors.pop(name), kind, budget) for name, kind in LABELS.items() if name in tensors
+        }
     except CheckpointError:
         raise
     except Exception as error:  # its header and metadata can say anything
@@ -151,7 +155,8 @@ def _read_safetensors(file: Path) -> NativeFile:
     return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, layouts, lower_is_better)
 
 
-def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str) -> Vocabulary:
+def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -> Vocabulary:
+    budget.take(JSON * encoded.nbytes)
     labels = _parse_json(encoded.tobytes(), list)
     if not all(isinstance(label, str) for label in labels):
         raise ValueError(f"its {kind} labels are not all text")

@@ -20,6 +20,7 @@ from kgeval.checkpoints.readers.pykeen.pykeen_baselines import BASELINES, PyKEEN
 from kgeval.checkpoints.shared.label_files import read_labels
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, unwrap_state_dict
+from kgeval.checkpoints.shared.truth_values import truth_value
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_torch
@@ -83,7 +84,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         if (name := model.class_name) in BASELINES:
             files = (file, *found[2])
             return PyKEENBaseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
-        inverse = bool(model.state.get("use_inverse_triples"))
+        inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
         whole: Family | Reciprocal = Reciprocal(family) if inverse else family
