@@ -33,7 +33,7 @@ if sys.argv[1:]:
 else:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.data.labelled_triples import read_negatives
-    from kgeval.data.layout import load_dataset
+    from kgeval.data.loading import load_dataset
 
     graph = load_dataset("graph")
     for path in ("model.safetensors", "spare/other.safetensors"):
