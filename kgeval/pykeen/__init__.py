@@ -16,7 +16,7 @@ from pykeen.evaluation import evaluator_resolver  # noqa: E402
 
 from kgeval.pykeen.evaluate_model import evaluate  # noqa: E402
 from kgeval.pykeen.evaluator import KGEvalEvaluator  # noqa: E402
-from kgeval.pykeen.results import KGEvalMetricResults  # noqa: E402
+from kgeval.pykeen.metric_results import KGEvalMetricResults  # noqa: E402
 from kgeval.pykeen.scoring import scorer_of  # noqa: E402
 
 __all__ = ["KGEvalEvaluator", "KGEvalMetricResults", "evaluate", "scorer_of"]

@@ -18,7 +18,7 @@ from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
-from kgeval.pykeen.results import KGEvalMetricResults, packs
+from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import rank_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgeval.metrics.summarize import summarize
-from kgeval.pykeen.results import KGEvalMetricResults
+from kgeval.pykeen.metric_results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import RANKS, as_json, describe_machine

@@ -25,11 +25,6 @@ ROOT = Path(__file__).parents[2]
 ENTITIES, RELATIONS = [f"e{index}" for index in range(9)], ["r0", "r1"]
 
 
-def closed(use):
-    """Mark a use whose registry takes no members of other packages yet."""
-    return pytest.param(use, marks=pytest.mark.xfail(strict=True, reason="the registry is closed"))
-
-
 def run(*words, path=()):
     """Run Python with further places to import from."""
     places = os.pathsep.join(map(str, (*path, ROOT)))
@@ -143,28 +138,26 @@ def test_its_family_is_listed_with_its_arrays_and_options(outcomes):
     assert listed["options"] == "norm"
 
 
-@pytest.mark.parametrize("use", ["metric by name", closed("metric as an object")])
+@pytest.mark.parametrize("use", ["metric by name", "metric as an object"])
 def test_its_metric(use, outcomes, counts):
     expected = np.log2(realistic(*counts())).mean()
     assert result(outcomes, use, "mean-log-rank") == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("use", ["protocol by name", closed("protocol as an object")])
+@pytest.mark.parametrize("use", ["protocol by name", "protocol as an object"])
 def test_its_protocol(use, outcomes, counts):
     greater, tied = counts(filtered=False)
     assert result(outcomes, use) == pytest.approx((1 + greater + tied).mean())
 
 
-@pytest.mark.parametrize("use", [closed("ties by name"), closed("ties as an object")])
+@pytest.mark.parametrize("use", ["ties by name", "ties as an object"])
 def test_its_tie_policy(use, outcomes, counts):
     greater, tied = counts()
     assert tied.any()
     assert result(outcomes, use) == pytest.approx(np.sqrt((1 + greater) * (1 + greater + tied)).mean())
 
 
-@pytest.mark.parametrize(
-    "use", [closed("corruption by name"), closed("corruption in a configuration"), closed("corruption as an object")]
-)
+@pytest.mark.parametrize("use", ["corruption by name", "corruption in a configuration", "corruption as an object"])
 def test_its_corruption(use, outcomes, counts):
     assert result(outcomes, use) == pytest.approx(realistic(*counts(competes=other_parity)).mean())
 

@@ -42,7 +42,7 @@ def on_the_command_line(*words: str) -> dict[str, float]:
 
 def configured(**settings: Any) -> dict[str, float]:
     """Evaluate as a configuration says."""
-    config = {"task": "ranks", "dataset": {"path": str(FOLDER)}, "model": {"path": str(MODEL)}, **settings}
+    config = {"dataset": {"path": str(FOLDER)}, "model": {"path": str(MODEL)}, **settings}
     file = FOLDER / "config.json"
     file.write_text(json.dumps(config), encoding="utf-8")
     return json.loads(command("run", str(file), "--json", "--quiet"))["metrics"]["both"]

@@ -3,7 +3,8 @@
 from typing import Literal
 
 from kgeval.arrays import IntArray
-from kgeval.corruption.generator import CorruptionGenerator, QueryCandidates
+from kgeval.corruption.candidates import Candidates
+from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
@@ -17,10 +18,10 @@ class SameParity(CorruptionGenerator):
     offset: int = 0
     """what is added to the anchor's id before"""
 
-    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> QueryCandidates:
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Choose every second entity."""
         size = len(dataset.entities)
-        return QueryCandidates(Rows.of(range((anchor + self.offset) % 2, size, 2) for anchor in queries.anchors))
+        return Candidates(Rows.of(range((anchor + self.offset) % 2, size, 2) for anchor in queries.anchors))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Say which they are."""
