@@ -75,7 +75,7 @@ def read_checkpoint(
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
     if format.lower() not in ("auto", *formats()):
         raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(format, formats())}")
-    reader = recognise(path) if format.lower() == "auto" else formats()[format.lower()]
+    reader = recognise(path, options) if format.lower() == "auto" else formats()[format.lower()]
     given = Options(options, dataset)
     with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
         checkpoint = reader.read(path, given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,8 +36,8 @@ def formats() -> dict[str, Reader]:
     )
 
 
-def recognise(path: Path) -> Reader:
-    """Find the reader of a checkpoint from its files.
+def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
+    """Find the reader of a checkpoint from its files; the names of its options are for the message alone.
 
     Raises
     ------
@@ -52,4 +52,4 @@ def recognise(path: Path) -> Reader:
         raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
     from kgeval.checkpoints.unknown_checkpoint import unknown  # it tells of readers
 
-    raise CheckpointError(unknown(path, formats()))
+    raise CheckpointError(unknown(path, formats(), options))

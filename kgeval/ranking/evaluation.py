@@ -335,5 +335,5 @@ def _undefined(error: UndefinedScore, dataset: Dataset) -> str:
     candidate = dataset.called(dataset.entities[error.candidate])
     return (
         f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
-        "Fix the model, or set nan: worst."
+        "Fix the model, or say nan='worst' (--nan worst)."
     )

@@ -9,7 +9,7 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, did_you_mean
+from kgeval.errors import DatasetError, did_you_mean, nearest
 
 
 def names() -> list[str]:
@@ -32,7 +32,8 @@ def read_named(name: str, **options: Any) -> Dataset:
     key = dataset_resolver.normalize(name)
     if key not in dataset_resolver.lookup_dict:
         here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
-        hint = did_you_mean(name, [*dataset_resolver.lookup_dict, *here])
+        near = nearest(name, [*dataset_resolver.lookup_dict, *here])
+        hint = did_you_mean(name, near or dataset_resolver.lookup_dict)  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
         return from_dataset(dataset_resolver.make(key, options), key)
