@@ -23,7 +23,7 @@ Two ways to evaluate such arrays:
   a model of 'kgeval list models' has the very formula:
     save them as an .npz file with the names entity and relation, and give the option model;
   none has it, or vectors are normalised first:
-    in Python, kgeval.evaluate(module, dataset) takes a PyTorch module, or any function of head, relation and tail ids."""
+    in Python, kgeval.evaluate(module, dataset) takes a PyTorch module or any function of ids."""
 
 
 def unknown(path: Path, formats: Mapping[str, Reader], options: Iterable[str] = ()) -> str:

@@ -72,7 +72,9 @@ def load_dataset(source: str | Path, *, layout: str = "auto", names: Named = ())
 
 def _read_source(source: str | Path, layout: str) -> Dataset:
     if not isinstance(source, (str, os.PathLike)) or source == "":
-        raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {source!r:.60}.")
+        swapped = callable(source) or hasattr(source, "scores")
+        hint = " The model comes first: kgeval.evaluate(model, dataset)." if swapped else ""
+        raise DatasetError(f"a dataset is a folder or a PyKEEN name, not {source!r:.60}.{hint}")
     path = Path(source)
     refuse_special(path)
     if layout not in ("auto", PYKEEN, *layouts()):

@@ -82,12 +82,18 @@ class Explanation:
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns, and the cells of the rows; what no digit shows is a dot, or no column."""
-        changes = {cause: [_change(row.causes.get(cause, 0.0)) for row in self.rows] for cause in self.causes}
+        least = [_differs_in_last_digit(self.standard, row.value) for row in self.rows]
+        changes = {
+            cause: [
+                _change(row.causes.get(cause, 0.0), exact=exact) for row, exact in zip(self.rows, least, strict=True)
+            ]
+            for cause in self.causes
+        }
         changes = {cause: texts for cause, texts in changes.items() if {*texts} != {NOTHING}}
         columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
         rows = [
             [
-                *(row.protocol, _number(row.value), _change(_difference(self.standard, row.value))),
+                *(row.protocol, _number(row.value), _change(_difference(self.standard, row.value), exact=least[index])),
                 *(texts[index] for texts in changes.values()),
                 *(_number(row.optimistic), _number(row.pessimistic)),
             ]
@@ -252,9 +258,17 @@ def _number(value: float) -> str:
     return f"{value:.6f}"
 
 
-def _change(change: float) -> str:
+def _differs_in_last_digit(standard: float, value: float) -> bool:
+    """Whether two numbers are printed differently, though what sets them apart would be printed as zero."""
+    return _number(standard) != _number(value) and _change(_difference(standard, value)) == NOTHING
+
+
+def _change(change: float, *, exact: bool = False) -> str:
+    """Print a change; one that no digit shows as a dot, unless it has to account for a digit that differs."""
     text = f"{change:+.6f}"
-    return text if float(text) else NOTHING
+    if float(text):
+        return text
+    return f"{change:+.0e}" if exact and change else NOTHING
 
 
 def _plain(value: float) -> float | str:

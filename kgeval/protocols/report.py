@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import ItemsView, Iterator, KeysView
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.tables.names import parse
 from kgeval.metrics.tables.summary import Summary, summarize
 from kgeval.protocols.protocol import COUNTS, FrameworkMetric, Protocol, protocol, protocol_of
@@ -29,7 +29,23 @@ class FrameworkMetrics:
     """faults of the framework that these numbers show"""
 
     def __getitem__(self, name: str) -> float:
+        if name not in self.values:
+            raise MetricError(f"{self.protocol} reports no {name!r}. {did_you_mean(name, self.values)}".strip())
         return self.values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def keys(self) -> KeysView[str]:
+        """The framework's names, so that ``dict`` takes the whole."""
+        return self.values.keys()
+
+    def items(self) -> ItemsView[str, float]:
+        """The framework's names, each with its number."""
+        return self.values.items()
 
     @property
     def headline(self) -> dict[str, str]:

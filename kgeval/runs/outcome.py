@@ -67,6 +67,19 @@ def common_table(outcomes: Sequence[Outcome], failures: Mapping[str, object]) ->
     }
 
 
+def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
+    """List the notes of all models: what holds for each of several once, all else with the model's name."""
+    first = outcomes[0].notes if len(outcomes) > 1 else ()
+    common = [note for note in first if all(note in outcome.notes for outcome in outcomes)]
+    own = [
+        f"{outcome.name}: {note}" if outcome.name else note
+        for outcome in outcomes
+        for note in outcome.notes
+        if note not in common
+    ]
+    return [*common, *own]
+
+
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
     """Say that models ranked or judged different triples, as with ``unseen: drop``: their metrics do not compare."""
     seen = [_triples(outcome.table) for outcome in outcomes]

@@ -107,7 +107,7 @@ def _several(
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import METRICS, read_json
     from kgeval.runs.fail_under import refuse_shortfalls
-    from kgeval.runs.outcome import common_table, comparability_notes
+    from kgeval.runs.outcome import common_table, comparability_notes, notes_by_model
     from kgeval.runs.resume import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, said)
@@ -116,9 +116,13 @@ def _several(
         say_json(common_table(outcomes, failed))
     else:
         show_outcomes(outcomes)
-    for outcome in outcomes:
-        show_notes(f"{outcome.name}: {note}" for note in outcome.notes)
-    show_notes([*comparability_notes(outcomes), *(f"{name} failed: {why}" for name, why in failed.items())])
+    show_notes(
+        [
+            *notes_by_model(outcomes),
+            *comparability_notes(outcomes),
+            *(f"{name} failed: {why}" for name, why in failed.items()),
+        ]
+    )
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
         bounded = read_outcomes(folder, tuple(fail_under), whole)

@@ -46,7 +46,7 @@ def command(
     from kgeval.errors import ConfigError, RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
-    from kgeval.runs.outcome import ModelsFailed, comparability_notes
+    from kgeval.runs.outcome import ModelsFailed, comparability_notes, notes_by_model
     from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
@@ -69,8 +69,8 @@ def command(
             if len(done) > 1:
                 say("")
             show_outcomes(done[path])
+        show_notes(notes_by_model(done[path]))
         for outcome in done[path]:
-            show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
             show_place(outcome.folder, stored=outcome.stored)
         show_notes(comparability_notes(done[path]))
     if as_json:
