@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ def read_checkpoint(
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
     user_options = Options(options, dataset)
     with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
-        checkpoint = _reader(path, format).read(path, user_options)
+        checkpoint = _reader(path, format, options).read(path, user_options)
     user_options.refuse_unused(path)
     checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":
@@ -93,10 +93,10 @@ def read_checkpoint(
     return checkpoint
 
 
-def _reader(path: Path, format: str | Reader) -> Reader:
+def _reader(path: Path, format: str | Reader, options: Iterable[str]) -> Reader:
     if isinstance(format, Reader):
         return format
     name = str(format).lower()
     if name not in ("auto", *formats()):
         raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats())}")
-    return recognise(path) if name == "auto" else formats()[name]
+    return recognise(path, options) if name == "auto" else formats()[name]

@@ -136,7 +136,7 @@ class Checkpoint:
                     row += f" ({labels[where[0]]})"
                 raise CheckpointError(
                     f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; "
-                    f"{count} of its values are not finite. Fix the model, or set nan: worst."
+                    f"{count} of its values are not finite. Fix the model, or say nan='worst' (--nan worst)."
                 )
 
 

@@ -17,9 +17,28 @@ from kgeval.pickles.unpickle import StubObject
 SHOWN = 6
 """tensors, files or folders that are named"""
 
+NUMPY = ".npy"
 
-def recognise(path: Path) -> Reader:
+LOCAL_HEADER = 512
+"""bytes that have room for the name of an archive's first member, which torch.save calls data.pkl in a folder"""
+
+ADVICE = """\
+Two ways to evaluate such arrays:
+  a model of 'kgeval list models' has the very formula:
+    save them as an .npz file with the names entity and relation, and give the option model;
+  none has it, or vectors are normalised first:
+    in Python, kgeval.evaluate(module, dataset) takes a PyTorch module or any function of ids."""
+
+
+def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
     """Find the reader of a checkpoint from its files.
+
+    Parameters
+    ----------
+    path
+        a file or a folder
+    options
+        the names of the user's options, for the message alone: only a known format has options
 
     Raises
     ------
@@ -34,38 +53,72 @@ def recognise(path: Path) -> Reader:
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
         raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
-    raise CheckpointError(_describe_unknown(path))
+    raise CheckpointError(_describe_unknown(path, options))
 
 
 def holds_models(path: Path) -> bool:
-    """Whether a path is a pickled file, or a folder that holds such, or folders that are checkpoints."""
-    files = path.iterdir() if path.is_dir() else [path]
-    return any(file.suffix in PICKLED for file in files) or bool(_checkpoints_in(path))
+    """Whether a path is a pickled file or an array, or a folder that holds such, or folders that are checkpoints."""
+    return any(_is_pickled(file) or file.suffix == NUMPY for file in _files(path)) or bool(_checkpoints_in(path))
 
 
-def _describe_unknown(path: Path) -> str:
+def _describe_unknown(path: Path, options: Iterable[str]) -> str:
     """Describe what a path in no known format holds and how that can be used, a sentence a line."""
     inside = _checkpoints_in(path)
     if inside:
         what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
         return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
     lines = [f"{str(path)!r} is in no known checkpoint format."]
-    files = sorted(entry.name for entry in path.iterdir()) if path.is_dir() else [path.name]
-    pickled = [path / name if path.is_dir() else path for name in files if Path(name).suffix in PICKLED]
-    content = unwrap_state_dict(read_any(pickled[0])) if pickled else None
-    arrays = _arrays(content)
+    files = _files(path)
+    pickled = next(filter(_is_pickled, files), None)
+    content = unwrap_state_dict(read_any(pickled)) if pickled else None
+    tensors, saved = _arrays(content), _saved_arrays(files)
     if path.is_dir():
-        lines.append(f"It is a folder with {_some(files)}." if files else "It is an empty folder.")
+        lines.append(f"It is a folder with {_some(map(_named, files))}." if files else "It is an empty folder.")
+    elif not path.stat().st_size:
+        lines.append("It is an empty file.")
     if pickled:
-        tensors = _some(f"{name} {list(shape)}" for name, shape in arrays.items())
-        lines.append(f"{pickled[0].name} is {_kind(content)}{f' with {tensors}' if arrays else ''}.")
-    lines += _nearest(arrays or files)
-    if len(arrays) > 1:
-        lines.append(
-            "To use such arrays, save them as an .npz file with the names entity and relation, and give the option "
-            "model (kgeval list models)."
-        )
+        shapes = _some(f"{name} {list(shape)}" for name, shape in tensors.items())
+        lines.append(f"{pickled.name} is {_kind(content)}{f' with {shapes}' if tensors else ''}.")
+    lines += [f"{name} is an array of {kind}." for name, kind in list(saved.items())[:SHOWN]]
+    if tensors:
+        lines += _nearest(tensors, least=2)
+    elif path.is_dir():
+        lines += _nearest((file.name for file in files), least=1)
+    if len(tensors) + len(saved) > 1:
+        lines.append(ADVICE)
+    if names := ", ".join(map(repr, options)):
+        lines.append(f"Not used: the option {names}. Only a known format has options, each its own.")
     return "\n".join([*lines, "Known formats:", *(f"  {name}: {reader.summary}" for name, reader in formats().items())])
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+def _named(file: Path) -> str:
+    return f"{file.name} (empty)" if file.is_file() and not file.stat().st_size else file.name
+
+
+def _is_pickled(file: Path) -> bool:
+    """Whether ``torch.save`` or ``pickle`` wrote a file: by its ending, or where it has none, by how it begins."""
+    if file.suffix or not file.is_file():
+        return file.suffix in PICKLED and file.is_file()
+    with file.open("rb") as opened:
+        beginning = opened.read(LOCAL_HEADER)
+    return beginning[:1] == b"\x80" or (beginning[:2] == b"PK" and b"data.pkl" in beginning)
+
+
+def _saved_arrays(files: Iterable[Path]) -> dict[str, str]:
+    """Describe the arrays in files of numpy's by type and shape; what cannot be read is left aside."""
+    found = {}
+    for file in files:
+        if file.suffix == NUMPY and file.is_file():
+            try:
+                array = np.lib.format.open_memmap(file, mode="r")
+            except Exception:  # noqa: S112 - numpy has many ways of refusing a damaged file
+                continue
+            found[file.name] = f"{array.dtype} {list(array.shape)}"
+    return found
 
 
 def _checkpoints_in(path: Path) -> list[str]:
@@ -88,11 +141,14 @@ def _kind(content: Any) -> str:
     return f"a pickled {type(content).__name__}"
 
 
-def _nearest(found: Iterable[str]) -> list[str]:
-    """Name the formats that most of what one is known by was found of, and what they have besides."""
+def _nearest(found: Iterable[str], *, least: int) -> list[str]:
+    """Name the formats that most of what one is known by was found of, and what they have besides.
+
+    ``least`` names have to be found: one tensor such as ``rel_emb.weight`` is found in many formats.
+    """
     names = set(found)
     groups = [(name, group) for name, reader in formats().items() for group in reader.known_by]
-    shares = [len(group & names) / len(group) for _, group in groups]
+    shares = [len(group & names) / len(group) if len(group & names) >= least else 0.0 for _, group in groups]
     best = max(shares, default=0.0)
     if not 0 < best < 1:
         return []

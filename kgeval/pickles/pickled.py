@@ -119,7 +119,8 @@ def _strings_of(file: Any, budget: Budget) -> list[str]:
 
 
 def _guarded(path: Path, read: Callable[[Budget], Any]) -> Any:
-    checked(path)
+    if not checked(path):
+        raise PickleError(f"{path}: the file is empty.")
     try:
         return read(Budget(path, times=UNPACKED))
     except FileError:

@@ -87,12 +87,16 @@ class Explanation:
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns, and the cells of the rows; what no digit shows is a dot, or no column."""
-        changes = {cause: [_change(row.causes.get(cause, 0.0)) for row in self.rows] for cause in self.causes}
+        exact = [_differs_only_in_last_digit(self.standard, row.value) for row in self.rows]
+        changes = {
+            cause: [_change(row.causes.get(cause, 0.0), exact=exact[index]) for index, row in enumerate(self.rows)]
+            for cause in self.causes
+        }
         changes = {cause: texts for cause, texts in changes.items() if {*texts} != {NOTHING}}
         columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
         rows = [
             [
-                *(row.protocol, f"{row.value:.6f}", _change(_difference(self.standard, row.value))),
+                *(row.protocol, f"{row.value:.6f}", _change(_difference(self.standard, row.value), exact=exact[index])),
                 *(texts[index] for texts in changes.values()),
                 *(f"{row.optimistic:.6f}", f"{row.pessimistic:.6f}"),
             ]
@@ -278,9 +282,17 @@ def _difference(before: float, after: float) -> float:
     return 0.0 if before == after else after - before
 
 
-def _change(change: float) -> str:
+def _differs_only_in_last_digit(standard: float, value: float) -> bool:
+    """Whether two numbers are printed differently, though what sets them apart would be printed as zero."""
+    return f"{standard:.6f}" != f"{value:.6f}" and _change(_difference(standard, value)) == NOTHING
+
+
+def _change(change: float, *, exact: bool = False) -> str:
+    """Print a change; one that no digit shows as a dot, unless it has to account for a digit that differs."""
     text = f"{change:+.6f}"
-    return text if float(text) else NOTHING
+    if float(text):
+        return text
+    return f"{change:+.0e}" if exact and change else NOTHING
 
 
 def _plain(value: float) -> float | str:

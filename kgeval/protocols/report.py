@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import ItemsView, Iterator, KeysView
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import parse
@@ -33,7 +33,23 @@ class FrameworkMetrics:
     """the texts that people are shown: the framework's best known numbers, where all would be too many"""
 
     def __getitem__(self, name: str) -> float:
+        if name not in self.values:
+            raise MetricError(f"{self.protocol} reports no {name!r}. {did_you_mean(name, self.values)}".strip())
         return self.values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def keys(self) -> KeysView[str]:
+        """The framework's names, so that ``dict`` takes the whole."""
+        return self.values.keys()
+
+    def items(self) -> ItemsView[str, float]:
+        """The framework's names, each with its number."""
+        return self.values.items()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what stands in ``metrics.json``; an infinite number is text there, since JSON has none."""

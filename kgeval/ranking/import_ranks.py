@@ -153,7 +153,9 @@ class _RowCheck:
         """
         if wrong.any() and self.unmatched == "error":
             first = int(np.argmax(wrong))
-            self.file.refuse(int(rows[first]), f"{what(first)} To leave such rows out, set unmatched: drop.")
+            self.file.refuse(
+                int(rows[first]), f"{what(first)} To leave such rows out, say unmatched='drop' (--unmatched drop)."
+            )
         if wrong.any():
             self.notes.append(f"{int(wrong.sum())} {left_out}, and were left out (unmatched: drop).")
         return ~wrong

@@ -157,13 +157,28 @@ def _header(path: Path, cells: list[str]) -> list[str]:
     TableError
         if it is no header but ends in a number, as ranks do
     """
-    if not is_header(cells) and any(re.fullmatch(r"\s*[0-9]+(\.[05])?\s*", cell) for cell in cells):
-        shown = ", ".join(map(repr, cells))
+    semicolons = any(";" in cell for cell in cells)
+    row = " ".join(cells).split(";") if semicolons else cells
+    if not is_header(row) and any(re.fullmatch(r"\s*[0-9]+(\.[05])?\s*", cell) for cell in row):
+        shown = ", ".join(map(repr, row))
+        separated = " and what separates them: separator=';' (--separator ';')" if semicolons else ""
         raise TableError(
-            f"{path}: its first row is no header but holds a number: {shown}. Name the columns in their order: "
-            "columns='head,relation,tail,head_rank,tail_rank' (--columns)."
+            f"{path}: its first row is no header but holds a number: {shown}. Name the columns in their order, for "
+            f"instance columns='{_columns_like(row)}' (--columns){separated}."
         )
     return named_columns(path, cells)
+
+
+def _columns_like(cells: Sequence[str]) -> str:
+    """Name columns that a row without a header may have, for a hint.
+
+    >>> _columns_like(["a", "likes", "b", "tail", "7", "3"])
+    'head,relation,tail,side,raw_rank,filtered_rank'
+    """
+    if any(cell.strip().lower() in PLACES for cell in cells[3:]):
+        return "head,relation,tail,side," + ("raw_rank,filtered_rank" if len(cells) > 5 else "rank")
+    ranks = {4: "tail_rank", 7: "raw_head_rank,filtered_head_rank,raw_tail_rank,filtered_tail_rank"}
+    return "head,relation,tail," + ranks.get(len(cells), "head_rank,tail_rank")
 
 
 def _rank_columns(

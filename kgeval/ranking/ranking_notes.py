@@ -65,5 +65,5 @@ def undefined_rank(error: UndefinedScore, dataset: Dataset) -> str:
     candidate = dataset.display_label(dataset.entities[error.candidate])
     return (
         f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
-        "Fix the model, or set nan: worst."
+        "Fix the model, or say nan='worst' (--nan worst)."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 
+import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
@@ -29,19 +30,72 @@ def stranger():
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_tensors_are_told_with_their_shapes_and_the_nearest_format(tmp_path, wrapped):
+def test_tensors_are_told_with_their_shapes_and_two_ways_out(tmp_path, wrapped):
     state = stranger()
     torch.save({"model_state_dict": state, "epoch": 3} if wrapped else state, tmp_path / "m.pt")
     lines = said_of(tmp_path / "m.pt")
     assert lines[:3] == [
         "'/m.pt' is in no known checkpoint format.",
         "m.pt is a state_dict with node_emb.weight [7, 4], rel_emb.weight [3, 4].",
-        "Nearest: torchkge, which also has ent_emb.weight. If it is that, name the format.",
+        "Two ways to evaluate such arrays:",
     ]
-    assert "save them as an .npz file with the names entity and relation, and give the option model" in lines[3]
-    assert lines[4] == "Known formats:"
-    assert [line.split(":")[0].strip() for line in lines[5:]] == list(formats())
+    assert "save them as an .npz file with the names entity and relation, and give the option model" in lines[4]
+    assert "kgeval.evaluate(module, dataset) takes a PyTorch module" in lines[6]
+    assert lines[7] == "Known formats:"
+    assert [line.split(":")[0].strip() for line in lines[8:]] == list(formats())
     assert max(map(len, lines)) <= LONGEST
+
+
+def test_one_tensor_of_a_usual_name_is_no_hint_at_a_format(tmp_path):
+    torch.save(tensors(ent__weight=table(7, 4), rel__weight=table(3, 4)), tmp_path / "m.pt")
+    assert not [line for line in said_of(tmp_path / "m.pt") if line.startswith("Nearest")]
+
+
+def test_an_option_that_no_format_could_take_is_named(tmp_path):
+    torch.save(stranger(), tmp_path / "m.pt")
+    lines = said_of(tmp_path / "m.pt", entity="node_emb.weight")
+    assert "Not used: the option 'entity'. Only a known format has options, each its own." in lines
+
+
+def test_arrays_of_numpy_are_described(tmp_path):
+    np.save(tmp_path / "e.npy", np.zeros((7, 4)))
+    assert said_of(tmp_path / "e.npy")[1:3] == ["e.npy is an array of float64 [7, 4].", "Known formats:"]
+    (tmp_path / "saved").mkdir()
+    for name, dtype in (("entity", np.float32), ("query", np.float16)):
+        np.save(tmp_path / "saved" / f"{name}.npy", np.zeros((7, 4), dtype))
+    (tmp_path / "saved/torn.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    assert said_of(tmp_path / "saved")[2:5] == [
+        "entity.npy is an array of float32 [7, 4].",
+        "query.npy is an array of float16 [7, 4].",
+        "Two ways to evaluate such arrays:",
+    ]
+
+
+def test_arrays_of_other_names_are_told_with_those_expected(tmp_path):
+    path = write_arrays(tmp_path / "m.npz", {"E": np.zeros((7, 4)), "R": np.zeros((3, 4))})
+    for options in ({}, {"model": "DistMult"}):
+        (line,) = said_of(path, **options)
+        assert line == "/m.npz: holds E [7, 4], R [3, 4]; expected arrays named entity and relation."
+
+
+@pytest.mark.parametrize("part", [".", "checkpoint"])
+def test_a_file_without_an_ending_that_is_cut_short_is_told_to_be(tmp_path, part):
+    (tmp_path / "saved").mkdir()
+    rotate_code(tmp_path / "saved")
+    content = (tmp_path / "saved/checkpoint").read_bytes()
+    (tmp_path / "saved/checkpoint").write_bytes(content[: len(content) // 2])
+    with pytest.raises(PickleError, match=r"checkpoint: not a PyTorch file \(a zip archive\), or cut short"):
+        load_checkpoint(tmp_path / "saved" / part)
+
+
+def test_empty_files_are_told_to_be(tmp_path):
+    (tmp_path / "m.pt").touch()
+    with pytest.raises(PickleError, match=r"m\.pt: the file is empty\."):
+        load_checkpoint(tmp_path / "m.pt")
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved/checkpoint").touch()
+    assert said_of(tmp_path / "saved")[1] == "It is a folder with checkpoint (empty)."
+    assert said_of(tmp_path / "saved/checkpoint")[1] == "It is an empty file."
 
 
 def test_the_way_out_that_is_told_leads_to_a_model(tmp_path):

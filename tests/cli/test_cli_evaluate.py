@@ -216,7 +216,7 @@ def test_parameters_that_are_nan_are_bad_input(place, refused):
     write_model(place / "holes", entity=np.full((8, 4), np.nan))
     told = refused("evaluate", "holes", *EVALUATE[2:])
     assert "the array 'entity' holds nan at row 0 (ant)" in told
-    assert "set nan: worst" in told
+    assert "--nan worst" in told
 
 
 def test_parameters_that_are_nan_can_be_the_worst(place, data):

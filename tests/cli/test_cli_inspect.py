@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 
+import numpy as np
 import pytest
 
 from tests.cli.conftest import write_config
@@ -194,6 +195,26 @@ def test_inspect_tells_what_an_unknown_file_holds(place, refused):
     said = refused("inspect", "stranger.pt")
     assert "stranger.pt is a state_dict with node_emb.weight [8, 4], rel_emb.weight [3, 4].\n" in said
     assert "A dataset is a folder" not in said
+
+
+def test_inspect_tells_what_an_array_is(place, refused):
+    np.save(place / "e.npy", np.zeros((8, 4)))
+    said = refused("inspect", "e.npy")
+    assert "e.npy is an array of float64 [8, 4]." in said
+    assert "A dataset is a folder" not in said
+
+
+def test_inspect_speaks_of_checkpoints_too_where_a_folder_is_neither(place, refused):
+    (place / "other").mkdir()
+    (place / "other/notes.md").write_text("hello")
+    assert "Nor is it a checkpoint in a known format: 'kgeval list formats'" in refused("inspect", "other")
+
+
+def test_folders_that_are_not_near_are_not_offered_as_datasets(place, refused):
+    (place / "c").mkdir()
+    said = refused("inspect", "nowhere")
+    assert "'codexsmall'" in said
+    assert "'c'" not in said
 
 
 def test_inspect_names_the_checkpoints_in_a_folder(place, refused):

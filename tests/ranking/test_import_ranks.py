@@ -278,7 +278,7 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
     no_rank = good[1].rsplit("\t", 2)[0] + "\t0\t1"
     path = tmp_path / "{ranks}.txt"
     path.write_text("\n".join([beyond, no_rank, *bad, *good[2:], good[2]]))
-    with pytest.raises(TableError, match=r"line 3: the triple \(nobody, r00, e0001\).*set unmatched: drop"):
+    with pytest.raises(TableError, match=r"line 3: the triple \(nobody, r00, e0001\).*--unmatched drop"):
         load_ranks(path, DATA, columns=NAMES)
     table = load_ranks(path, DATA, columns=NAMES, unmatched="drop")
     notes = "\n".join(table.notes)
@@ -290,6 +290,31 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
     kept = ranked.to_pandas().merge(table.to_pandas(), on=["triple", "side"])
     assert len(kept) == len(table)
     assert (kept.loc[kept["triple"] > 1, "greater_x"] == kept.loc[kept["triple"] > 1, "greater_y"]).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "columns"),
+    [
+        ("a\tlikes\tb\ttail\t7\t3", "head,relation,tail,side,raw_rank,filtered_rank"),
+        ("a\tlikes\tb\thead\t3", "head,relation,tail,side,rank"),
+        ("a\tlikes\tb\t3", "head,relation,tail,tail_rank"),
+        ("a\tlikes\tb\t3\t4", "head,relation,tail,head_rank,tail_rank"),
+        ("a;likes;b;tail;7;3", "head,relation,tail,side,raw_rank,filtered_rank"),
+    ],
+)
+def test_the_columns_that_a_hint_names_fit_the_row(tmp_path, row, columns):
+    (tmp_path / "ranks.txt").write_text(f"{row}\n")
+    with pytest.raises(TableError, match=rf"columns='{columns}' \(--columns\)\.") as caught:
+        load_ranks(tmp_path / "ranks.txt", DATA)
+    with pytest.raises(TableError, match=r"\(a, likes, b\) is not in the test split"):  # it could be read
+        load_ranks(tmp_path / "ranks.txt", DATA, columns=columns)
+    assert "--separator" not in str(caught.value)
+
+
+def test_a_hint_names_the_separator_that_the_file_leaves_open(tmp_path):
+    (tmp_path / "ranks.txt").write_text("New York;likes;b;tail;7\n")
+    with pytest.raises(TableError, match=r"'head,relation,tail,side,rank' \(--columns\) and .* \(--separator ';'\)\."):
+        load_ranks(tmp_path / "ranks.txt", DATA)
 
 
 def test_nothing_left_is_refused(tmp_path):

@@ -103,7 +103,8 @@ def test_nan_is_refused_with_triple_and_candidate(kind):
     if kind == "vectors":
         scorer = Holed()
     with pytest.raises(
-        ScoreError, match=r"NaN for \(e\d+, r\d+, \?\), candidate e0007: a rank is undefined.*nan: worst"
+        ScoreError,
+        match=r"NaN for \(e\d+, r\d+, \?\), candidate e0007: a rank is undefined.*nan='worst' \(--nan worst\)",
     ):
         evaluate(scorer, DATA, sides=("tail",))
 

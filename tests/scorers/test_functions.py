@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from kgeval import CallableScorer, VectorScorer, evaluate
+from kgeval.corruption import Uniform
 from kgeval.errors import CheckpointError, InputError, ScoreError
 from tests.conftest import random_dataset
 
@@ -236,6 +237,16 @@ def test_vectors_may_be_tensors_with_gradients():
             return nn.Parameter(ENTITY)[ids]
 
     assert evaluate(Vectors(), DATA).to_pandas()[["greater", "tied", "candidates"]].equals(EXPECTED)
+
+
+@pytest.mark.parametrize("corruption", [None, Uniform(count=5)])
+@pytest.mark.filterwarnings("error")
+def test_a_function_may_write_into_what_it_is_given(corruption):
+    def score(h, r, t):
+        heads, tails = torch.from_numpy(h), torch.from_numpy(t)
+        return (ENTITY[heads] * RELATION[torch.from_numpy(r)] * ENTITY[tails]).sum(-1)
+
+    assert len(evaluate(score, DATA, corruption=corruption)) == 2 * len(DATA.test)
 
 
 def test_torch_is_not_imported_for_a_function():

@@ -37,6 +37,7 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.reader import formats
     from kgeval.checkpoints.recognise import holds_models, recognise
+    from kgeval.data.layout import layouts
     from kgeval.data.loading import load_dataset
     from kgeval.errors import DatasetError
     from kgeval.paths import exists_safely
@@ -57,9 +58,13 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
         return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
     try:
         return {"dataset": path, **_dataset(path, names)}
-    except DatasetError:
+    except DatasetError as error:
         if exists_safely(place) and holds_models(place):
-            recognise(place)  # refuses it, and tells what is in it
+            recognise(place, options)  # refuses it, and tells what is in it
+        if exists_safely(place) and place.is_dir() and not any(known.recognises(place) for known in layouts().values()):
+            raise DatasetError(
+                f"{error}\nNor is it a checkpoint in a known format: 'kgeval list formats' shows those."
+            ) from error
         raise
 
 

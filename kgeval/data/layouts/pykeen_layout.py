@@ -10,7 +10,7 @@ from typing import Any
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, did_you_mean
+from kgeval.errors import DatasetError, did_you_mean, nearest
 
 PYKEEN_SPLITS = {"training": "train", "validation": "valid", "testing": "test"}
 """what PyKEEN calls the splits"""
@@ -36,7 +36,8 @@ def read_named(name: str, **options: Any) -> Dataset:
     key = dataset_resolver.normalize(name)
     if key not in dataset_resolver.lookup_dict:
         here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
-        hint = did_you_mean(name, [*dataset_resolver.lookup_dict, *here])
+        near = nearest(name, [*dataset_resolver.lookup_dict, *here])
+        hint = did_you_mean(name, near or dataset_resolver.lookup_dict)  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
         return from_dataset(dataset_resolver.make(key, options), key)
@@ -60,9 +61,14 @@ def from_objects(source: Any) -> Dataset:
         raise DatasetError(
             "a triples factory holds one split. Give one for each split: {'train': training, 'test': testing}."
         )
+    swapped = callable(source) or hasattr(source, "scores")
     raise DatasetError(
-        f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. For triples in memory, call "
-        "kgeval.Dataset.from_labels."
+        f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. "
+        + (
+            "The model comes first: kgeval.evaluate(model, dataset)."
+            if swapped
+            else "For triples in memory, call kgeval.Dataset.from_labels."
+        )
     )
 
 

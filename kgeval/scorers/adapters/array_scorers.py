@@ -83,9 +83,10 @@ class CallableScorer:
         """
         refuse_other_queries(queries, candidates)
         shape = (len(queries), candidates.shape[-1])
-        anchors = np.broadcast_to(queries.anchors[:, None], shape).ravel()
-        relations = np.broadcast_to(queries.relations[:, None], shape).ravel()
-        others = np.broadcast_to(candidates, shape).ravel()
+        # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
+        anchors = np.broadcast_to(queries.anchors[:, None], shape).flatten()
+        relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
+        others = np.broadcast_to(candidates, shape).flatten()
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
         parts = []
         for start in range(0, len(others), BATCH_TRIPLES):

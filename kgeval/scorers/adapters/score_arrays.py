@@ -35,7 +35,9 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
         kind = type(scores).__name__
         raise ScoreError(f"{source} gave {kind}, which is no array of real numbers: {reason(error)}.") from error
     if np.ma.is_masked(scores):
-        raise ScoreError(f"{source} gave masked scores; give NaN where there is none, and set nan: worst.")
+        raise ScoreError(
+            f"{source} gave masked scores; give NaN where there is none, and say nan='worst' (--nan worst)."
+        )
     if array.dtype.kind != "f" and not np.can_cast(array.dtype, np.float64):
         raise ScoreError(
             f"{source} gave {type(scores).__name__} of dtype {array.dtype}; expected real numbers, "

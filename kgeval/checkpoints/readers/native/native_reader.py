@@ -62,6 +62,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     """
     file = _file(path)
     stored = _read_safetensors(file) if file.suffix == ".safetensors" else _read_npz(file)
+    if missing := [name for name in ("entity", "relation") if name not in stored.arrays]:
+        held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
+        raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")
     labels, label_files = _labels(file, stored)
     name = options.resolve("model", stored.model, file.name)
     if name is None:
