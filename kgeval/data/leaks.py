@@ -36,7 +36,7 @@ class Leaks:
     swapped: BoolArray
     """bool[triple], whether train has it with head and tail swapped, under an inverse or the same symmetric relation"""
     skipped: str = ""
-    """what was not looked for, as a note"""
+    """what was not looked for, as a note with a place for the name of the split"""
 
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
@@ -58,34 +58,39 @@ def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
     judged = {split: triples for split, triples in dataset.splits.items() if split != "train"}
     nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in judged.items()}
     if 4 * len(dataset.entities) ** 2 * len(dataset.relations) > np.iinfo(np.int64).max:
-        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE.format(split)) for split in judged}
+        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE) for split in judged}
     facts = _Facts.of(dataset)
     repeated = {split: facts.in_train(triples) for split, triples in judged.items()}
     here, there = facts.opposite()
     if int(here.lengths @ there.lengths) > MOST_SWAPPED:
-        return {split: Leaks(repeated[split], nothing[split], TOO_MANY.format(split)) for split in judged}
+        return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in judged}
     inverses = facts.inverses(here, there)
     return {split: Leaks(repeated[split], facts.swapped(judged[split], *inverses)) for split in judged}
 
 
-def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
-    """Say how many triples of a split train gives away, where that is worth saying."""
+def notes_on_leaks(dataset: Dataset, split: str, *, called: str | None = None) -> list[str]:
+    """Say how many triples of a split train gives away, where that is worth saying.
+
+    ``called`` is what its triples are called where neither the split nor any label is known: then no id is taken for
+    one.
+    """
     if split == "train" or not len(dataset.train):
         return []
     triples, leaks = dataset.split(split), dataset.leaks[split]
-    notes = [leaks.skipped] if leaks.skipped else []
+    notes = [leaks.skipped.format(called or split)] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
-        example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
-        share = f"{repeated} of {len(triples)} {split} triples ({repeated / len(triples):.1%})"
-        notes.append(f"{share} are in train too, such as {example}.")
+        example = f", such as {dataset.triple(*triples.ids[np.argmax(leaks.repeated)])}" if called is None else ""
+        share = f"{repeated} of {len(triples)} {called or split} triples ({repeated / len(triples):.1%})"
+        notes.append(f"{share} are in train too{example}.")
     if (swapped := int(leaks.swapped.sum())) >= WORTH_SAYING * len(triples):
         counts = np.bincount(triples.relations[leaks.swapped], minlength=len(dataset.relations))
         most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
         named = ", ".join(f"{counts[relation]} of {dataset.called(dataset.relations[relation])}" for relation in most)
-        share = f"{swapped} of {len(triples)} {split} triples ({swapped / len(triples):.1%})"
+        more = ", …" if np.count_nonzero(counts) > len(most) else ""
+        share = f"{swapped} of {len(triples)} {called or split} triples ({swapped / len(triples):.1%})"
         notes.append(
-            f"{share} are in train with head and tail swapped, under an inverse or symmetric relation: {named}"
-            f"{', …' if np.count_nonzero(counts) > len(most) else ''}. To read train backwards is enough for them."
+            f"{share} are in train with head and tail swapped, under an inverse or symmetric relation"
+            f"{f': {named}{more}' if called is None else ''}. To read train backwards is enough for them."
         )
     return notes
 
