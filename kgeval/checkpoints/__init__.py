@@ -18,7 +18,7 @@ from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
 
-__all__ = ["Checkpoint", "load_checkpoint", "read_checkpoint"]
+__all__ = ["Checkpoint", "as_model", "load_checkpoint", "read_checkpoint"]
 
 
 def load_checkpoint(
@@ -62,6 +62,11 @@ def load_checkpoint(
         raise CheckpointError(f"a checkpoint is a file or a folder, not {path!r:.60}.")
     known = None if dataset is None else as_dataset(dataset)
     return read_checkpoint(Path(path), options, dataset=known, format=format, nan=nan)
+
+
+def as_model(given: Any, dataset: Dataset, *, nan: str = "error") -> Any:
+    """Take a model as it is, or load the checkpoint that a path names."""
+    return load_checkpoint(given, dataset=dataset, nan=nan) if isinstance(given, str | Path) else given
 
 
 def read_checkpoint(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kgeval.checkpoints import as_model
 from kgeval.corruption import AllEntities, Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.layout import as_dataset
@@ -43,9 +44,9 @@ def evaluate(  # noqa: PLR0913
     Parameters
     ----------
     model
-        a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
-        ``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors, such as a PyTorch module; higher
-        is more plausible
+        a checkpoint (``kgeval.load_checkpoint``), or the path of one that needs no options; any scorer, a live PyKEEN
+        model, or a callable ``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors, such as a
+        PyTorch module; higher is more plausible
     dataset
         the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it; or a PyKEEN dataset
     entities, relations
@@ -107,6 +108,7 @@ def evaluate(  # noqa: PLR0913
     (0.5, 1.0, 0.75)
     """
     rules, dataset = named(protocol), as_dataset(dataset)
+    model = as_model(model, dataset, nan=nan)
     settings = Evaluation(
         split=split,
         sides=sides,  # type: ignore[arg-type]

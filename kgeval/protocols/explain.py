@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.layout import as_dataset
 from kgeval.data.vocabulary import Labels
@@ -175,6 +176,7 @@ def explain(
     """
     named = [protocol(name) for name in ([protocols] if isinstance(protocols, str) else protocols)]
     printed, settings, dataset = _asked(metric), evaluation or Evaluation(), as_dataset(dataset)
+    model = as_model(model, dataset, nan=settings.nan)
     scorer = align(model, dataset, entities=entities, relations=relations)
     said = settings.corruption if "corruption" in settings.model_fields_set else None
     tables: dict[Any, RankTable] = {}

@@ -82,6 +82,8 @@ def _enough_memory(limit: int) -> int:
 class Evaluation(Settings):
     """How a model is evaluated. It is its own configuration, and a function from a model and a dataset to ranks."""
 
+    called = "arguments of the evaluation"
+
     split: Split = "test"
     """the split whose triples are ranked"""
     sides: Sides = ("head", "tail")

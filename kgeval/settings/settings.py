@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,6 +15,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
+    called: ClassVar[str] = ""
+    """what messages call it where people know it by another name than that of its class"""
+
     def __init__(self, /, *unnamed: Any, **given: Any) -> None:
         if unnamed:
             names = ", ".join(name for name in type(self).model_fields if name != "kind")
@@ -23,7 +26,7 @@ class Settings(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             told = complaints(error, given, type(self))
-            raise InputError("\n  ".join([f"{type(self).__name__}:", *map(str, told)])) from None
+            raise InputError("\n  ".join([f"{self.called or type(self).__name__}:", *map(str, told)])) from None
 
     # Blocks inside other blocks are made without this, so that all their problems are told in one message.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from kgeval.arrays import IntArray
+from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
@@ -145,6 +146,7 @@ class Confidences(Settings):
             if a score is not finite, with the triple
         """
         dataset = as_dataset(dataset)
+        model = as_model(model, dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
         labels = scored_table(scorer, dataset, parts, CONFIDENCE_BASELINES, side=self.side, unseen=self.unseen)
         labels = replace(
