@@ -13,7 +13,7 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
@@ -188,7 +188,7 @@ class Options:
 
         Raises
         ------
-        CheckpointError
+        UsageError
             if they differ
         """
         self._asked.append(name)
@@ -198,7 +198,7 @@ class Options:
             return stored
         value = self._given.pop(name)
         if stored is not None and _spelt(stored) != _spelt(value):
-            raise CheckpointError(
+            raise UsageError(
                 f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
             )
         self.origins[name], self.settled[name] = "option", value if stored is None else stored
@@ -209,19 +209,19 @@ class Options:
 
         Raises
         ------
-        CheckpointError
+        UsageError
             if neither the user nor the file says it, or if it is none of them
         """
         value = self.resolve(name, stored, where)
         spelt = [str(choice).lower() if isinstance(choice, bool) else choice for choice in choices]
         asked = " or ".join(f"{name}={choice}" for choice in spelt)
         if value is None:
-            raise CheckpointError(f"{where} does not say {name}, which the scores depend on: give the option {asked}.")
+            raise UsageError(f"{where} does not say {name}, which the scores depend on: give the option {asked}.")
         for choice in choices:
             if _spelt(value) == _spelt(choice):
                 self.settled[name] = choice
                 return choice
-        raise CheckpointError(f"{where}: {name}={value!r}: expected {asked}.")
+        raise UsageError(f"{where}: {name}={value!r}: expected {asked}.")
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:
         """Tell where a family's options came from: a setting of the framework's, or else its code.
@@ -238,10 +238,10 @@ class Options:
 
         Raises
         ------
-        CheckpointError
+        UsageError
             with the nearest known option
         """
         for name in self._given:
-            raise CheckpointError(
+            raise UsageError(
                 f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._asked)}".strip()
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kgeval.checkpoints.checkpoint import Checkpoint, Options
 from kgeval.discovery import brought, by_name, instances
-from kgeval.errors import CheckpointError
+from kgeval.errors import UsageError
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
@@ -41,7 +41,7 @@ def recognise(path: Path) -> Reader:
 
     Raises
     ------
-    CheckpointError
+    UsageError
         if none, or more than one, recognises it
     """
     fitting = [reader for reader in formats().values() if reader.recognises(path)]
@@ -49,7 +49,7 @@ def recognise(path: Path) -> Reader:
         return fitting[0]
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
-        raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
+        raise UsageError(f"{str(path)!r} could be {names}: name the format.")
     from kgeval.checkpoints.unknown_checkpoint import unknown  # it tells of readers
 
-    raise CheckpointError(unknown(path, formats()))
+    raise UsageError(unknown(path, formats()))

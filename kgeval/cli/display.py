@@ -77,12 +77,18 @@ def show_summary(summary: Summary | LabelSummary) -> None:
 
 
 def show_comparison(summaries: Mapping[str, Summary]) -> None:
-    """Print a row for each of several models, with every metric of every side, and what these are not all of alike."""
+    """Print a row for each of several models, with the metrics that were requested, and what they are not alike in.
+
+    A metric that was requested without a side is that of both.
+    """
     apart = _show_common_head([summary.provenance for summary in summaries.values()])
     keys = [
         [model, *(_value(getattr(summary.provenance, name)) for name in apart)] for model, summary in summaries.items()
     ]
-    _show_sides(["model", *apart], keys, [s.groups[0].values for s in summaries.values()], pooled="")
+    requested = next(iter(summaries.values())).requested
+    names = dict.fromkeys(replace(name, side=name.side or "both") for name in requested)
+    values = [{name: summary.groups[0].values[name] for name in names} for summary in summaries.values()]
+    _show_sides(["model", *apart], keys, values, pooled="")
     for summary in summaries.values():
         show_undefined(summary)
 
@@ -188,7 +194,12 @@ def show_undefined(summary: Summary) -> None:
 def show_notes(notes: Iterable[str]) -> None:
     """Print what a reader of the results should know."""
     for note in notes:
-        _remark(f"Note: {note}")
+        show_note(note)
+
+
+def show_note(note: str) -> None:
+    """Print what a reader of the results should know, or somebody who waits for them."""
+    _remark(f"Note: {note}")
 
 
 def show_place(path: Any, *, stored: bool = False) -> None:

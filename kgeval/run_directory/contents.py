@@ -176,6 +176,14 @@ def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
+def other_files(folder: Path, models: Iterable[str] = ()) -> list[str]:
+    """Name what a folder holds that no run there wrote, nor one of several models; hidden files are no matter."""
+    if not exists_safely(folder) or not folder.is_dir():
+        return []
+    own = {CONFIG, MANIFEST, METRICS, MODEL, *tables_in(folder), *models}
+    return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
+
+
 def tables_in(folder: Path) -> list[str]:
     """The files that runs of one kind or another hold beside what every run holds."""
     return [RANKS, LABELS, CURVES, *sorted(path.name for path in folder.glob(ranks_of("*")))]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgeval.checkpoints import Checkpoint, load_checkpoint, read_checkpoint
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
 from kgeval.data.dataset import Dataset
-from kgeval.errors import InputError
+from kgeval.errors import CheckpointError, InputError, KgevalError, RunError, UsageError
 from kgeval.run_directory.contents import MODEL, sha256_of_files
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
@@ -22,27 +23,38 @@ def input_files(config: RunConfig, dataset: Dataset, scorer: Scorer | VectorScor
     return [*dataset.files, *(scorer.files if isinstance(scorer, Checkpoint) else ()), *negatives]
 
 
-def read_inputs(config: RunConfig, dataset: Dataset, folders: dict[str, Path | None]) -> dict[str, dict[str, str]]:
-    """Read every model once, and take the SHA-256 of its inputs, before any work is done.
+@dataclass(frozen=True)
+class Inputs:
+    """What was read of several models."""
 
-    Returns
-    -------
-    dict[str, dict[str, str]]
-        by model: the SHA-256 by file
+    sha256: dict[str, dict[str, str]] = field(default_factory=dict)
+    """by model: the SHA-256 by file"""
+    unreadable: dict[str, KgevalError] = field(default_factory=dict)
+    """by model: why its files cannot be read"""
+
+
+def read_inputs(config: RunConfig, dataset: Dataset, folders: dict[str, Path | None]) -> Inputs:
+    """Read every model once, and take the SHA-256 of its inputs, before any work is done.
 
     Raises
     ------
     ConfigError
-        with all models that cannot be read or do not fit the dataset, each with its name and line
+        with all models that are not used as they can be: whose path, format or options are wrong, or that do not fit
+        the dataset, each with its name and line
     """
-    found, problems = {}, []
+    found, problems = Inputs(), []
     for name, job in config.jobs.items():
         try:
             scorer = _scorer(job, config, dataset) if isinstance(job, CheckpointConfig) else _trained(folders[name])
+            found.sha256[name] = sha256_of_files(input_files(config, dataset, scorer))
+        except OSError as error:
+            found.unreadable[name] = RunError(f"{error.filename}: {error.strerror}.")
         except InputError as error:
-            problems.append(Problem.of(("models", name), error))
-        else:
-            found[name] = sha256_of_files(input_files(config, dataset, scorer))
+            damaged = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
+            if damaged and isinstance(job, CheckpointConfig):
+                found.unreadable[name] = error
+            else:
+                problems.append(Problem.of(("models", name), error))
     if problems:
         raise config.document.refusal(problems)
     return found

@@ -13,7 +13,7 @@ from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.protocols.protocol import protocol_of
 from kgeval.protocols.report import framework_metrics
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, altered, read_json, read_labels, read_ranks
+from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, altered, is_run, read_json, read_labels, read_ranks
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.recompute import recompute_metrics
 from kgeval.runs.run_task import TaskResult
@@ -101,7 +101,16 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], said: Mappin
     return Outcome(name, table, summary, printed, asked=bool(metrics or said), folder=folder, stored=True)
 
 
-def read_outcomes(folder: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> list[Outcome]:
-    """Read the runs of several models from the folder that holds their common table."""
-    names = read_json(folder / METRICS)["models"]
-    return [read_outcome(folder / name, name, metrics, said) for name in names]
+def read_outcomes(folder: Path, metrics: tuple[str, ...], said: Mapping[str, Any]) -> tuple[list[Outcome], list[str]]:
+    """Read the runs of several models from the folder that holds their common table.
+
+    Returns
+    -------
+    tuple[list[Outcome], list[str]]
+        the runs that are there; the names of models whose run is not, or was interrupted, and that did not fail
+    """
+    table = read_json(folder / METRICS)
+    names = [*table["models"], *table.get("unfinished", ())]
+    whole = [name for name in names if is_run(folder / name)]
+    outcomes = [read_outcome(folder / name, name, metrics, said) for name in whole]
+    return outcomes, [name for name in names if name not in whole]

@@ -21,7 +21,15 @@ from kgeval.progress import Progress
 from kgeval.protocols.protocol import protocol
 from kgeval.protocols.report import FrameworkMetrics, framework_metrics
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import METRICS, RANKS, as_json, describe_machine, is_run, sha256_of_files
+from kgeval.run_directory.contents import (
+    METRICS,
+    RANKS,
+    as_json,
+    describe_machine,
+    is_run,
+    other_files,
+    sha256_of_files,
+)
 from kgeval.run_directory.staging import alone_in, reserve, unstaged, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.environment_variables import escaped
@@ -61,11 +69,22 @@ def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
     return nullcontext(lambda _: None)
 
 
-def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watch = no_progress) -> list[Outcome]:
+def say_nothing(_: str) -> None:
+    """Report nothing."""
+
+
+def run(
+    config: RunConfig,
+    out: Path | None,
+    *,
+    force: bool = False,
+    watch: Watch = no_progress,
+    warn: Callable[[str], None] = say_nothing,
+) -> list[Outcome]:
     """Run a configuration.
 
     Of several models, all are read before the first is ranked; those that an earlier run of the very same has evaluated
-    are taken from there; and where one fails, the others are evaluated all the same.
+    are taken from there; and where one cannot be read or fails, the others are evaluated all the same.
 
     Parameters
     ----------
@@ -78,6 +97,8 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         whether an earlier run there may be replaced
     watch
         how to show progress
+    warn
+        called with what somebody who waits for the results should know at once
 
     Raises
     ------
@@ -86,6 +107,9 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     ModelsFailed
         if some of several models failed; it has the outcomes of the others
     """
+    if others := [] if out is None else other_files(out, config.jobs):
+        named = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+        warn(f"{str(out)!r} holds other files ({named}); they stay, and the run is written beside them.")
     with ExitStack() as held:
         stages = _claim(config, out, force=force, held=held)
         clock = Clock()
@@ -95,15 +119,20 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         config = config.resolved(dataset)
         if config.models is None:
             return [_run_tracked(config, "", dataset, stages[""], clock, watch)]
-        stored = _stored(config, dataset, stages, force=force)
-        outcomes, failures = [], {}
+        stored, failures = _stored(config, dataset, stages, force=force)
+        for name, error in failures.items():
+            warn(f"{name} cannot be read, the other models are evaluated: {error}")
+        outcomes: list[Outcome] = []
         for name, stage in stages.items():
+            if out is not None:
+                write_text(out / METRICS, as_json(common_table(outcomes, failures, planned=[*stages])))
             try:
-                outcomes.append(stored.get(name) or _run_tracked(config, name, dataset, stage, clock, watch))
+                if name not in failures:
+                    outcomes.append(stored.get(name) or _run_tracked(config, name, dataset, stage, clock, watch))
             except KgevalError as error:
                 failures[name] = error
-            if out is not None:
-                write_text(out / METRICS, as_json(common_table(outcomes, failures)))
+        if out is not None:
+            write_text(out / METRICS, as_json(common_table(outcomes, failures)))
         if failures:
             raise ModelsFailed(outcomes, failures)
         return outcomes
@@ -129,17 +158,23 @@ def _claim(config: RunConfig, out: Path | None, *, force: bool, held: ExitStack)
 
 def _stored(
     config: RunConfig, dataset: Dataset, stages: Mapping[str, Path | None], *, force: bool
-) -> dict[str, Outcome]:
-    """Read all models, before the first is ranked; find those whose run is there, unless it is to be replaced."""
+) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
+    """Read all models, before the first is ranked.
+
+    Returns
+    -------
+    tuple[dict[str, Outcome], dict[str, KgevalError]]
+        by model: those whose run is there, unless it is to be replaced; why others cannot be read
+    """
     folders = {name: None if stage is None else stage.parent for name, stage in stages.items()}
     inputs = read_inputs(config, dataset, folders)
     stored = {}
     for name, folder in folders.items():
-        if folder is not None and is_run(folder) and not force:
-            manifest = {"dataset": {"sha256": dataset.sha256()}, "sha256": inputs[name], **describe_machine()}
+        if folder is not None and is_run(folder) and not force and name in inputs.sha256:
+            manifest = {"dataset": {"sha256": dataset.sha256()}, "sha256": inputs.sha256[name], **describe_machine()}
             refuse_changes(folder, escaped(_content(config, name, folder)), manifest)
             stored[name] = read_outcome(folder, name, (), {})
-    return stored
+    return stored, inputs.unreadable
 
 
 def _run_model(

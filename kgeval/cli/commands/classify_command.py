@@ -44,7 +44,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
     Example: kgeval classify model.npz --dataset data/codex-s --option model=ComplEx --valid-negatives
     data/codex-s/valid_negatives.txt --test-negatives data/codex-s/test_negatives.txt
     """
-    from kgeval.cli.display import show_notes, show_place, show_summary, watching
+    from kgeval.cli.display import show_note, show_notes, show_place, show_summary, watching
     from kgeval.cli.streams import say_json
     from kgeval.data.layout import load_dataset
     from kgeval.runs.runner import run
@@ -53,7 +53,7 @@ def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_jso
         weighted = bool(load_dataset(dataset, layout=given["layout"]).confidences)
     task = _confidences(given) if weighted else _classification(given)
     config = configured("classify", checkpoint, dataset, given, task=task, metrics=list(given["metrics"]))
-    (outcome,) = run(config, out, force=force, watch=watching)
+    (outcome,) = run(config, out, force=force, watch=watching, warn=show_note)
     if as_json:
         say_json(outcome.to_dict())
     else:

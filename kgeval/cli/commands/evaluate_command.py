@@ -65,7 +65,7 @@ def command(
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
     """
-    from kgeval.cli.display import show_notes, show_outcome, show_place, watching
+    from kgeval.cli.display import show_note, show_notes, show_outcome, show_place, watching
     from kgeval.cli.streams import say_json
     from kgeval.runs.fail_under import measured, refuse_bounds, refuse_shortfalls
     from kgeval.runs.runner import run
@@ -81,7 +81,7 @@ def command(
         **chosen(given, "ties", "seed", "chance", "popularity"),
     )
     refuse_bounds(fail_under, "ranks")
-    (outcome,) = run(config, out, force=force, watch=watching)
+    (outcome,) = run(config, out, force=force, watch=watching, warn=show_note)
     if as_json:
         say_json(outcome.to_dict())
     else:

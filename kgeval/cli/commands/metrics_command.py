@@ -107,19 +107,21 @@ def _several(
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import METRICS, read_json
     from kgeval.runs.fail_under import refuse_shortfalls
-    from kgeval.runs.outcome import common_table, comparability_notes
+    from kgeval.runs.outcome import common_table, comparability_notes, notes_by_model
     from kgeval.runs.resume import read_outcomes
 
-    outcomes = read_outcomes(folder, metrics, said)
+    outcomes, unfinished = read_outcomes(folder, metrics, said)
     failed = read_json(folder / METRICS).get("failed", {})
     if as_json:
-        say_json(common_table(outcomes, failed))
+        say_json(common_table(outcomes, failed, planned=unfinished))
     else:
         show_outcomes(outcomes)
-    for outcome in outcomes:
-        show_notes(f"{outcome.name}: {note}" for note in outcome.notes)
-    show_notes([*comparability_notes(outcomes), *(f"{name} failed: {why}" for name, why in failed.items())])
+    show_notes([*notes_by_model(outcomes), *comparability_notes(outcomes)])
+    show_notes(f"{name} failed: {why}" for name, why in failed.items())
+    show_notes(
+        f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
+    )
     if fail_under:
         whole = {name: value for name, value in said.items() if name != "by"}
-        bounded = read_outcomes(folder, tuple(fail_under), whole)
+        bounded, _ = read_outcomes(folder, tuple(fail_under), whole)
         refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, fail_under)

@@ -41,12 +41,12 @@ def command(
     there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
     the same.
     """
-    from kgeval.cli.display import show_notes, show_place, watching
+    from kgeval.cli.display import show_note, show_notes, show_place, watching
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import ConfigError, RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
-    from kgeval.runs.outcome import ModelsFailed, comparability_notes
+    from kgeval.runs.outcome import ModelsFailed, comparability_notes, notes_by_model
     from kgeval.runs.runner import run
 
     loaded = {path: load_config(path, overrides) for path in configs}
@@ -61,7 +61,7 @@ def command(
     failed = []
     for path, config in loaded.items():
         try:
-            done[path] = run(config, folders[path], force=force, watch=watching)
+            done[path] = run(config, folders[path], force=force, watch=watching, warn=show_note)
         except ModelsFailed as failure:
             done[path] = failure.outcomes
             failed.append(f"{path}: {failure}")
@@ -69,10 +69,9 @@ def command(
             if len(done) > 1:
                 say("")
             show_outcomes(done[path])
+        show_notes([*notes_by_model(done[path]), *comparability_notes(done[path])])
         for outcome in done[path]:
-            show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
             show_place(outcome.folder, stored=outcome.stored)
-        show_notes(comparability_notes(done[path]))
     if as_json:
         contents = {str(path): _content(outcomes, loaded[path]) for path, outcomes in done.items()}
         say_json(contents if len(contents) > 1 else next(iter(contents.values())))
