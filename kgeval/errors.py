@@ -4,7 +4,8 @@ KgevalError
 ├── InputError         an argument, a file or a setting is wrong; nothing was computed (exit code 2)
 │   ├── DatasetError      a graph: files, columns, labels, splits
 │   ├── CheckpointError   a model: files, arrays, options, vocabularies
-│   │   └── PickleError       a pickled file, of a model or of a graph: it is a DatasetError as well
+│   │   ├── PickleError       a pickled file, of a model or of a graph: it is a DatasetError as well
+│   │   └── UsageError        a path, format, option or dataset that does not go with a model, whose files may be right
 │   ├── ConfigError       a configuration file or command line
 │   ├── MetricError       a metric name, or a table that a metric cannot use
 │   ├── TableError        a table of ranks
@@ -20,6 +21,9 @@ from collections.abc import Iterable
 
 MAX_CHARACTERS = 300
 """how many characters of a library's message are repeated"""
+
+NEAR, NEAR_WITHOUT_FIRST = 0.61, 0.74
+"""the least similarity, of 0 to 1, of a mistaken name and what it means; of names with other first letters"""
 
 
 class KgevalError(Exception):
@@ -44,6 +48,10 @@ class CheckpointError(InputError):
 
 class PickleError(CheckpointError, DatasetError):
     """A pickled file cannot be used, be it a model's or a graph's."""
+
+
+class UsageError(CheckpointError):
+    """A model checkpoint cannot be used in this way: its path, format, options or dataset, not its files, are wrong."""
 
 
 class ConfigError(InputError):
@@ -81,18 +89,25 @@ def reason(error: BaseException) -> str:
 
 
 def nearest(word: str, choices: Iterable[str]) -> list[str]:
-    """Find the two choices that a mistaken name most likely meant, if any is near.
+    """Find the two choices that a mistaken name most likely meant, if any is near; few mistake the first letter.
 
     >>> nearest("hits", ["mrr", "hits@k"])
     ['hits@k']
     >>> nearest("linear", ["raw", "bounded-linear"])
     ['bounded-linear']
+    >>> nearest("mmr", ["mrr", "mr"]), nearest("drpo", ["error", "drop"]), nearest("nopee", ["openke", "native"])
+    (['mr', 'mrr'], ['drop'], [])
     """
     if not word:
         return []
     folded, word = {name.lower(): name for name in choices if name}, word.lower()
-    near = difflib.get_close_matches(word, folded, n=2, cutoff=0.61)
-    return [folded[name] for name in near or [name for name in folded if len(word) > 3 and word in name][:2]]
+    close = difflib.get_close_matches(word, folded, n=len(folded) or 1, cutoff=NEAR)
+    near = [
+        name
+        for name in close
+        if name[0] == word[0] or difflib.SequenceMatcher(None, name, word).ratio() >= NEAR_WITHOUT_FIRST
+    ]
+    return [folded[name] for name in (near or [name for name in folded if len(word) > 3 and word in name])[:2]]
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

@@ -15,12 +15,12 @@ from kgeval.checkpoints.reader import Reader, formats
 from kgeval.checkpoints.recognise import recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
 
-__all__ = ["Checkpoint", "load_checkpoint", "read_checkpoint"]
+__all__ = ["Checkpoint", "as_model", "load_checkpoint", "read_checkpoint"]
 
 
 def load_checkpoint(
@@ -67,6 +67,11 @@ def load_checkpoint(
     return read_checkpoint(Path(path), options, dataset=known, format=format, nan=nan)
 
 
+def as_model(model: Any, dataset: Dataset, *, nan: str = "error") -> Any:
+    """Take a model as it is, or load the checkpoint that a path names."""
+    return load_checkpoint(Path(model), dataset=dataset, nan=nan) if isinstance(model, str | os.PathLike) else model
+
+
 def read_checkpoint(
     path: Path,
     options: Mapping[str, Any],
@@ -98,5 +103,5 @@ def _reader(path: Path, format: str | Reader, options: Iterable[str]) -> Reader:
         return format
     name = str(format).lower()
     if name not in ("auto", *formats()):
-        raise CheckpointError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats())}")
+        raise UsageError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats())}")
     return recognise(path, options) if name == "auto" else formats()[name]

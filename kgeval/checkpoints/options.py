@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.data.dataset import Dataset
-from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.errors import UsageError, did_you_mean
 from kgeval.scorers.family import Family
 
 
@@ -47,7 +47,7 @@ class Options:
 
         Raises
         ------
-        CheckpointError
+        UsageError
             if they differ
         """
         self._known.append(name)
@@ -57,7 +57,7 @@ class Options:
             return stored
         value = self._values.pop(name)
         if stored is not None and _as_text(stored) != _as_text(value):
-            raise CheckpointError(
+            raise UsageError(
                 f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
             )
         self.origins[name], self.resolved[name] = "option", value if stored is None else stored
@@ -68,21 +68,19 @@ class Options:
 
         Raises
         ------
-        CheckpointError
+        UsageError
             if neither the user nor the file says it, or if it is none of them
         """
         value = self.resolve(name, stored, where)
         texts = [str(choice).lower() if isinstance(choice, bool) else choice for choice in choices]
         expected = " or ".join(f"{name}={text}" for text in texts)
         if value is None:
-            raise CheckpointError(
-                f"{where} does not say {name}, which the scores depend on: give the option {expected}."
-            )
+            raise UsageError(f"{where} does not say {name}, which the scores depend on: give the option {expected}.")
         for choice in choices:
             if _as_text(value) == _as_text(choice):
                 self.resolved[name] = choice
                 return choice
-        raise CheckpointError(f"{where}: {name}={value!r}: expected {expected}.")
+        raise UsageError(f"{where}: {name}={value!r}: expected {expected}.")
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:
         """Record where a family's options came from: a setting of the framework's, or else its code.
@@ -99,11 +97,11 @@ class Options:
 
         Raises
         ------
-        CheckpointError
+        UsageError
             with the nearest known option
         """
         for name in self._values:
-            raise CheckpointError(
+            raise UsageError(
                 f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._known)}".strip()
             )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgeval.checkpoints.reader import PICKLED, Reader, formats
 from kgeval.checkpoints.shared.tensors import unwrap_state_dict
-from kgeval.errors import CheckpointError
+from kgeval.errors import UsageError
 from kgeval.pickles.pickled import read_any
 from kgeval.pickles.unpickle import StubObject
 
@@ -42,7 +42,7 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
 
     Raises
     ------
-    CheckpointError
+    UsageError
         if none, or more than one, recognises it
     PickleError
         if it is a damaged pickle, or one that is refused: then the format is not what is wrong with it
@@ -52,8 +52,8 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
         return fitting[0]
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
-        raise CheckpointError(f"{str(path)!r} could be {names}: name the format.")
-    raise CheckpointError(_describe_unknown(path, options))
+        raise UsageError(f"{str(path)!r} could be {names}: name the format.")
+    raise UsageError(_describe_unknown(path, options))
 
 
 def holds_models(path: Path) -> bool:

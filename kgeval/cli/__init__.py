@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.streams import say
+from kgeval.cli.streams import discard_output, say
 from kgeval.errors import KgevalError, did_you_mean
 
 COMMANDS = {
@@ -23,6 +23,10 @@ COMMANDS = {
     "schema": "Print the JSON schema of the configuration, for editors.",
     "summarize": "Compute metrics from the stored ranks or labels of a run; nothing is scored again.",
 }
+
+
+CLOSED_PIPE = 128 + 13
+"""the exit status of a program that nobody reads on from, as a shell gives it to those that SIGPIPE ends"""
 
 
 class _Commands(click.Group):
@@ -61,8 +65,9 @@ class _Commands(click.Group):
         except UnicodeEncodeError as error:  # some libraries open files by UTF-8 names only
             say(f"Error: {error.object!r} is not UTF-8 text. Give it another name.", err=True)
             ctx.exit(2)
-        except BrokenPipeError:  # nobody reads on, which click knows
-            raise
+        except BrokenPipeError:  # nobody reads on, as behind 'head': that is no failure to speak of
+            discard_output()
+            ctx.exit(CLOSED_PIPE)
         except OSError as error:
             say(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)

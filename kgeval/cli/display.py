@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.metrics.summary import Summary
     from kgeval.metrics.tables.names import MetricName
+    from kgeval.metrics.tables.rank_summary import RankSummary
     from kgeval.progress import Progress
     from kgeval.protocols.explain import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
@@ -74,13 +75,19 @@ def show_summary(summary: Summary) -> None:
         show_table(["", *sides], rows)
 
 
-def show_comparison(summaries: Mapping[str, Summary]) -> None:
-    """Print a row for each of several models, with every metric of every side, and what these are not all of alike."""
+def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
+    """Print a row for each of several models, with the metrics that were requested, and what they are not alike in.
+
+    A metric that was requested without a side is that of both.
+    """
     apart = _show_common_head([summary.provenance for summary in summaries.values()])
     keys = [
         [model, *(_value(getattr(summary.provenance, name)) for name in apart)] for model, summary in summaries.items()
     ]
-    _show_sides(["model", *apart], keys, [s.groups[0].values for s in summaries.values()], pooled="")
+    values = [
+        {name: summary.groups[0].values[name] for name in summary.requested_columns} for summary in summaries.values()
+    ]
+    _show_sides(["model", *apart], keys, values, pooled="")
 
 
 def _show_common_head(provenances: Sequence[Provenance | LabelProvenance]) -> list[str]:
@@ -165,7 +172,12 @@ def show_explanation(told: Explanation) -> None:
 def show_notes(notes: Iterable[str]) -> None:
     """Print what a reader of the results should know."""
     for note in notes:
-        _remark(f"Note: {note}")
+        show_note(note)
+
+
+def show_note(note: str) -> None:
+    """Print what a reader of the results should know, or somebody who waits for them."""
+    _remark(f"Note: {note}")
 
 
 def show_place(path: Any, *, stored: bool = False) -> None:

@@ -56,10 +56,10 @@ def show_remarks(
 ) -> None:
     """Print the notes on outcomes, the places where they were written, if they compare, and which models failed."""
     from kgeval.cli.display import show_notes, show_place
-    from kgeval.runs.outcome import comparability_notes
+    from kgeval.runs.outcome import comparability_notes, notes_by_model
 
+    show_notes(notes_by_model(outcomes))
     for outcome in outcomes:
-        show_notes(f"{outcome.name}: {note}" if outcome.name else note for note in outcome.notes)
         if places and outcome.folder is not None:
             show_place(outcome.folder, stored=outcome.stored)
     failed = [f"{name} failed: {why}" for name, why in (failures or {}).items()]

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: bool) -> Outcome:
     """Evaluate one model, print what was found, and where it was written, if it was."""
-    from kgeval.cli.display import watching
+    from kgeval.cli.display import show_note, watching
     from kgeval.cli.outcomes import show_outcome, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.runs.runner import run
 
-    (outcome,) = run(config, out or config.folder, force=force, watch=watching)
+    (outcome,) = run(config, out or config.folder, force=force, watch=watching, warn=show_note)
     if as_json:
         say_json(outcome.to_dict())
     else:

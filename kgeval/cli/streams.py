@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
 import unicodedata
+from contextlib import suppress
 from typing import Any, TextIO
 
 import click
@@ -74,6 +76,13 @@ def say_json(content: Any) -> None:
     if sys.stdout is not None:
         text = text if _holds(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
         click.echo(text, nl=False, file=sys.stdout)
+
+
+def discard_output() -> None:
+    """Write to nowhere from here on, so that nothing of what is left goes to a pipe that was closed."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # a stream may be closed, missing, or none of the system's
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def spelled(text: str, stream: TextIO) -> str:

@@ -36,7 +36,7 @@ class Leaks:
     swapped: BoolArray
     """bool[triple], whether train has it with head and tail swapped, under an inverse or the same symmetric relation"""
     skipped: str = ""
-    """a note on what was not searched for"""
+    """a note on what was not searched for, with a place for the name of the split"""
 
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
@@ -64,36 +64,45 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
     evaluated = {split: triples for split, triples in dataset.splits.items() if split != "train"}
     nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in evaluated.items()}
     if 4 * len(dataset.entities) ** 2 * len(dataset.relations) > np.iinfo(np.int64).max:
-        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE.format(split)) for split in evaluated}
+        return {split: Leaks(nothing[split], nothing[split], TOO_LARGE) for split in evaluated}
     facts = _Facts.of(dataset)
     repeated = {split: facts.in_train(triples) for split, triples in evaluated.items()}
     here, there = facts.opposite()
     if int(here.lengths @ there.lengths) > MOST_SWAPPED:
-        return {split: Leaks(repeated[split], nothing[split], TOO_MANY.format(split)) for split in evaluated}
+        return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in evaluated}
     inverses = facts.inverses(here, there)
     return {split: Leaks(repeated[split], facts.swapped(evaluated[split], *inverses)) for split in evaluated}
 
 
-def notes_on_leaks(dataset: Dataset, split: str) -> list[str]:
-    """Write notes on the triples of a split that train gives away, where they matter."""
+def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None) -> list[str]:
+    """Write notes on the triples of a split that train gives away, where they matter.
+
+    Where neither the split nor the labels are known, ``name`` is what its triples are called, and no label is shown.
+    """
     if split == "train" or not len(dataset.train):
         return []
-    triples, leaks = dataset.split(split), find_leaks(dataset)[split]
-    notes = [leaks.skipped] if leaks.skipped else []
+    triples, leaks, kind = dataset.split(split), find_leaks(dataset)[split], name or split
+    notes = [leaks.skipped.format(kind)] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
-        example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
-        share = f"{repeated} of {len(triples)} {split} triples ({repeated / len(triples):.1%})"
-        notes.append(f"{share} are in train too, such as {example}.")
+        example = "" if name else f", such as {dataset.triple(*triples.ids[np.argmax(leaks.repeated)])}"
+        share = f"{repeated} of {len(triples)} {kind} triples ({repeated / len(triples):.1%})"
+        notes.append(f"{share} are in train too{example}.")
     if (swapped := int(leaks.swapped.sum())) >= NOTED_SHARE * len(triples):
-        counts = np.bincount(triples.relations[leaks.swapped], minlength=len(dataset.relations))
-        most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
-        named = ", ".join(f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most)
-        share = f"{swapped} of {len(triples)} {split} triples ({swapped / len(triples):.1%})"
+        relations = "" if name else f": {_most_frequent(dataset, triples.relations[leaks.swapped])}"
+        share = f"{swapped} of {len(triples)} {kind} triples ({swapped / len(triples):.1%})"
         notes.append(
-            f"{share} are in train with head and tail swapped, under an inverse or symmetric relation: {named}"
-            f"{', …' if np.count_nonzero(counts) > len(most) else ''}. To read train backwards is enough for them."
+            f"{share} are in train with head and tail swapped, under an inverse or symmetric relation{relations}. "
+            "To read train backwards is enough for them."
         )
     return notes
+
+
+def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
+    """List the three most frequent of some relations, with their counts."""
+    counts = np.bincount(relations, minlength=len(dataset.relations))
+    most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
+    listed = ", ".join(f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most)
+    return f"{listed}{', …' if np.count_nonzero(counts) > len(most) else ''}"
 
 
 @dataclass(frozen=True, eq=False)

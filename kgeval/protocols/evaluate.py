@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kgeval.checkpoints import as_model
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
@@ -43,9 +44,9 @@ def evaluate(  # noqa: PLR0913
     Parameters
     ----------
     model
-        a checkpoint (``kgeval.load_checkpoint``), any scorer, a live PyKEEN model, or a callable
-        ``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors, such as a PyTorch module; higher
-        is more plausible
+        a checkpoint (``kgeval.load_checkpoint``), or the path of one that needs no options; any scorer, a live PyKEEN
+        model, or a callable ``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors, such as a
+        PyTorch module; higher is more plausible
     dataset
         the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it; or a PyKEEN dataset
     entities, relations
@@ -120,5 +121,6 @@ def evaluate(  # noqa: PLR0913
         threads=threads,
         kernel=kernel,
     )
+    model = as_model(model, dataset, nan=nan)
     resolved = find_protocol(protocol).resolve(settings, dataset)
     return resolved.rank(model, dataset, entities=entities, relations=relations, progress=progress)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.checkpoints import as_model
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
@@ -208,6 +209,7 @@ def explain(  # noqa: PLR0913
         threads=threads,
         kernel=kernel,
     )
+    model = as_model(model, dataset, nan=nan)
     scorer = align(model, dataset, entities=entities, relations=relations)
     ranking = _RankingByProtocol(scorer, dataset, settings, compared, progress)
     standard = find_protocol("standard")

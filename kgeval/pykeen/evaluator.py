@@ -12,13 +12,14 @@ from pykeen.evaluation import RankBasedEvaluator
 from pykeen.metrics.ranking import rank_based_metric_resolver
 
 from kgeval.corruption import AllEntities
+from kgeval.data.leaks import notes_on_leaks
 from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.tables.names import parse
 from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import Batches
+from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
 from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
-from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
 from kgeval.pykeen.scoring import scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import rank_model
@@ -185,9 +186,11 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 restrict_entities_to=request.entities,
                 title=type(model).__name__,
             )
-        # PyKEEN passes triples, and not which split of which dataset they are.
+        # PyKEEN passes triples, and neither labels nor which split of which dataset they are.
+        leaks = dict(zip(notes_on_leaks(dataset, "test"), notes_on_leaks(dataset, "test", name=EVALUATED), strict=True))
+        notes = tuple(leaks.get(note, note) for note in table.notes)
         known = ("additional", EVALUATED) if request.known else (EVALUATED,)
-        table = replace(table, dataset=UNKNOWN, split=EVALUATED, filter=known if self.filtered else ())
+        table = replace(table, notes=notes, dataset=UNKNOWN, split=EVALUATED, filter=known if self.filtered else ())
         return self._results(table, evaluation)
 
     def process_scores_(

@@ -48,6 +48,8 @@ def _enough_memory(limit: int) -> int:
 class Evaluation(Settings):
     """How a model is evaluated. What is left out of ``filter`` and ``corruption`` is the protocol's to say."""
 
+    display_name = "arguments of the evaluation"
+
     split: Split = "test"
     """the split whose triples are ranked"""
     sides: Sides = ("head", "tail")

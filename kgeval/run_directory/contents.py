@@ -161,13 +161,13 @@ def read_common_table(folder: Path) -> dict[str, Any]:
     InputError
         if it cannot be read, or has a name that leads out of the folder
     """
-    table = {"models": {}, "failed": {}, "notes": []} | read_json(folder / METRICS)
-    kinds = {"models": dict, "failed": dict, "notes": list}
+    kinds = {"models": dict, "failed": dict, "unfinished": list, "notes": list}
+    table = {name: kind() for name, kind in kinds.items()} | read_json(folder / METRICS)
     blocks = all(isinstance(table[name], kind) for name, kind in kinds.items())
     if not blocks or not all(isinstance(content, dict) for content in table["models"].values()):
         raise InputError(f"{str(folder / METRICS)!r} is damaged: not the table of several models.")
-    for name in table["models"]:
-        if not is_plain_name(name):
+    for name in [*table["models"], *table["unfinished"]]:
+        if not isinstance(name, str) or not is_plain_name(name):
             raise InputError(f"{str(folder / METRICS)!r} is damaged: {name!r:.60} is no name of a folder beside it.")
     return table
 
@@ -187,6 +187,14 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{str(path)!r} cannot be read (it holds no block of keys).")
     return content
+
+
+def other_files(folder: Path, models: Iterable[str]) -> list[str]:
+    """Name what a folder holds beside the files of a run and the folders of models; hidden files do not matter."""
+    if not exists_safely(folder) or not folder.is_dir():
+        return []
+    own = {CONFIG, MANIFEST, METRICS, MODEL, *tables_in(folder), *models}
+    return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
 
 
 def tables_in(folder: Path) -> list[str]:

@@ -55,14 +55,33 @@ class ModelsFailed(RunError):
         super().__init__("\n  ".join([f"{len(failures)} of {count} models failed", *reasons]))
 
 
-def common_table(outcomes: Sequence[Outcome], failures: Mapping[str, object]) -> dict[str, Any]:
-    """Lay out the ``metrics.json`` of several models: the content of each one's own, by name, and why others failed."""
+def common_table(
+    outcomes: Sequence[Outcome], failures: Mapping[str, object], *, planned: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Lay out the ``metrics.json`` of several models.
+
+    It has the content of each one's own, by name, why others failed, and which of those that were planned are neither.
+    """
+    done = {*failures, *(outcome.name for outcome in outcomes)}
     return {
         "schema": 1,
         "models": {outcome.name: outcome.to_dict() for outcome in outcomes},
         "failed": {name: str(error) for name, error in failures.items()},
+        "unfinished": [name for name in planned if name not in done],
         "notes": comparability_notes(outcomes),
     }
+
+
+def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
+    """Collect the notes on several models, each once: with the names of those that it is on, unless it is on all."""
+    models: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        for note in dict.fromkeys(outcome.notes):
+            models.setdefault(note, []).append(outcome.name)
+    return [
+        note if len(names) == len(outcomes) and (len(names) > 1 or not names[0]) else f"{', '.join(names)}: {note}"
+        for note, names in models.items()
+    ]
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:

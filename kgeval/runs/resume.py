@@ -9,7 +9,7 @@ from typing import Any
 from kgeval.errors import FileError, InputError, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
-from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, read_common_table, read_json
+from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, is_run, read_common_table, read_json
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.stored_result import read_result
 
@@ -96,5 +96,16 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Map
 
 
 def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
-    """Read the runs of several models from the folder that holds their common table."""
-    return [read_outcome(folder / name, name, metrics, options) for name in read_common_table(folder)["models"]]
+    """Read the complete runs of several models from the folder that holds their common table."""
+    names = [name for name in _planned(folder) if is_run(folder / name)]
+    return [read_outcome(folder / name, name, metrics, options) for name in names]
+
+
+def read_unfinished(folder: Path) -> list[str]:
+    """Name the models of a common table that did not fail, and whose run is gone or was interrupted."""
+    return [name for name in _planned(folder) if not is_run(folder / name)]
+
+
+def _planned(folder: Path) -> list[str]:
+    table = read_common_table(folder)
+    return list(dict.fromkeys([*table["models"], *table["unfinished"]]))

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
-from kgeval.errors import ConfigError, InputError, KgevalError, RunError, reason
+from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, reason
 from kgeval.progress import Progress
-from kgeval.run_directory.contents import METRICS, as_json, describe_machine, is_run
+from kgeval.run_directory.contents import METRICS, as_json, describe_machine, is_run, other_files
 from kgeval.run_directory.staging import alone_in, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.jobs import Job, jobs_of
+from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import FileHashes, config_content, manifest
 from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
@@ -47,11 +47,22 @@ def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
     return nullcontext(lambda _: None)
 
 
-def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watch = no_progress) -> list[Outcome]:
+def say_nothing(_: str) -> None:
+    """Report nothing."""
+
+
+def run(
+    config: RunConfig,
+    out: Path | None,
+    *,
+    force: bool = False,
+    watch: Watch = no_progress,
+    warn: Callable[[str], None] = say_nothing,
+) -> list[Outcome]:
     """Run a configuration.
 
     Of several models, all are read before the first is ranked; those that an earlier run of the very same has evaluated
-    are taken from there; and where one fails, the others are evaluated all the same.
+    are taken from there; and where one cannot be read or fails, the others are evaluated all the same.
 
     Parameters
     ----------
@@ -64,6 +75,8 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         whether an earlier run there may be replaced
     watch
         how to show progress
+    warn
+        called with what somebody who waits for the results should know at once
 
     Raises
     ------
@@ -72,6 +85,9 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
     ModelsFailed
         if some of several models failed; it has the outcomes of the others
     """
+    if others := [] if out is None else other_files(out, config.jobs):
+        named = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+        warn(f"{str(out)!r} holds other files ({named}); they stay, and the run is written beside them.")
     with ExitStack() as held:
         stages = _reserve_folders(config, out, force=force, held=held)
         clock = Clock()
@@ -82,7 +98,7 @@ def run(config: RunConfig, out: Path | None, *, force: bool = False, watch: Watc
         jobs = jobs_of(config, stages)
         if config.models is None:
             return [work.run(jobs[0])]
-        return _run_several(work, jobs, out, force=force)
+        return _run_several(work, jobs, out, force=force, warn=warn)
 
 
 def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, held: ExitStack) -> dict[str, Path | None]:
@@ -102,22 +118,41 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, held: 
     }
 
 
-def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None, *, force: bool) -> list[Outcome]:
+def _run_several(
+    work: _Work, jobs: Sequence[Job], out: Path | None, *, force: bool, warn: Callable[[str], None]
+) -> list[Outcome]:
     """Evaluate several models, each unless its run is there, and keep their common table up to date."""
-    stored = work.read_all(jobs, force=force)
-    outcomes, failures = [], {}
+    stored, failures = work.read_all(jobs, force=force)
+    for name, error in failures.items():
+        warn(f"{name} cannot be read, the other models are evaluated: {error}")
+    outcomes: list[Outcome] = []
+
+    def write_table() -> None:
+        if out is not None:
+            table = common_table(outcomes, failures, planned=[job.name for job in jobs])
+            write_text(out / METRICS, as_json(table))
+
+    write_table()
     for job in jobs:
+        if job.name in failures:
+            continue
         try:
             outcomes.append(stored.get(job.name) or work.run(job))
-        except KgevalError as error:
-            failures[job.name] = error
-        except (OSError, MemoryError) as error:
-            failures[job.name] = RunError(f"{type(error).__name__}: {reason(error)}.")
-        if out is not None:
-            write_text(out / METRICS, as_json(common_table(outcomes, failures)))
+        except (KgevalError, OSError, MemoryError) as error:
+            failures[job.name] = _as_failure(error)
+        write_table()
     if failures:
         raise ModelsFailed(outcomes, failures)
     return outcomes
+
+
+def _as_failure(error: KgevalError | OSError | MemoryError) -> KgevalError:
+    return error if isinstance(error, KgevalError) else RunError(f"{type(error).__name__}: {reason(error)}.")
+
+
+def _is_damage(job: Job, error: InputError) -> bool:
+    """Whether the files of a checkpoint are wrong, not how the configuration uses them."""
+    return isinstance(job, CheckpointJob) and isinstance(error, CheckpointError) and not isinstance(error, UsageError)
 
 
 @dataclass(frozen=True)
@@ -132,20 +167,33 @@ class _Work:
     watch: Watch
     hashes: FileHashes
 
-    def read_all(self, jobs: Sequence[Job], *, force: bool) -> Mapping[str, Outcome]:
-        """Read all models before the first is evaluated; return those whose run is there, unless it is replaced."""
-        found, problems = {}, []
+    def read_all(self, jobs: Sequence[Job], *, force: bool) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
+        """Read all models before the first is evaluated.
+
+        Returns
+        -------
+        tuple[dict[str, Outcome], dict[str, KgevalError]]
+            by model: those whose run is there, unless it is replaced; why the files of others cannot be read
+
+        Raises
+        ------
+        ConfigError
+            with all models whose path, format or options are wrong, or that do not fit the dataset
+        """
+        found, unreadable, problems = {}, {}, []
         for job in jobs:
             try:
                 model = job.read(self.dataset, self.evaluation)
-            except InputError as error:
-                problems.append(Problem.of(("models", job.name), error))
-                continue
-            if job.folder is not None and is_run(job.folder) and not force:
-                found[job] = self.hashes.of_inputs(self.dataset, model, self.evaluation)
+                if job.folder is not None and is_run(job.folder) and not force:
+                    found[job] = self.hashes.of_inputs(self.dataset, model, self.evaluation)
+            except (InputError, OSError, MemoryError) as error:
+                if not isinstance(error, InputError) or _is_damage(job, error):
+                    unreadable[job.name] = _as_failure(error)
+                else:
+                    problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
-        return {job.name: self._stored(job, sha256) for job, sha256 in found.items()}
+        return {job.name: self._stored(job, sha256) for job, sha256 in found.items()}, unreadable
 
     def _stored(self, job: Job, sha256: Mapping[str, str]) -> Outcome:
         """Read the run of a model that is there; refuse it if anything that its result depends on has changed."""

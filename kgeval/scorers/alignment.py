@@ -7,7 +7,6 @@ of another entity.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import CheckpointError, InputError
+from kgeval.errors import InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import CallableScorer, ScoreTable
 from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
@@ -121,7 +120,7 @@ def align(
 
     Raises
     ------
-    CheckpointError
+    UsageError
         if the model has no labels, and another number of ids or those of other files; if no label agrees; or if the
         labels that are given are not as many as the model's ids, or not those of its own
     """
@@ -165,13 +164,13 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
 
     Raises
     ------
-    CheckpointError
+    UsageError
         if the model has another number of ids
     """
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
-        raise CheckpointError(
+        raise UsageError(
             f"the model has {size} {labels.kind} ids, given to sorted labels, and dataset {dataset.name} has "
             f"{len(used)} in its triples: they cannot be matched. Is it the right dataset?"
         )
@@ -189,7 +188,7 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
         (dataset.relations, source.relations, model.num_relations),
     ):
         if model_labels is None and max(size, len(labels)) > 1:
-            raise CheckpointError(
+            raise UsageError(
                 f"the model has no {labels.kind} labels: its ids are those of its framework's dataset folder, and the "
                 f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
                 "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder."
@@ -208,7 +207,7 @@ def _match(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None
     if model_labels is not None:
         rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
-            raise CheckpointError(
+            raise UsageError(
                 f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
                 f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
             )
@@ -221,7 +220,7 @@ def _match(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None
     if size == _count_in_train(dataset, labels):
         rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
         return _Match(rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",))
-    raise CheckpointError(
+    raise UsageError(
         f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
         "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
         "in Python as entities=[…] and relations=[…]."
@@ -261,8 +260,7 @@ def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, rela
                 relations=relations,
             )
         )
-    cure = f"Read it first: kgeval.load_checkpoint({str(model)!r})." if isinstance(model, str | os.PathLike) else ""
     raise InputError(
         f"cannot score with a {type(model).__name__}: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, "
-        f"a callable f(heads, relations, tails) -> scores, or a score table. {cure}".strip()
+        f"a callable f(heads, relations, tails) -> scores, or a score table."
     )

@@ -16,7 +16,7 @@ from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.discovery import brought, by_name, subclasses
-from kgeval.errors import CheckpointError, did_you_mean
+from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.scorer import VectorScorer
 
 Self = TypeVar("Self", bound="Family")
@@ -133,7 +133,8 @@ class Family(ABC):
         required = [field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING]
         missing = [name for name in required if name not in {**arrays, **options}]
         if missing:
-            raise CheckpointError(f"{cls.name} needs " + " and ".join(cls._how_to_give(name) for name in missing) + ".")
+            refusal = UsageError if set(missing) <= set(cls.option_names()) else CheckpointError
+            raise refusal(f"{cls.name} needs " + " and ".join(cls._how_to_give(name) for name in missing) + ".")
         return cls(**arrays, **{name: cls._checked(name, value) for name, value in options.items()})
 
     @classmethod
@@ -179,9 +180,9 @@ class Family(ABC):
         try:
             checked = TypeAdapter(cls._hints()[name]).validate_python(value)
         except ValidationError as error:
-            raise CheckpointError(f"{cls.name}: {name}={value!r}: {error.errors()[0]['msg']}.") from error
+            raise UsageError(f"{cls.name}: {name}={value!r}: {error.errors()[0]['msg']}.") from error
         if isinstance(value, bool) and not isinstance(checked, bool):
-            raise CheckpointError(f"{cls.name}: {name}={value!r}: a truth value is no number.")
+            raise UsageError(f"{cls.name}: {name}={value!r}: a truth value is no number.")
         return checked
 
 
@@ -212,7 +213,7 @@ def family(name: str) -> type[Family]:
 
     Raises
     ------
-    CheckpointError
+    UsageError
         if there is none, with the nearest name
 
     Examples
@@ -223,7 +224,7 @@ def family(name: str) -> type[Family]:
     for known, found in families().items():
         if known.lower() == name.lower():
             return found
-    raise CheckpointError(f"unknown model {name!r}. {did_you_mean(name, families())}")
+    raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families())}")
 
 
 def rows(array: FloatArray, ids: IntArray) -> FloatArray:

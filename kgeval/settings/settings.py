@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,6 +15,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
+    display_name: ClassVar[str] = ""
+    """what messages call it where users know it by another name than that of its class"""
+
     def __init__(self, /, *unnamed: Any, **values: Any) -> None:
         if unnamed:
             names = ", ".join(name for name in type(self).model_fields if name != "kind")
@@ -23,7 +26,9 @@ class Settings(BaseModel):
             super().__init__(**values)
         except ValidationError as error:
             problems = complaints(error, values, type(self))
-            raise InputError("\n  ".join([f"{type(self).__name__}:", *map(str, problems)])) from None
+            raise InputError(
+                "\n  ".join([f"{self.display_name or type(self).__name__}:", *map(str, problems)])
+            ) from None
 
     # Nested models are made without this, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

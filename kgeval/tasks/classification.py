@@ -11,6 +11,7 @@ from pydantic import PrivateAttr
 from typing_extensions import Self
 
 from kgeval.arrays import BoolArray, Float64Array
+from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
@@ -92,6 +93,7 @@ class Classification(Settings):
         ``title`` is what the result calls the model; by default what the model calls itself.
         """
         dataset = as_dataset(dataset)
+        model = as_model(model, dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
         table = scored_table(scorer, dataset, parts, CLASSIFICATION_BASELINES, side=self.side, unseen=self.unseen)
         return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))

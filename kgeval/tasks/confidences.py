@@ -13,6 +13,7 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import Self
 
 from kgeval.arrays import IntArray
+from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
@@ -163,6 +164,7 @@ class Confidences(Settings):
             if a score is not finite, with the triple
         """
         dataset = as_dataset(dataset)
+        model = as_model(model, dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
         labels = scored_table(scorer, dataset, parts, CONFIDENCE_BASELINES, side=self.side, unseen=self.unseen)
         labels = replace(

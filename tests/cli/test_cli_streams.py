@@ -101,3 +101,14 @@ for arguments in (["inspect", "run"], ["summarize", "run", "--by", "relation"], 
     assert said.splitlines()[-1].startswith("Error: ")
     assert "gr" in said.splitlines()[-1]
     assert "UTF-8 text" not in said
+
+
+@pytest.mark.parametrize("arguments", [("list", "metrics"), ("list", "metrics", "--json")], ids=" ".join)
+def test_a_pipe_that_is_closed_ends_the_command_quietly_and_not_as_a_mistake_does(arguments):
+    """As behind ``head -1``: a shell takes 141 for the end of a program that nobody reads on from."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "kgeval", *arguments]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -60,11 +62,14 @@ WRONG = {
         lambda path, data: kgeval.corruption.Uniform(50),
         "Uniform takes its settings by name (count, seed, allow_known), found 50.",
     ),
-    "a model's path": (
-        lambda path, data: kgeval.evaluate("model.safetensors", data),
-        "cannot score with a str: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable "
-        "f(heads, relations, tails) -> scores, or a score table. Read it first: kgeval.load_checkpoint("
-        "'model.safetensors').",
+    "a number for a model": (
+        lambda path, data: kgeval.evaluate(5, data),
+        "cannot score with a int: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, a callable "
+        "f(heads, relations, tails) -> scores, or a score table.",
+    ),
+    "a model's path that is not there": (
+        lambda path, data: kgeval.evaluate("no-model.safetensors", data),
+        "no such file or folder 'no-model.safetensors'.",
     ),
 }
 
@@ -74,6 +79,24 @@ def test_a_wrong_call_is_refused_with_the_cure(call, message, saved, graph):
     with pytest.raises(KgevalError) as refusal:
         call(saved, graph)
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("spelled", [str, Path], ids=["text", "path"])
+def test_the_path_of_a_checkpoint_is_a_model(saved, graph, spelled):
+    model = kgeval.load_checkpoint(saved, dataset=graph)
+    expected = kgeval.evaluate(model, graph)
+    assert kgeval.evaluate(spelled(saved), graph).data.equals(expected.data)
+    explained = [kgeval.explain(given, graph, ["openke"]).to_dict() for given in (spelled(saved), model)]
+    assert explained[0] == explained[1]
+    labels = [kgeval.classify(given, graph).column("score").tolist() for given in (spelled(saved), model)]
+    assert labels[0] == labels[1]
+
+
+def test_a_bad_argument_is_told_without_internal_words(graph):
+    with pytest.raises(KgevalError) as refusal:
+        kgeval.evaluate(lambda h, r, t: h, graph, split="tset")
+    told = "arguments of the evaluation:\n  split: unknown value 'tset'. Did you mean 'test'?"
+    assert str(refusal.value) == told
 
 
 def test_the_cures_work(saved, graph):

@@ -217,3 +217,22 @@ def test_the_mode_of_the_model_is_left_as_it_was(model, test):
 def test_a_key_of_a_key_is_itself(name):
     key = KGEvalEvaluator.metric_result_cls.key_to_string(name)
     assert KGEvalEvaluator.metric_result_cls.key_to_string(key) == key
+
+
+def test_leaks_are_told_of_the_evaluated_triples_once_and_without_ids(graph, model, caplog):
+    """Which split it is and what the ids are called, the evaluator does not know."""
+    train = graph.training.mapped_triples
+    valid = torch.cat([graph.validation.mapped_triples, train[:3], train[:40, [2, 1, 0]]])
+    evaluator = KGEvalEvaluator()
+    for _ in range(2):  # as early stopping does
+        run(model, valid, evaluator, additional_filter_triples=[train])
+    notes = [note for note in evaluator.table.notes if "in train" in note]
+    facts, count = set(map(tuple, train.tolist())), len(valid)
+    repeated = sum(tuple(triple) in facts for triple in valid.tolist())
+    assert f"{repeated} of {count} evaluated triples ({repeated / count:.1%}) are in train too." in notes
+    assert any(
+        note.endswith("inverse or symmetric relation. To read train backwards is enough for them.") for note in notes
+    )
+    assert not any("test" in note for note in evaluator.table.notes)
+    logged = [record.message for record in caplog.records if "in train" in record.message]
+    assert sorted(logged) == sorted(notes)

@@ -47,7 +47,7 @@ def test_a_bad_argument_is_named(graph, arguments, message):
     with pytest.raises(InputError) as refusal:
         evaluate(scores, graph, **arguments)
     first, line = str(refusal.value).splitlines()
-    assert first == "Evaluation:"
+    assert first == "arguments of the evaluation:"
     assert line.strip().startswith(message)
 
 

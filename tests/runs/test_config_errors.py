@@ -59,9 +59,7 @@ def test_every_problem_is_told_at_once(config):
 def test_every_metric_that_is_wrong_is_told(config):
     content = "dataset: {path: graph}\nmodel: model.safetensors\nmetrics:\n- hits@0\n- mrr\n- mmr\n"
     first, second = problems(config(content))
-    assert first.startswith(
-        "metrics.0: metric 'hits@0': hits needs a cut-off, a whole number from 1 and below 10¹⁸, found '0'"
-    )
+    assert first.startswith("metrics.0: metric 'hits@0': hits needs a cut-off, a whole number of at least 1, found '0'")
     assert "(config line 4)" in first
     assert second.startswith("metrics.2: unknown metric 'mmr' (config line 6). Did you mean")
 
@@ -429,3 +427,46 @@ def test_a_side_that_is_said_twice_is_refused(config):
     assert told.startswith(
         "evaluation.sides: a side is said twice in ['tail', 'tail'] (config line 3). Say each side once"
     )
+
+
+SEVERAL = """\
+dataset: {path: graph}
+models:
+  fresh: {kind: pykeen, model: DistMlt, model_kwargs: {dim: 3}, training_kwargs: {num_epoch: 3}}
+  named: {kind: pykeen, model: DistMult, model_kwargs: {dim: 3}, loss: sofplus, optimizer_kwargs: {lr: "high"}}
+  read: nowhere.npz
+metrics: [mrr, mmr]
+tracker: {kind: cvs}
+"""
+
+
+def test_mistakes_of_keys_values_and_trainings_are_told_together(config):
+    """Only what an unknown model takes is not known."""
+    told = problems(config(SEVERAL))
+    assert sorted(line.split(": ")[0] for line in told) == [
+        "metrics.1",
+        "models.fresh.model",
+        "models.fresh.training_kwargs.num_epoch",
+        "models.named.loss",
+        "models.named.model_kwargs.dim",
+        "models.named.optimizer_kwargs.lr",
+        "models.read.path",
+        "tracker.kind",
+    ]
+    assert (
+        "models.fresh.training_kwargs.num_epoch: unknown argument 'num_epoch' (config line 3). Did you mean"
+        in "".join(told)
+    )
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        "{kind: pykeen, model: 5}",
+        "{kind: pykeen}",
+        "{kind: pykeen, model: TransE, loss: 3, model_kwargs: 4}",
+        "{kind: 5}",
+    ],
+)
+def test_trainings_of_odd_values_are_refused_as_such(config, training):
+    assert problems(config(f"dataset: {{path: graph}}\nmodel: {training}\n"))

@@ -312,3 +312,19 @@ def test_a_model_that_is_trained_needs_a_folder(config):
     keys = {"model": {"kind": "pykeen", "model": "TransE"}}
     with pytest.raises(InputError, match="a model that is trained first needs an output folder"):
         run(load_config(config(**keys)), None)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_folder_with_files_of_somebody_else_is_told_and_they_stay(config, place, several):
+    models = {"model": None, "models": {"a": "model.safetensors", "b": "spare/other.safetensors"}} if several else {}
+    path, warned = config(**models), []
+    (place / "full").mkdir()
+    for name in ("thesis.tex", "b.csv", "c.csv", "d.csv", ".gitkeep"):
+        (place / "full" / name).write_text(name)
+    run(load_config(path), place / "full", warn=warned.append)
+    told = "'full' holds other files (b.csv, c.csv, d.csv, …); they stay, and the run is written beside them."
+    assert [text.replace(f"{place}/", "") for text in warned] == [told]
+    assert (place / "full/thesis.tex").read_text() == "thesis.tex"
+    run(load_config(path), place / "own", warn=warned.append)
+    run(load_config(path), place / "own", force=True, warn=warned.append)
+    assert len(warned) == 1

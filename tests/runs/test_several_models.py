@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from kgeval.ranking.engine import Engine
 from kgeval.run_directory.contents import is_run, is_several
 from kgeval.runs.config.load import load_config
 from kgeval.runs.outcome import ModelsFailed
-from kgeval.runs.resume import read_outcomes
+from kgeval.runs.resume import read_outcomes, read_unfinished
 from kgeval.runs.runner import run
 from kgeval.scorers.families.products.distmult import DistMult
 from tests.cli.conftest import invoke
@@ -252,7 +253,61 @@ def test_whatever_the_system_refuses_to_a_model_hides_no_other(several, place, m
     assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
 
 
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def not_a_number(path):
+    arrays = {"entity": np.ones((9, 4)), "relation": np.ones((2, 4))}
+    arrays["entity"][3, 1] = np.nan
+    labels = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
+    save_checkpoint(DistMult(**arrays), path, **labels)
+
+
+BROKEN = {cut_short: "not a readable .safetensors file", not_a_number: "the array 'entity' holds nan at row 3"}
+
+
+@pytest.mark.parametrize(("damage", "message"), BROKEN.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_a_model_whose_files_cannot_be_read_is_told_first_and_hides_no_other(several, place, ranked, damage, message):
+    damage(place / "spare/other.safetensors")
+    told = []
+    with pytest.raises(ModelsFailed, match=rf"1 of 3 models failed\n  b: .*{message}") as failure:
+        run(load_config(several()), place / "run", warn=lambda text: told.append((text, len(ranked))))
+    assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
+    ((text, before),) = told
+    assert text.startswith("b cannot be read, the other models are evaluated: ")
+    assert (message in text, before) == (True, 0)
+    assert message in json.loads((place / "run/metrics.json").read_text())["failed"]["b"]
+    result = invoke("run", several(), "--out", "run")
+    assert result.exit_code == 1
+    assert [line.split()[0] for line in result.stdout.splitlines()[-2:]] == ["a", "c"]
+    assert message in result.stderr.splitlines()[0]
+    assert f"  b: spare/other.safetensors: {message}" in result.stderr.splitlines()[-1]
+
+
+def test_a_mistake_of_the_configuration_stops_all_though_another_model_is_broken(several, place, ranked):
+    cut_short(place / "spare/other.safetensors")
+    models = {**MODELS, "c": {"path": "model.safetensors", "options": {"nrom": 1}}}
+    with pytest.raises(ConfigError, match=r"1 problem\n.*models\.c: .*nrom"):
+        run(load_config(several(models=models)), place / "run")
+    assert not ranked
+
+
 # The common table
+
+
+def test_a_note_on_all_models_is_said_once(several, place):
+    """The test split repeats a train triple: that is no fault of one model."""
+    with (place / "graph/test.txt").open("a") as file:
+        file.write((place / "graph/train.txt").read_text().splitlines(keepends=True)[0])
+    few = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
+    save_checkpoint(DistMult(entity=np.ones((9, 4)), relation=np.ones((2, 4))), "spare/other.safetensors", **few)
+    for shown in (invoke("run", several(), "--out", "run"), invoke("summarize", "run")):
+        notes = [line for line in shown.stderr.splitlines() if line.startswith("Note: ")]
+        (leak,) = [line for line in notes if "are in train too" in line]
+        assert leak.startswith("Note: 1 of 6 test triples")
+        assert any(line.startswith("Note: b: ") for line in notes)
+        assert len(notes) == len(set(notes))
 
 
 def test_the_folder_holds_the_common_table(several, place):
@@ -291,12 +346,40 @@ def test_the_folder_is_described(several, place, failing):
     assert "a:" in invoke("inspect", "run").stdout
 
 
-def test_a_run_that_is_gone_is_named(several, place):
+def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):
     run(load_config(several()), place / "run")
-    (place / "run/b/ranks.parquet").unlink()
-    (place / "run/b/manifest.json").unlink()
-    with pytest.raises(InputError, match="run/b"):
-        read_outcomes(place / "run", (), {})
+    shutil.rmtree(place / "run/b")
+    (place / "run/c/manifest.json").unlink()
+    assert [outcome.name for outcome in read_outcomes(place / "run", (), {})] == ["a"]
+    assert read_unfinished(place / "run") == ["b", "c"]
+    result = invoke("summarize", "run")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("a ")
+    assert "mrr" in result.stdout
+    assert "Note: b: no complete run in 'run/b'. Run the configuration again." in result.stderr.splitlines()
+    assert json.loads(invoke("summarize", "run", "--json").stdout)["unfinished"] == ["b", "c"]
+
+
+def test_a_kill_leaves_a_table_that_names_what_is_unfinished(several, place, monkeypatch):
+    """What is written while the second model is ranked is all that a killed process leaves."""
+    calls, rank = iter(range(100)), Engine.rank
+
+    def killed(*arguments):
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return rank(*arguments)
+
+    monkeypatch.setattr(Engine, "rank", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(load_config(several()), place / "run")
+    table = json.loads((place / "run/metrics.json").read_text())
+    assert ([*table["models"]], table["unfinished"]) == (["a"], ["b", "c"])
+    assert "Note: b: no complete run in 'run/b'" in invoke("summarize", "run").stderr
+    assert json.loads(invoke("inspect", "run", "--json").stdout)["unfinished"] == ["b", "c"]
+    monkeypatch.undo()
+    monkeypatch.chdir(place)
+    run(load_config(several()), place / "run")
+    assert json.loads((place / "run/metrics.json").read_text())["unfinished"] == []
 
 
 def test_the_folder_of_one_run_is_not_taken_for_several(several, config, place):

@@ -83,3 +83,15 @@ def test_a_run_whose_files_look_like_variables_can_be_run_again(config, place):
     (again,) = run(load_config(config(models={"a": "$${DATA}.safetensors"}, model=None)), place / "run")
     assert again.stored
     assert load_config(place / "run/a/config.yaml").jobs[""].path == "${DATA}.safetensors"
+
+
+def test_every_variable_that_is_not_set_is_told_with_all_of_its_lines(config, monkeypatch):
+    monkeypatch.delenv("KC", raising=False)
+    content = (
+        "dataset: {path: '${KC}/graph'}\nmodels:\n  a: ${KC}/a\n  b: ${UNSET}/${KC}/b\n  c: ${DATA}\nseed: ${KC}\n"
+    )
+    with pytest.raises(ConfigError) as refusal:
+        load_config(config(content))
+    first, second = str(refusal.value).splitlines()
+    assert "the environment has no variable KC (config lines 1, 3, 4, 6). Set it" in first
+    assert "the environment has no variable UNSET (config line 4). Set it" in second

@@ -15,7 +15,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.data.io.id_files import read_mapping
 from kgeval.data.io.text import read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError
+from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.paths import exists_safely
 
 
@@ -77,7 +77,7 @@ def find_labels(folder: Path, options: Options) -> CheckpointLabels:
         found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
     if named is not None and not found:
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
-        raise CheckpointError(f"labels={str(named)!r} is no folder with labels in it. Known files: {known}.")
+        raise UsageError(f"labels={str(named)!r} is no folder with labels in it. Known files: {known}.")
     read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
     return CheckpointLabels(read.get("entity"), read.get("relation"), tuple(file for file, _ in found.values()))
 
@@ -136,7 +136,7 @@ def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], w
             return fitting[0]
         if fitting:
             names = ", ".join(file.name for file in fitting)
-            raise CheckpointError(f"{str(path)!r} holds several checkpoints: {names}. Give one of the files.")
+            raise UsageError(f"{str(path)!r} holds several checkpoints: {names}. Give one of the files.")
     raise CheckpointError(f"{str(path)!r} holds no {what}.")
 
 

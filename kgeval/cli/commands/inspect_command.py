@@ -92,7 +92,7 @@ def _runs(folder: Path) -> dict[str, Any]:
         name: {"complete": is_run(folder / name), "metrics": content.get("metrics", {})}
         for name, content in table["models"].items()
     }
-    return {"models": models, "failed": table["failed"], "notes": table["notes"]}
+    return {"models": models, **{key: table[key] for key in ("failed", "unfinished", "notes")}}
 
 
 def _ranks(path: Path) -> dict[str, Any]:

@@ -85,13 +85,13 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
 
 def _run(config: RunConfig, folder: Path, *, force: bool, alone: bool) -> tuple[list[Outcome], Exception | None]:
     """Run a configuration; where it is not alone, its failure keeps no other from being run."""
-    from kgeval.cli.display import watching
+    from kgeval.cli.display import show_note, watching
     from kgeval.errors import KgevalError
     from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
 
     try:
-        return run(config, folder, force=force, watch=watching), None
+        return run(config, folder, force=force, watch=watching, warn=show_note), None
     except ModelsFailed as failure:
         return failure.outcomes, failure
     except (KgevalError, OSError, MemoryError) as error:

@@ -114,20 +114,24 @@ def _summarize_several(
     folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: dict[str, float], *, as_json: bool
 ) -> None:
     """Show the metrics of several models' runs side by side."""
+    from kgeval.cli.display import show_notes
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import read_common_table
     from kgeval.runs.fail_under import refuse_shortfalls
     from kgeval.runs.outcome import common_table
-    from kgeval.runs.resume import read_outcomes
+    from kgeval.runs.resume import read_outcomes, read_unfinished
 
     outcomes = read_outcomes(folder, metrics, options)
-    failed = read_common_table(folder)["failed"]
+    failed, unfinished = read_common_table(folder)["failed"], read_unfinished(folder)
     if as_json:
-        say_json(common_table(outcomes, failed))
+        say_json(common_table(outcomes, failed, planned=unfinished))
     else:
         show_outcomes(outcomes)
     show_remarks(outcomes, failed, places=False)
+    show_notes(
+        f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
+    )
     if bounds:
         bounded = read_outcomes(folder, tuple(bounds), _ungrouped(options))
         refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, bounds)

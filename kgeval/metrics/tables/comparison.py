@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgeval.errors import MetricError, did_you_mean
@@ -54,8 +54,7 @@ class Comparison:
 
         A metric that was requested with a side has its column, one without a side that of ``both``.
         """
-        requested = next(iter(self.summaries.values())).requested
-        names = list(dict.fromkeys(replace(name, side=name.side or "both") for name in requested))
+        names = next(iter(self.summaries.values())).requested_columns
         columns = ["model", *(name.base if name.side == "both" else str(name) for name in names)]
         values = {model: summary.groups[0].values for model, summary in self.summaries.items()}
         return columns, [[model, *(number(own[name]) for name in names)] for model, own in values.items()]

@@ -216,7 +216,7 @@ def _explain_cutoff(text: str, last: str, known: dict[str, Metric]) -> None:
         if metric.cutoff == "none":
             raise MetricError(f"metric {text!r}: {stem} has no cut-off. Write {stem!r}.")
         found = f"found {k!r}" if at else "found none"
+        bound = "less than 10¹⁸" if k.isdecimal() and len(k) > 18 else "at least 1"
         raise MetricError(
-            f"metric {text!r}: {stem} needs a cut-off, a whole number from 1 and below 10¹⁸, {found}. "
-            f"Write {stem + '@10'!r}."
+            f"metric {text!r}: {stem} needs a cut-off, a whole number of {bound}, {found}. Write {stem + '@10'!r}."
         )

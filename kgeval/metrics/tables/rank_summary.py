@@ -52,6 +52,11 @@ class RankSummary(Summary):
             ]
         return (*self.table_notes, *sorted(reasons), *serious)
 
+    @property
+    def requested_columns(self) -> list[MetricName]:
+        """The metrics that were requested, each once; one without a side is that of ``both``."""
+        return list(dict.fromkeys(replace(name, side=name.side or "both") for name in self.requested))
+
     def _spellings(self, wanted: MetricName) -> list[MetricName]:
         """A metric without a side is that of both; the tie policy of the summary need not be named."""
         if wanted.metric.needs == "lists":

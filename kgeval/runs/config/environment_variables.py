@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -26,28 +27,41 @@ class ExpandingLoader(CountingLoader):
 
     def __init__(self, text: str) -> None:
         super().__init__(VARIABLE.sub(lambda found: f"\ue000{found[1]}{found[2]}{found[3] or ''}\ue001", text))
+        self._unset: dict[str, list[int]] = {}
+
+    def get_single_node(self) -> yaml.Node | None:
+        """Compose everything; refuse variables that are not set, each with all of its lines."""
+        root: yaml.Node | None = super().get_single_node()
+        if self._unset:
+            raise ConfigError("\n".join(_unset(name, lines) for name, lines in self._unset.items()))
+        return root
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
         """Expand the variables of a value or a key."""
         node: yaml.ScalarNode = super().compose_scalar_node(anchor)
         line = node.start_mark.line + 1
-        expanded = HIDDEN.sub(lambda found: _value(found[1], line), node.value)
+        expanded = HIDDEN.sub(lambda found: self._value(found[1], line), node.value)
         if expanded != node.value and node.style is None:
             node.tag = self.resolve(yaml.ScalarNode, expanded, (True, False))  # type: ignore[no-untyped-call]
         node.value = expanded
         return node
 
+    def _value(self, variable: str, line: int) -> str:
+        """Look up ``NAME`` or ``NAME:-default``; a default stands for an empty variable too, as in a shell."""
+        if variable.startswith("$"):
+            return f"${{{variable[1:]}}}"
+        name, has_default, default = variable.partition(":-")
+        value = os.environ.get(name)
+        if value is None and not has_default:
+            self._unset.setdefault(name, []).append(line)
+        return value or default
 
-def _value(variable: str, line: int) -> str:
-    """Look up ``NAME`` or ``NAME:-default``; a default stands for an empty variable too, as in a shell."""
-    if variable.startswith("$"):
-        return f"${{{variable[1:]}}}"
-    name, has_default, default = variable.partition(":-")
-    value = os.environ.get(name)
-    if value is None and not has_default:
-        what = f"the environment has no variable {name} (config line {line})"
-        raise ConfigError(f"{what}. Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself.")
-    return value or default
+
+def _unset(name: str, lines: Sequence[int]) -> str:
+    where = sorted(set(lines))
+    place = f"config line{'s' if len(where) > 1 else ''} {', '.join(map(str, where))}"
+    cure = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
+    return f"the environment has no variable {name} ({place}). {cure}"
 
 
 def escaped(content: Any) -> Any:

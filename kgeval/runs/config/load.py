@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments
 from kgeval.runs.config.yaml_document import Document, Place, read_document
-from kgeval.settings.messages import Problem, complaints
+from kgeval.settings.messages import Location, Problem, complaints
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -39,20 +39,31 @@ def check(document: Document) -> RunConfig:
     ConfigError
         with all problems at once
     """
+    found = [
+        Problem((*location, *wrong.location), wrong.message, wrong.hint)
+        for location, job in _trainings(document.content)
+        for wrong in wrong_arguments(job)
+    ]
     try:
         config = RunConfig.model_validate(document.content)
     except ValidationError as error:
-        raise document.refusal(complaints(error, document.content, RunConfig)) from error
-    found = [
-        Problem((*(("models", name) if name else ("model",)), *wrong.location), wrong.message, wrong.hint)
-        for name, job in config.jobs.items()
-        if isinstance(job, TrainingConfig)
-        for wrong in wrong_arguments(job)
-    ]
+        raise document.refusal([*complaints(error, document.content, RunConfig), *found]) from error
     if document.problems or found:
         raise document.refusal(found)
     config._document = document
     return config
+
+
+def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingConfig]]:
+    """Yield the models that are trained first, as they stand there: any of their values may be wrong."""
+    models = content.get("models")
+    blocks: dict[Location, Any] = {("model",): content.get("model")}
+    if isinstance(models, dict):
+        blocks |= {("models", name): block for name, block in models.items()}
+    for location, block in blocks.items():
+        if isinstance(block, dict) and block.get("kind") == "pykeen":
+            keys = {key: value for key, value in block.items() if key in TrainingConfig.model_fields}
+            yield location, TrainingConfig.model_construct(**{"model": "", **keys})
 
 
 def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:

@@ -32,10 +32,18 @@ PLAIN = {int: "a whole number", float: "a number", bool: "true or false", str: "
 
 
 def wrong_arguments(job: TrainingConfig) -> Iterator[Problem]:
-    """Find the arguments that PyKEEN would refuse, or that reach out of the run directory."""
+    """Find the arguments that PyKEEN would refuse, or that reach out of the run directory.
+
+    The values need not have been checked: those of an unknown component are not told, for they could be right.
+    """
     for block in ("training_kwargs", *(f"{part}_kwargs" for part in PARTS)):
-        arguments = getattr(job, block)
-        callee = component(block.removesuffix("_kwargs"), job.model, getattr(job, block.removesuffix("_kwargs"), None))
+        arguments, part = getattr(job, block), block.removesuffix("_kwargs")
+        if not isinstance(arguments, dict):
+            continue
+        try:
+            callee = component(part, job.model, getattr(job, part, None))
+        except (KeyError, TypeError, ValueError):  # there is none of that name
+            callee = None
         types = _parameters(callee) if callee is not None and arguments else None
         for name, value in arguments.items():
             if problem := _problem(block, name, value, types):

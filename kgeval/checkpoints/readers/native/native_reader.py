@@ -19,7 +19,7 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.native.memory_map import memory_mapped_arrays
 from kgeval.checkpoints.shared.label_files import read_labels
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, FileError, reason
+from kgeval.errors import CheckpointError, FileError, UsageError, reason
 from kgeval.files.budget import Budget
 from kgeval.files.opening import JSON, checked
 from kgeval.files.zip_files import open_zip
@@ -68,7 +68,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     labels, label_files = _labels(file, stored)
     name = options.resolve("model", stored.model, file.name)
     if name is None:
-        raise CheckpointError(
+        raise UsageError(
             f"{file} does not say which model it is: give the option model, one of {', '.join(families())}."
         )
     kind = family(str(name))
@@ -78,13 +78,13 @@ def read(path: Path, options: Options) -> Checkpoint:
     chosen = {key: options.resolve(key, stored.options.get(key), file.name) for key in kind.option_names()}
     reciprocal = options.resolve("reciprocal", stored.reciprocal, file.name)
     if reciprocal not in (None, True, False):
-        raise CheckpointError(f"{file}: reciprocal={reciprocal!r}: expected true or false.")
+        raise UsageError(f"{file}: reciprocal={reciprocal!r}: expected true or false.")
     try:
         built = kind.build(stored.arrays, {key: value for key, value in chosen.items() if value is not None})
         if not reciprocal:
             built.refuse_heads()
     except CheckpointError as error:
-        raise CheckpointError(f"{file}: {error}") from error
+        raise type(error)(f"{file}: {error}") from error
     return Checkpoint(
         model=Reciprocal(built) if reciprocal else built,
         format="native",
