@@ -205,7 +205,8 @@ class VectorFamily(Family, VectorScorer):
 def families() -> dict[str, type[Family]]:
     """All model families, by name; those of other packages too."""
     own = subclasses("kgeval.scorers.families", Family)  # type: ignore[type-abstract]
-    return by_name("model families", [*own, *brought("kgeval.families", Family, classes=True)])
+    found = [*own, *brought("kgeval.families", Family, classes=True)]
+    return by_name("model families", sorted(found, key=lambda family: family.name.lower()))
 
 
 def family(name: str) -> type[Family]:

@@ -232,7 +232,7 @@ def test_what_pykeens_rotate_is_told_of_norms_it_does_not_use(file, told):
 
 
 def test_an_array_as_a_truth_value_is_refused(file):
-    with pytest.raises(CheckpointError, match=r"no layout of PyKEEN .*truth value of an array"):
+    with pytest.raises(CheckpointError, match=r"use_inverse_triples is .* which is neither true nor false"):
         load(file, plain(interaction("DistMult"), use_inverse_triples=VECTOR))
 
 

@@ -197,7 +197,7 @@ def test_what_a_view_takes_is_used_in_the_whole():
     whole = Tensors(Path("m.pt"), {"model.a": np.ones((1, 1)), "model.b.c": np.ones(1), "a": np.ones(1)})
     inner = whole.under("model.")
     inner.matrix("a")
-    inner.without("b.").take("c", 1)
+    inner.under("b.").take("c", 1)
     with pytest.raises(CheckpointError, match="no use for the tensor 'a': this"):
         whole.refuse_unused("TransE")
     whole.refuse_unused("TransE", "a")

@@ -292,7 +292,7 @@ def test_some_keys_are_tuples_and_many_are_text(file):
 
 def test_names_of_a_stream_take_no_classes(tmp_path):
     """The survey of a stream, which only looks for numbers, makes nothing of names."""
-    from kgeval.pickles.pickled import _Survey
+    from kgeval.pickles.pickled import _StorageTypes
 
-    survey = _Survey(b"")
+    survey = _StorageTypes(b"")
     assert survey.find_class("a", "b") is survey.find_class("c", "d")
