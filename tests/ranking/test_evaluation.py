@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import AllEntities, Evaluation, FileNegatives, Uniform, evaluate
+from kgeval import evaluate
+from kgeval.corruption import AllEntities, FileNegatives, Uniform
 from kgeval.errors import InputError
+from kgeval.ranking.evaluation import Evaluation
 from kgeval.threads import threads as own_threads
 from tests.conftest import random_dataset
 
