@@ -151,7 +151,7 @@ def test_every_problem_is_told_at_once(refused):
         ([*EVALUATE, "--option", "norm=["], "--option 'norm=[': the value is not readable YAML"),
         ([*EVALUATE, "--format", "nativ"], "unknown checkpoint format 'nativ'. Did you mean 'native'?"),
         ([*EVALUATE, "--layout", "label"], "unknown dataset layout 'label'. Did you mean 'labels'?"),
-        ([*EVALUATE, "--ties", "real"], "Invalid value for '--ties'"),
+        ([*EVALUATE, "--ties", "real"], "--ties: unknown value 'real'. Did you mean 'realistic'?"),
         ([*EVALUATE, "--batch-size", "many"], "Invalid value for '--batch-size'"),
         ([*EVALUATE, "--colour", "red"], "No such option"),
         (["evaluate", "graph", "--dataset", "graph/"], "'graph' is in no known checkpoint format"),

@@ -151,7 +151,7 @@ def test_a_task_has_bounds_of_its_own_metrics(place):
     assert invoke("run", "task.yaml", "--force", "--fail-under", "accuracy=1.1").exit_code == 1
     assert invoke("summarize", "runs/task", "--fail-under", "accuracy=1.1").exit_code == 1
     for metric, message in (
-        ("mrr", "unknown metric 'mrr'"),
+        ("mrr", "mrr is computed from ranks, not from labels"),
         ("relation.recall", "relation.recall is not among the metrics of this task"),
     ):
         result = invoke("run", "task.yaml", "--force", "--fail-under", f"{metric}=0")

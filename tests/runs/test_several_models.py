@@ -343,7 +343,8 @@ def test_the_folder_is_described(several, place, failing):
     assert [*described["models"]] == ["a", "c"]
     assert all(model["complete"] and model["metrics"] for model in described["models"].values())
     assert described["failed"] == {"b": "the model's score is NaN."}
-    assert "a:" in invoke("inspect", "run").stdout
+    rows = [line.split() for line in invoke("inspect", "run").stdout.splitlines()]
+    assert [row[0] for row in rows if row][-2:] == ["a", "c"]
 
 
 def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):

@@ -45,7 +45,7 @@ def configured(**settings: Any) -> dict[str, float]:
     config = {"dataset": {"path": str(FOLDER)}, "model": {"path": str(MODEL)}, **settings}
     file = FOLDER / "config.json"
     file.write_text(json.dumps(config), encoding="utf-8")
-    return json.loads(command("run", str(file), "--json", "--quiet"))["metrics"]["both"]
+    return json.loads(command("run", str(file), "--out", str(FOLDER / "run"), "--json", "--quiet"))["metrics"]["both"]
 
 
 def in_python(model: Any = None, *, ties: Any = "realistic", metric: Any = "mr", **settings: Any) -> dict[str, float]:
