@@ -25,7 +25,8 @@ INTRODUCTIONS = {
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Lay a table out in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines)
+    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 for name, introduction in INTRODUCTIONS.items():
@@ -42,11 +43,13 @@ with mkdocs_gen_files.open("reference/configuration.md", "w") as page:
     page.write(json.dumps(RunConfig.model_json_schema(), indent=2, ensure_ascii=False) + "\n```\n")
 
 with mkdocs_gen_files.open("reference/command-line.md", "w") as page:
-    page.write("# Command line\n\n::: mkdocs-click\n    :module: kgeval.cli\n    :command: main\n    :prog_name: kgeval\n    :depth: 1\n")
+    page.write("# Command line\n\n::: mkdocs-click\n")
+    page.write("    :module: kgeval.cli\n    :command: main\n    :prog_name: kgeval\n    :depth: 1\n")
 
 readme = Path("README.md").read_text(encoding="utf-8")
 with mkdocs_gen_files.open("index.md", "w") as page:
-    page.write(readme.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)").replace("](CONTRIBUTING.md)", "](contributing.md)"))
+    text = readme.replace("](docs/", "](").replace("](CHANGELOG.md)", "](changelog.md)")
+    page.write(text.replace("](CONTRIBUTING.md)", "](contributing.md)"))
 for name in ("CHANGELOG", "CONTRIBUTING"):
     with mkdocs_gen_files.open(f"{name.lower()}.md", "w") as page:
         page.write(Path(f"{name}.md").read_text(encoding="utf-8").replace("](docs/", "]("))

@@ -144,7 +144,7 @@ def test_a_scorer_of_another_shape_is_refused():
 def test_something_that_is_no_model_is_refused():
     with pytest.raises(InputError, match="cannot score with a list"):
         evaluate(["model.pt"], DATA)
-    with pytest.raises(InputError, match="no such file or folder 'model.pt'"):
+    with pytest.raises(InputError, match=r"no such file or folder 'model\.pt'"):
         evaluate("model.pt", DATA)
 
 
