@@ -135,7 +135,7 @@ def test_a_run_that_fails_ends_as_a_failure_and_tells_its_own_reason(tmp_path, c
 
 def test_a_missing_library_is_one_message_before_anything_is_trained(tmp_path, config, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)  # as if it were not installed
-    monkeypatch.setattr("kgeval.runs.runner.train", lambda *_: pytest.fail("something was trained"))
+    monkeypatch.setattr("kgeval.runs.jobs.train", lambda *_: pytest.fail("something was trained"))
     config({"kind": "mlflow"}, model={"kind": "pykeen", "model": "DistMult"})
     shown = CliRunner().invoke(main, ["run", str(tmp_path / "config.yaml"), "--out", str(tmp_path / "run")])
     assert shown.exit_code == 2

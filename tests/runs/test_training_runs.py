@@ -78,7 +78,7 @@ def test_a_seed_is_always_the_same_model(config, place):
 
 def test_a_model_without_a_formula_is_evaluated_live(config, place):
     (outcome,) = run(load_config(config(**job("ERMLP"))), place / "run")
-    assert outcome.table.num_triples == 5
+    assert outcome.result.ranks.num_triples == 5
     assert json.loads((place / "run/manifest.json").read_text())["model"] == {"live": "PyKEENScorer"}
 
 
