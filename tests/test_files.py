@@ -195,9 +195,9 @@ def test_in_the_place_of_the_configuration_of_a_dataset(tmp_path, odd):
 
 
 def test_a_line_that_is_longer_than_any_text(tmp_path, monkeypatch):
-    from kgeval.data import text
+    from kgeval.data.io import text
 
-    monkeypatch.setattr(text, "LONGEST", 1000)
+    monkeypatch.setattr(text, "MAX_LINE", 1000)
     for split in ("train", "test"):
         (tmp_path / f"{split}.txt").write_text("a\tr\tb\n" + "x" * 2000 + "\n")
     with pytest.raises(FileError, match="a line of it has more than 1000 characters"):

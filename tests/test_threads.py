@@ -64,12 +64,12 @@ import threading, torch
 from threadpoolctl import threadpool_info
 import numpy as np
 np.ones((2, 2)) @ np.ones((2, 2))
-from kgeval.threads import bound_threads, spread
+from kgeval.threads import bound_threads, parallel_for
 told = lambda: [pool["num_threads"] for pool in threadpool_info()]
 before = told(), torch.get_num_threads()
 with bound_threads(3):
-    spread(lambda part: torch.ones(4, 4) @ torch.ones(4, 4), 8, 1)
-spread(lambda part: torch.ones(4, 4) @ torch.ones(4, 4), 8, 1)
+    parallel_for(lambda part: torch.ones(4, 4) @ torch.ones(4, 4), 8, 1)
+parallel_for(lambda part: torch.ones(4, 4) @ torch.ones(4, 4), 8, 1)
 later = []
 thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
 thread.start(), thread.join()
