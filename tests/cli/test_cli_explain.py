@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval import Uniform, explain, load_checkpoint
+from kgeval import explain, load_checkpoint
+from kgeval.corruption import Uniform
 from kgeval.protocols.explain import Explanation, ProtocolExplanation
 from kgeval.provenance import Provenance
-from kgeval.ranking.evaluation import Evaluation
 from tests.cli.conftest import below_head
 
 EXPLAIN = ["explain", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1", "--protocols"]
@@ -65,6 +65,5 @@ def test_bad_input_is_one_clear_message(refused, arguments, message):
 
 def test_keys_of_the_evaluation_can_be_set(data, place):
     drawn = data(*EXPLAIN, "libkge", "--set", "evaluation.corruption={kind: uniform, count: 2}")
-    evaluation = Evaluation(corruption=Uniform(count=2))
     model = load_checkpoint("model", model="TransE", norm=1)
-    assert drawn == explain(model, "graph/", ["libkge"], evaluation=evaluation).to_dict()
+    assert drawn == explain(model, "graph/", ["libkge"], corruption=Uniform(count=2)).to_dict()

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval import Uniform, evaluate, generate_negatives, load_dataset
-from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained
+from kgeval import evaluate, generate_negatives, load_dataset
+from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.registry import generators
 from kgeval.data.known import known_answers
@@ -228,7 +228,7 @@ def test_a_file_is_read_once_in_a_run_of_several_models(tmp_path, nations, reads
         f"evaluation: {{corruption: {{kind: file, path: {path}}}}}\n"
     )
     outcomes = run(load_config(tmp_path / "config.yaml"), None)
-    assert [len(outcome.table) for outcome in outcomes] == [402, 402]
+    assert [len(outcome.result.ranks) for outcome in outcomes] == [402, 402]
     assert reads == [path]
 
 

@@ -77,7 +77,7 @@ def test_odd_options_are_refused(options, message):
 
 
 def test_a_cut_off_of_nothing_is_no_metric():
-    with pytest.raises(MetricError, match="whole number from 1"):
+    with pytest.raises(MetricError, match="whole number of at least 1"):
         KGEvalEvaluator.metric_result_cls.key_from_string("hits@0")
 
 
