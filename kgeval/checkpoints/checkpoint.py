@@ -143,7 +143,7 @@ class Checkpoint:
 def shortened(path: Path) -> str:
     """Name a file with its folder alone.
 
-    >>> shortened(Path("/home/ada/checkpoints/umls-complex/trained_model.pkl"))
+    >>> shortened(Path("checkpoints/umls-complex/trained_model.pkl"))
     'umls-complex/trained_model.pkl'
     """
     return "/".join(path.absolute().parts[-2:])
