@@ -15,6 +15,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgeval.analysis.slices.annotation import annotate as annotate
+    from kgeval.analysis.slices.slice import Slice as Slice
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
     from kgeval.checkpoints.reader import Reader as Reader
@@ -59,11 +61,13 @@ _HOMES = {
     "ScoreTable": "scorers.adapters.array_scorers",
     "ScoredLabels": "metrics.labels.scored_labels",
     "Scorer": "scorers.scorer",
+    "Slice": "analysis.slices.slice",
     "Summary": "metrics.summary",
     "TiePolicy": "metrics.ranks.ties",
     "Triples": "data.triples",
     "VectorScorer": "scorers.scorer",
     "Vocabulary": "data.vocabulary",
+    "annotate": "analysis.slices.annotation",
     "classify": "tasks.classification",
     "compare": "metrics.tables.comparison",
     "evaluate": "protocols.evaluate",

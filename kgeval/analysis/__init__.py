@@ -1,0 +1,1 @@
+"""Analysis: what the numbers of a rank table mean, and of which of its triples they hold."""
