@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, find_slice
 from kgeval.arrays import IntArray
-from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
 from kgeval.data.lookup import TripleIndex
 from kgeval.data.triples import Triples
@@ -78,38 +78,44 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
     """Take the rows of a table in the ids of a dataset, and refuse those that its split does not have."""
-    of = f"the ranks are not of dataset {dataset.name}"
     columns = [
-        _ids(table, name, labels, of)
+        _ids(table, name, labels, dataset)
         for name, labels in (("head", dataset.entities), ("relation", dataset.relations), ("tail", dataset.entities))
     ]
-    triples = Triples(np.stack(columns, axis=1))
-    named = SPLITS if table.split == UNKNOWN else (table.split,)
-    split = Triples(np.concatenate([dataset.split(name).ids for name in named if name in dataset.splits or len(named) == 1]))
+    triples, split = Triples(np.stack(columns, axis=1)), _split_of(table, dataset)
     strange = ~TripleIndex.of(split).contains(triples)
     if strange.any():
-        example = dataset.triple(*triples.ids[np.argmax(strange)])
         count = len(np.unique(table.column("triple")[strange]))
-        raise TableError(
-            f"{of}: its {' + '.join(named)} triples lack {count} of the {table.num_triples} that were ranked, such as {example}. "
-            "Give the dataset that was ranked."
+        example = dataset.triple(*triples.ids[np.argmax(strange)])
+        raise _not_of(
+            dataset, f"of the {table.num_triples} triples that were ranked, it lacks {count}, such as {example}"
         )
     return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split)
 
 
-def _ids(table: RankTable, name: str, labels: Vocabulary, of: str) -> IntArray:
+def _split_of(table: RankTable, dataset: Dataset) -> Triples:
+    """Return the triples of the split that was ranked, or of all where the table does not tell."""
+    if table.split != UNKNOWN:
+        return dataset.split(table.split)
+    return Triples(np.concatenate([triples.ids for triples in dataset.splits.values()]))
+
+
+def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:
     """Find the ids that a dataset has for the labels of a column; int64[row]."""
     column = table.data.column(f"{name}_label").unify_dictionaries().combine_chunks()
     if column.null_count:
-        raise TableError(f"{of}: row {int(np.argmax(column.is_null()))} has no label of its {name}.")
+        raise TableError(f"row {int(np.argmax(column.is_null()))} has no label of its {name}.")
     codes = np.asarray(column.indices)
-    ids = labels.ids(column.dictionary)[codes]
+    ids = np.asarray(labels.ids(column.dictionary)[codes])
     if (strange := ids < 0).any():
-        label = column[int(np.argmax(strange))].as_py()
-        others = len(np.unique(codes[strange])) - 1
-        more = f", nor {others} other {'label' if others == 1 else 'labels'} of the table" if others else ""
-        raise TableError(f"{of}: it has no {labels.kind} {label!r}{more}. Give the dataset that was ranked.")
+        label, others = column[int(np.argmax(strange))].as_py(), len(np.unique(codes[strange])) - 1
+        more = f", nor {others} more of the table" if others else ""
+        raise _not_of(dataset, f"it has no {labels.kind} {label!r}{more}")
     return ids
+
+
+def _not_of(dataset: Dataset, why: str) -> TableError:
+    return TableError(f"the ranks are not of dataset {dataset.name}: {why}. Give the one that was ranked.")
 
 
 def _column(one: Slice, assigned: Any, size: int) -> pa.DictionaryArray:

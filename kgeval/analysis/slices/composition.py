@@ -37,7 +37,7 @@ def composed(pairs: Triples, edges: Triples, entities: int) -> BoolArray:
     ):
         wanted = np.flatnonzero(chosen & (heads != tails))
         found[wanted] = _any_continues(spans[wanted], pool % entities, ends[wanted] * entities, to)
-    return found[places.ravel()]
+    return np.asarray(found[places.ravel()])
 
 
 def _spans(entities: IntArray, keys: IntArray, size: int) -> IntArray:

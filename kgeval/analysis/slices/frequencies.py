@@ -38,11 +38,17 @@ def _in_quarters(name: str, title: str, counted: str, count: Callable[[Evaluated
 
 
 ANSWER_DEGREE = _in_quarters(
-    "answer-degree", "the degree of the answer", "how many train triples name the answer, on either side", _answer_degree
+    "answer-degree",
+    "the degree of the answer",
+    "how many train triples name the answer, on either side",
+    _answer_degree,
 )
 
 ANCHOR_DEGREE = _in_quarters(
-    "anchor-degree", "the degree of the anchor", "how many train triples name the anchor, on either side", _anchor_degree
+    "anchor-degree",
+    "the degree of the anchor",
+    "how many train triples name the anchor, on either side",
+    _anchor_degree,
 )
 
 ANSWER_POPULARITY = _in_quarters(

@@ -24,7 +24,7 @@ def is_loop(triples: Triples, _: Dataset) -> BoolArray:
 
 def is_symmetric(triples: Triples, dataset: Dataset) -> BoolArray:
     """Whether train has (t, r, h), of triples that are no loops; bool[triple]."""
-    return TripleIndex.of(dataset.train).contains(_swapped(triples)) & (triples.heads != triples.tails)
+    return np.asarray(TripleIndex.of(dataset.train).contains(_swapped(triples)) & (triples.heads != triples.tails))
 
 
 def has_inverse(triples: Triples, dataset: Dataset) -> BoolArray:
@@ -39,7 +39,7 @@ def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
 
 
 def has_composition(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has a path (h, r1, x), (x, r2, t) over a third entity, of triples that are no loops; bool[triple]."""
+    """Whether train has a path (h, r1, x), (x, r2, t) over a third entity, of what is no loop; bool[triple]."""
     return composed(triples, dataset.train, len(dataset.entities))
 
 
@@ -80,8 +80,8 @@ def _flag(name: str, title: str, rule: str) -> Slice:
 PATTERN = Slice(
     name="pattern",
     title="the first pattern in train that the triple follows from",
-    rule=f"the first that holds of {', '.join(FLAGS)}; {NONE} where none does. Of one triple several may hold: the slices "
-    "pattern-… tell each by itself",
+    rule=f"the first that holds of {', '.join(FLAGS)}; {NONE} where none does. Several may hold of one triple: the "
+    "slices pattern-… tell each by itself",
     source=SOURCE,
     assign=_first_pattern,
 )
@@ -90,9 +90,7 @@ LOOP = _flag("loop", "whether head and tail are one entity", "h = t")
 
 SYMMETRIC = _flag("symmetric", "whether train has the triple reversed", "h ≠ t, and (t, r, h) in train")
 
-INVERSE = _flag(
-    "inverse", "whether train has the reverse under another relation", "(t, r', h) in train for an r' ≠ r"
-)
+INVERSE = _flag("inverse", "whether train has the reverse under another relation", "(t, r', h) in train for an r' ≠ r")
 
 PARALLEL = _flag(
     "parallel", "whether train has the same pair under another relation", "(h, r', t) in train for an r' ≠ r"

@@ -22,8 +22,8 @@ def _assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
 SEEN = Slice(
     name="seen",
     title="what train names: the answer, the anchor, the anchor with the relation",
-    rule="those of the three that occur in train: the answer and the anchor, each in any triple, and the pair (h, r) or "
-    "(r, t) that is the query; none where train names none of them",
+    rule="those of the three that train names: the answer and the anchor in any triple, and the pair (h, r) or (r, t) "
+    "that is the query; none where train names none of them",
     source="kgeval",
     assign=_assign,
 )

@@ -1,4 +1,4 @@
-"""A slice: a rule that divides the rows of a rank table by what its dataset says of them, and the registry of slices."""
+"""A slice: a rule that divides the rows of a rank table by what its dataset says of them; and their registry."""
 
 from __future__ import annotations
 

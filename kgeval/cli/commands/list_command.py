@@ -22,7 +22,9 @@ BRIEF = {
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "slices", "datasets"]))
+@click.argument(
+    "what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "slices", "datasets"])
+)
 @click.argument("name", required=False)
 @JSON
 def command(what: str, name: str | None, as_json: bool) -> None:
