@@ -73,7 +73,12 @@ class Columns(ABC):
         """
         if name not in self.data.column_names:
             raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, self.columns)}")
-        return np.asarray(self.data.column(name).to_numpy())
+        column = self.data.column(name)
+        if pa.types.is_dictionary(column.type) and column.null_count:
+            # In chunks, pyarrow gives a missing value that of another row.
+            column = column.unify_dictionaries().combine_chunks()
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return np.asarray(column.to_numpy())
 
     def ordered_codes(self, name: str) -> IntArray | None:
         """Return the place of each row's value in the order that its column declares, -1 where it is missing.

@@ -14,8 +14,8 @@ from kgeval.cli.shared_options import BY, FAIL_UNDER, JSON, METRIC, NAMES, QUIET
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--dataset",
-    help="The graph that was ranked: for a text file of ranks that were made elsewhere, or for slices where the run does "
-    "not tell it, or it has moved.",
+    help="The graph that was ranked, for a text file of ranks that were made elsewhere, or for slices where the run "
+    "does not tell it, or it has moved.",
 )
 @click.option(
     "--split",
