@@ -25,6 +25,7 @@ from kgeval.data.triples import SIDES, Side
 from kgeval.errors import TableError, did_you_mean
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
+from kgeval.ranking.exchanged_sides import notes_on_exchanged_sides
 from kgeval.ranking.rank_file import RankColumn, RankFile, RankSetting
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
@@ -105,6 +106,8 @@ def load_ranks(
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
     notes = [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path), *file.notes, *check.notes]
+    if len(parts) == len(SIDES):
+        notes += notes_on_exchanged_sides(*parts)
     absent = [name for name in known if name not in dataset.splits]
     if absent:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
@@ -245,7 +248,7 @@ def _ranked(check: _RowCheck, column: RankColumn, side: Side, rows: IntArray, ca
     def beyond(index: int) -> str:
         return (
             f"the {setting} rank {ranks[index]:g} is beyond its {candidates[index]} candidates. Was another dataset, "
-            "or another filter, used?"
+            "or another filter, used, or is the other side meant?"
         )
 
     is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")

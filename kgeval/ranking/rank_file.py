@@ -170,15 +170,35 @@ def _header(path: Path, cells: list[str]) -> list[str]:
 
 
 def _columns_like(cells: Sequence[str]) -> str:
-    """Name columns that a row without a header may have, for a hint.
+    """Name columns that a row without a header may have, one name for each, for a hint.
 
     >>> _columns_like(["a", "likes", "b", "tail", "7", "3"])
     'head,relation,tail,side,raw_rank,filtered_rank'
+    >>> _columns_like(["a", "likes", "b", "3", ".333", "1", "1.0"])
+    'head,relation,tail,frank_left,frr_left,frank_right,frr_right'
     """
     if any(cell.strip().lower() in PLACES for cell in cells[3:]):
-        return "head,relation,tail,side," + ("raw_rank,filtered_rank" if len(cells) > 5 else "rank")
-    ranks = {4: "tail_rank", 7: "raw_head_rank,filtered_head_rank,raw_tail_rank,filtered_tail_rank"}
-    return "head,relation,tail," + ranks.get(len(cells), "head_rank,tail_rank")
+        ranks = ["side", *(["raw_rank", "filtered_rank"] if len(cells) > 5 else ["rank"])]
+    else:
+        names = _WITH_RECIPROCALS if any(map(_is_reciprocal, cells[3:])) else _RANKS_ALONE
+        ranks = names.get(len(cells), ["head_rank", "tail_rank"])
+    further = [f"column{number}" for number in range(4 + len(ranks), len(cells) + 1)]
+    return ",".join(["head", "relation", "tail", *ranks, *further])
+
+
+_RANKS_ALONE = {
+    4: ["tail_rank"],
+    7: ["raw_head_rank", "filtered_head_rank", "raw_tail_rank", "filtered_tail_rank"],
+}
+_WITH_RECIPROCALS = {
+    7: ["frank_left", "frr_left", "frank_right", "frr_right"],
+    11: [f"{kind}_{side}" for side in ("left", "right") for kind in ("frank", "rank", "frr", "rr")],
+}
+"""the columns of some known files, by their number; those of Akrami et al. (2020) have the ranks' reciprocals too"""
+
+
+def _is_reciprocal(cell: str) -> bool:
+    return re.fullmatch(r"0?\.[0-9]+(e-?[0-9]+)?", cell.strip()) is not None
 
 
 def _rank_columns(

@@ -62,6 +62,36 @@ def test_a_table_survives_the_columns_of_left_and_right_ranks(tmp_path, ranked):
         assert again[column].tolist() == expected[column].tolist(), column
 
 
+def contradictions(frame, rows, side, counted):
+    """By brute force: where the filter moved the rank of one side by more than a query has other known answers."""
+    facts = {tuple(triple) for split in DATA.splits.values() for triple in split.ids.tolist()}
+    count = 0
+    for row in rows:
+        head, relation, tail = DATA.test.ids[row].tolist()
+        tails = {t for h, r, t in facts if (h, r) == (head, relation)} - {tail}
+        heads = {h for h, r, t in facts if (r, t) == (relation, tail)} - {head}
+        moved = frame.loc[row, f"rank_{side}"] - frame.loc[row, f"frank_{side}"]
+        count += moved > len(heads if counted == "head" else tails)
+    return count
+
+
+def test_exchanged_sides_are_noted(tmp_path, ranked):
+    """Two of the eighteen files that Akrami et al. (2020) published with raw ranks name the tail first, unsaid."""
+    frame = wide(ranked)
+    frame.to_csv(tmp_path / "right.tsv", sep="\t", index=False)
+    assert not [note for note in load_ranks(tmp_path / "right.tsv", DATA).notes if "are exchanged" in note]
+
+    other = {"left": "right", "right": "left"}
+    names = {f"{kind}_{side}": f"{kind}_{other[side]}" for kind in ("rank", "frank") for side in other}
+    exchanged = frame.rename(columns=names)
+    exchanged.to_csv(tmp_path / "exchanged.tsv", sep="\t", index=False)
+    table = load_ranks(tmp_path / "exchanged.tsv", DATA, unmatched="drop")
+    (note,) = (note for note in table.notes if "are exchanged" in note)
+    both = table.to_pandas()["triple"].value_counts().loc[lambda count: count == 2].index
+    found = contradictions(exchanged, both, "left", "head") + contradictions(exchanged, both, "right", "tail")
+    assert f" in {found} of {2 * len(both)} rows, and in 0 if left and right are exchanged" in note
+
+
 def test_a_table_survives_a_column_of_sides(tmp_path, ranked):
     frame = ranked.to_pandas().sample(frac=1, random_state=1)
     columns = {"tail": frame["tail_label"], "side": frame["side"], "head": frame["head_label"]}
@@ -300,6 +330,12 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
         ("a\tlikes\tb\t3", "head,relation,tail,tail_rank"),
         ("a\tlikes\tb\t3\t4", "head,relation,tail,head_rank,tail_rank"),
         ("a;likes;b;tail;7;3", "head,relation,tail,side,raw_rank,filtered_rank"),
+        ("a\tlikes\tb\t3\t.333\t1\t1.0", "head,relation,tail,frank_left,frr_left,frank_right,frr_right"),
+        (
+            "a\tlikes\tb\t2\t5\t0.5\t0.2\t1\t1\t1.0\t1.0",
+            "head,relation,tail,frank_left,rank_left,frr_left,rr_left,frank_right,rank_right,frr_right,rr_right",
+        ),
+        ("a\tlikes\tb\t3\t4\t5", "head,relation,tail,head_rank,tail_rank,column6"),
     ],
 )
 def test_the_columns_that_a_hint_names_fit_the_row(tmp_path, row, columns):
