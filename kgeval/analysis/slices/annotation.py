@@ -53,13 +53,13 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     --------
     >>> from kgeval import evaluate, load_dataset, summarize
     >>> data = load_dataset("nations")
-    >>> table = annotate(evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, data), data, ["cardinality", "pattern"])
+    >>> table = annotate(evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, data), data, "cardinality")
     >>> print(summarize(table, ["both.mrr"], by="cardinality").to_frame().round(3).to_string(index=False))
     cardinality  both.mrr  both.count
-            1-1     0.192           6
-            1-N     0.246          34
-            N-1     0.306          10
-            N-N     0.363         352
+            1-1     0.170           8
+            1-N     0.260           6
+            N-1     0.252          16
+            N-N     0.390         372
     """
     if not isinstance(table, RankTable):
         raise TableError(f"expected a rank table, found {type(table).__name__}.")
