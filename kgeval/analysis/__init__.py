@@ -1,4 +1,4 @@
-"""What a number means: functions of datasets and of what was kept of evaluations."""
+"""Analysis: what the numbers of a rank table mean, and of which of its triples they hold."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from kgeval.progress import Progress
 from kgeval.ranking.ranking_notes import check_unseen
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
+from kgeval.runs.sliced_ranks import with_slices
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 
@@ -65,7 +66,9 @@ class Ranking(ModelEvaluation):
         """Rank with a model."""
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(model, self._dataset, progress=progress, title=title)
-        return RankResult(table, self._config.metrics, self._config.policies)
+        by = self._config.by or ()
+        grouped = with_slices(table, by, self._dataset)
+        return RankResult(table, self._config.metrics, self._config.policies, groups_by=by, grouped=grouped)
 
     @property
     def negatives(self) -> Any:
@@ -84,11 +87,11 @@ class TaskEvaluation(ModelEvaluation):
 
     def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> Result:
         """Carry the task out with a model."""
-        metrics, task = self._config.metrics, self._task
+        metrics, task, by = self._config.metrics, self._task, self._config.by or ()
         if isinstance(task, Classification):
-            return ClassificationResult(task(model, self._dataset, title=title), metrics, task)
+            return ClassificationResult(task(model, self._dataset, title=title), metrics, task, by)
         found = task(model, self._dataset, progress=progress, title=title)
-        return ConfidenceResult(found, metrics, task, self._config.policies)
+        return ConfidenceResult(found, metrics, task, self._config.policies, by)
 
     @property
     def negatives(self) -> Any:

@@ -16,16 +16,19 @@ BRIEF = {
     "metrics": ("name", "title", "needs"),
     "models": ("name", "score"),
     "corruptions": ("kind", "what it does"),
+    "slices": ("name", "title"),
 }
 """the columns of the page; those of one entry are all"""
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "datasets"]))
+@click.argument(
+    "what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "slices", "datasets"])
+)
 @click.argument("name", required=False)
 @JSON
 def command(what: str, name: str | None, as_json: bool) -> None:
-    """List metrics, models, formats, protocols, corruptions or datasets; with a NAME, show all about that one.
+    """List metrics, models, formats, protocols, corruptions, slices or datasets; with a NAME, show all about that one.
 
     Example: kgeval list metrics ndcg
     """
@@ -128,6 +131,14 @@ def _corruptions() -> Listing:
     return columns, rows
 
 
+def _slices() -> Listing:
+    from kgeval.analysis.slices.slice import slices
+
+    return ["name", "title", "rule", "source"], [
+        [one.name, one.title, one.rule, one.source] for one in slices().values()
+    ]
+
+
 def _datasets() -> Listing:
     from kgeval.data.layout import layouts
     from kgeval.data.layouts.pykeen_layout import names
@@ -142,5 +153,6 @@ LISTINGS: dict[str, Callable[[], Listing]] = {
     "formats": _formats,
     "protocols": _protocols,
     "corruptions": _corruptions,
+    "slices": _slices,
     "datasets": _datasets,
 }

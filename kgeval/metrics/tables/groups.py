@@ -47,6 +47,8 @@ class Grouping:
 def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     """Group a table by the values of columns; entities and relations are keyed by their labels.
 
+    Groups are in the order that a column declares of its values, such as 1-1, 1-N, N-1, N-N, or else in their own.
+
     Raises
     ------
     TableError
@@ -56,7 +58,10 @@ def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     """
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     values = [table.column(name) for name in columns]
-    codes = [_codes(value, name) for value, name in zip(values, by, strict=True)]
+    ordered = [table.ordered_codes(name) for name in columns]
+    codes = [
+        _codes(value, name) if order is None else order for value, order, name in zip(values, ordered, by, strict=True)
+    ]
     rows = np.lexsort(codes[::-1])
     starts = starts_of_runs(*(code[rows] for code in codes))
     group_ids = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
