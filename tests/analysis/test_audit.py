@@ -266,6 +266,10 @@ def test_what_there_is_not_is_refused(family):
         found.of_kind("leeked")
     with pytest.raises(InputError, match="no kind"):
         found.count("symmetry")
+    with pytest.raises(DatasetError, match=r"unknown split 'tset'\. Did you mean 'test'"):
+        found.count("leaked", "tset")
+    with pytest.raises(InputError, match="dataset family, split test, was not searched for 'symmetric relations'"):
+        found.count("symmetric relations", "test")
     with pytest.raises(DatasetError, match="a folder or a PyKEEN name, not 5"):
         audit(5)
 
@@ -287,22 +291,28 @@ def test_one_relation_without_entities_left_over():
 
 
 def test_what_is_too_much_is_said_and_never_counted_as_none(family, monkeypatch):
+    """All of it is too much; then, of one pair of relations both ways and none that share a pair, one search is."""
     monkeypatch.setattr(relation_overlaps, "MOST_COMPARED", 0)
     found = audit(family)
     assert found.notes == (
-        "whether train has valid and test triples with head and tail swapped is not known: too many pairs stand both "
-        "ways.",
+        "which relations are near-duplicate, which are symmetric or reverse-duplicate, which are partners of inverse "
+        "rules is not known: too many facts stand between the same two entities to compare all of them.",
     )
     assert "not known" in str(found)
     assert found.flags("test")["repeated"].tolist() == [False, False, True, False, False, False]
-    assert "leaked" not in found.flags("test")
+    assert set(found.flags("test")) == {"repeated", "Cartesian", "in valid too", "unseen entity", "unseen relation"}
     for kind in ("leaked", "reverse", "near-duplicate relations"):
-        with pytest.raises(InputError, match=f"family was not searched for '{kind}'. whether train has"):
+        with pytest.raises(InputError, match=f"family was not searched for '{kind}'. which relations are"):
             found.count(kind)
     assert found.count("Cartesian relations") == 2
 
+    found = audit(graph({"train": [(0, 0, 1)], "test": [(1, 0, 0), (0, 0, 1)]}))
+    assert found.count("near-duplicate relations") == found.count("inverse rules") == found.count("duplicate") == 0
+    assert "reverse" not in found.flags("test")
+    assert found.notes[0].startswith("which relations are symmetric or reverse-duplicate is not known")
+
     monkeypatch.setattr(relation_overlaps.PairedFacts, "of", classmethod(lambda *_: None))
-    found = audit(graph(dict(zip(SPLITS, ([(0, 0, 1)], [], [(0, 0, 1)]), strict=True))))
+    found = audit(graph({"train": [(0, 0, 1)], "test": [(0, 0, 1)]}))
     assert "too many entities and relations" in found.notes[0]
     assert set(found.flags("test")) == {"unseen entity", "unseen relation"}
     with pytest.raises(InputError, match="was not searched for 'repeated'"):

@@ -25,7 +25,7 @@ from kgeval.metrics.tables.rendering import as_html, as_text
 if TYPE_CHECKING:
     import pandas as pd
 
-Of = TypeVar("Of", Tally, Finding)
+One = TypeVar("One", Tally, Finding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +61,16 @@ class Audit:
         Raises
         ------
         InputError
-            if there is no such kind, or if the dataset was not searched for it
+            if there is no such kind or split, or if the dataset, or the split, was not searched for it
         """
         _check_kind(kind)
-        tallies = [tally for tally in self.tallies if tally.kind == kind]
+        if split is not None:
+            self.dataset.split(split)
+        tallies = [tally for tally in self.tallies if tally.kind == kind and split in (None, tally.split)]
         if not tallies:
-            raise InputError(
-                f"dataset {self.dataset.name} was not searched for {kind!r}. {' '.join(self.notes)}".strip()
-            )
-        return sum(tally.count for tally in tallies if split in (None, tally.split))
+            where = f"dataset {self.dataset.name}" + (f", split {split}," if split else "")
+            raise InputError(f"{where} was not searched for {kind!r}. {' '.join(self.notes)}".strip())
+        return sum(tally.count for tally in tallies)
 
     def flags(self, split: str = "test") -> dict[str, BoolArray]:
         """Return which triples of a split are of which kind; bool[triple], in the order of ``dataset.split(split)``.
@@ -205,11 +206,11 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
         tuple(_in_order([tally for part in parts for tally in part.tallies])),
         tuple(_in_order([finding for part in parts for finding in part.findings])),
         flags,
-        tuple([related.skipped.format("valid and test")] if related.skipped else []),
+        (related.unknown,) if related.unknown else (),
     )
 
 
-def _in_order(found: list[Of]) -> list[Of]:
+def _in_order(found: list[One]) -> list[One]:
     """Sort by kind, and leave the order within a kind as it is."""
     order = list(KINDS)
     return sorted(found, key=lambda one: order.index(one.kind))

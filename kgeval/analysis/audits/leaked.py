@@ -27,14 +27,11 @@ def leaks_of(related: RelatedRelations, triples: Triples) -> dict[str, BoolArray
     train = related.train
     if train is None:
         return {}
-    if related.skipped:
-        return {"repeated": train.holds(triples)}
-    return {
-        "repeated": train.holds(triples),
-        "reverse": train.partnered(triples, related.reverses, turned=True),
-        "duplicate": train.partnered(triples, related.duplicates, turned=False),
-        "inverse": train.partnered(triples, related.rules, turned=True),
-    }
+    leaks = {"repeated": train.holds(triples)}
+    for way, partners in (("reverse", related.reverses), ("duplicate", related.duplicates), ("inverse", related.rules)):
+        if partners is not None:
+            leaks[way] = train.partnered(triples, partners, turned=way != "duplicate")
+    return leaks
 
 
 def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian: IntArray) -> dict[str, BoolArray]:

@@ -9,59 +9,71 @@ import numpy as np
 from kgeval.analysis.audits.finding import Finding, Found, Tally
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.leaks import TOO_LARGE, TOO_MANY
 from kgeval.data.relation_overlaps import Overlaps, PairedFacts
 
 
 @dataclass(frozen=True, eq=False)
 class RelatedRelations:
-    """The relations of a graph that overlap, and the train triples in which partners are looked for."""
+    """The relations of a graph that overlap, and the train triples in which partners are looked for.
 
-    train: PairedFacts | None
-    duplicates: Overlaps
+    What there is too much of to search for is None.
+    """
+
+    sizes: IntArray
+    """int64[relation], how many pairs (head, tail) each has in all splits"""
+    train: PairedFacts | None = None
+    duplicates: Overlaps | None = None
     """near-duplicates: at least the threshold of both, over all splits; each pair both ways round"""
-    reverses: Overlaps
+    reverses: Overlaps | None = None
     """the same with the second relation turned round; the first with itself where it is symmetric"""
-    rules: Overlaps
+    rules: Overlaps | None = None
     """inverse rules: at least the threshold of either, in train; each pair both ways round"""
-    skipped: str = ""
-    """a note on what was not searched for, with a place for what"""
 
     @classmethod
     def of(cls, dataset: Dataset, threshold: float) -> RelatedRelations:
         """Count what relations share, over all splits and over train."""
-        sizes = len(dataset.entities), len(dataset.relations)
-        facts = PairedFacts.of(dataset.splits.values(), *sizes)
-        none = Overlaps(*(np.empty(0, np.int64),) * 3, np.zeros(sizes[1], np.int64) if facts is None else facts.sizes)
+        entities, relations = len(dataset.entities), len(dataset.relations)
+        facts = PairedFacts.of(dataset.splits.values(), entities, relations)
         if facts is None:
-            return cls(None, none, none, none, TOO_LARGE)
-        duplicates, reverses = facts.shared(least=threshold), facts.turned(least=threshold)
+            return cls(np.zeros(relations, np.int64))
+        sizes, duplicates, reverses = facts.sizes, facts.shared(least=threshold), facts.turned(least=threshold)
         del facts
-        train = PairedFacts.of([dataset.train], *sizes)
+        train = PairedFacts.of([dataset.train], entities, relations)
         rules = None if train is None else train.turned(least=threshold)
-        if duplicates is None or reverses is None or rules is None:
-            return cls(train, none, none, none, TOO_MANY)
-        return cls(train, duplicates.of_both(threshold), reverses.of_both(threshold), rules.of_either(threshold))
+        return cls(
+            sizes,
+            train,
+            None if duplicates is None else duplicates.of_both(threshold),
+            None if reverses is None else reverses.of_both(threshold),
+            None if rules is None else rules.of_either(threshold),
+        )
 
     @property
-    def sizes(self) -> IntArray:
-        """How many pairs (head, tail) each relation has in all splits; int64[relation]."""
-        return self.duplicates.sizes
+    def unknown(self) -> str:
+        """A note on what was not searched for; empty where everything was."""
+        if self.train is None:
+            return "which relations are related is not known: the graph has too many entities and relations to search."
+        searched = {
+            "near-duplicate": self.duplicates,
+            "symmetric or reverse-duplicate": self.reverses,
+            "partners of inverse rules": self.rules,
+        }
+        missing = ", which are ".join(kind for kind, found in searched.items() if found is None)
+        why = "too many facts stand between the same two entities to compare all of them."
+        return f"which relations are {missing} is not known: {why}" if missing else ""
 
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
     """List the relations that are related, each pair once, the largest first; nothing of what was not searched for."""
-    if related.skipped:
-        return Found([], [])
-    symmetric = related.reverses.first == related.reverses.second
-    listed = {
-        "near-duplicate relations": _listed("near-duplicate relations", dataset, related.duplicates),
-        "reverse-duplicate relations": _listed(
-            "reverse-duplicate relations", dataset, related.reverses.where(~symmetric)
-        ),
-        "symmetric relations": _listed("symmetric relations", dataset, related.reverses.where(symmetric)),
-        "inverse rules": _listed("inverse rules", dataset, related.rules, split="train"),
-    }
+    listed: dict[str, list[Finding]] = {}
+    if related.duplicates is not None:
+        listed["near-duplicate relations"] = _listed("near-duplicate relations", dataset, related.duplicates)
+    if related.reverses is not None:
+        symmetric = related.reverses.first == related.reverses.second
+        for kind, kept in (("reverse-duplicate relations", ~symmetric), ("symmetric relations", symmetric)):
+            listed[kind] = _listed(kind, dataset, related.reverses.where(kept))
+    if related.rules is not None:
+        listed["inverse rules"] = _listed("inverse rules", dataset, related.rules, split="train")
     totals = {"symmetric relations": len(dataset.relations)}
     tallies = [Tally(kind, len(findings), totals.get(kind)) for kind, findings in listed.items()]
     return Found(tallies, [finding for findings in listed.values() for finding in findings])

@@ -14,8 +14,8 @@ from kgeval.errors import DatasetError
 
 def _assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     related = RelatedRelations.of(dataset, INVERSE_SHARE)
-    if related.skipped:
-        raise DatasetError(f"slice 'leak': {related.skipped.format('these')} Leave it out.")
+    if related.unknown:
+        raise DatasetError(f"slice 'leak': {related.unknown} Leave it out.")
     leaks = leaks_of(related, rows.triples)
     ways = np.stack([leaks[way] for way in WAYS])
     # Of several ways the plainest names the leak, which argmax finds first.
