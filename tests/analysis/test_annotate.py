@@ -225,3 +225,8 @@ def test_a_missing_label_is_no_other_label():
     table = replace(TABLE, data=TABLE.data.append_column("topic", column))
     assert table.column("topic").tolist() == column.to_pylist()
     assert keys(table, "topic") == [(None,), ("a",), ("b",)]
+
+
+def test_a_slice_that_was_not_added_is_said_to_be_missing():
+    with pytest.raises(TableError, match=r"by: the table has no column 'seen'.*added first, by kgeval\.annotate"):
+        summarize(TABLE, ["mrr"], by=["side", "seen"])

@@ -12,7 +12,7 @@ from kgeval import Dataset, RankTable, annotate, load_dataset, summarize
 from kgeval.errors import ConfigError
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import load_config
-from tests.cli.conftest import CONFIG, ENTITIES, below_head, invoke, write_config
+from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, below_head, invoke, write_config
 
 SLICED = {**CONFIG, "metrics": ["mrr", "hits@3"], "by": ["side", "cardinality"]}
 
@@ -162,6 +162,25 @@ def test_ranks_from_elsewhere_are_sliced(data, place):
     told = data("summarize", "ranks.txt", "--dataset", "graph", "--by", "side,pattern-loop", "-m", "mrr")
     values = {tuple(group["key"].values()): group["metrics"]["both"]["mrr"] for group in told["groups"]}
     assert {side: value for (side, _), value in values.items()} == {"head": 1.0, "tail": 0.5}
+
+
+# Tasks
+
+TASK = {**CONFIG, "task": {"kind": "classification"}}
+
+
+def test_a_classification_is_grouped_by_relation_in_its_configuration(data, place):
+    write_config(place / "task.yaml", {**TASK, "by": "relation"})
+    told = data("run", "task.yaml", "--out", "task")
+    assert {group["key"]["relation"] for group in told["groups"]} <= {*RELATIONS}
+    assert data("summarize", "task") == told
+    assert data("summarize", "task", "--by", "relation") == told
+
+
+def test_a_classification_has_no_slices(refused, place):
+    write_config(place / "task.yaml", {**TASK, "by": ["relation", "seen"]})
+    message = refused("run", "task.yaml", "--out", "task")
+    assert "by.1: a run of classification is grouped by relation only, found 'seen'" in message
 
 
 # What is refused

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import IntArray
 from kgeval.data.queries import starts_of_runs
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, TableError, did_you_mean
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.numerics.group_means import OfGroups
 from kgeval.metrics.summary import Group
@@ -57,6 +57,10 @@ def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
         if its values are not numbers, text or dates
     """
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
+    for name in columns:
+        if name not in table.columns:
+            hint = f"{did_you_mean(name, table.columns)} Slices of the dataset are added first, by kgeval.annotate."
+            raise TableError(f"by: the table has no column {name!r}. {hint}")
     values = [table.column(name) for name in columns]
     ordered = [table.ordered_codes(name) for name in columns]
     codes = [
