@@ -5,8 +5,8 @@
     table = kgeval.evaluate(scorer, data)
     kgeval.summarize(table, ["mrr", "hits@10"])["mrr"]
 
-Everything, the public submodules ``kgeval.corruption``, ``kgeval.metrics``, ``kgeval.pykeen`` and ``kgeval.tasks``
-too, is imported on first use, so that ``import kgeval`` itself costs nothing.
+Everything, the public submodules ``kgeval.analysis``, ``kgeval.corruption``, ``kgeval.metrics``, ``kgeval.pykeen``
+and ``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` itself costs nothing.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
-_SUBMODULES = ("corruption", "metrics", "pykeen", "tasks")
+_SUBMODULES = ("analysis", "corruption", "metrics", "pykeen", "tasks")
 
 
 def __getattr__(name: str) -> Any:

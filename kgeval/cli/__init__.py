@@ -11,6 +11,7 @@ from kgeval.cli.streams import discard_output, say
 from kgeval.errors import KgevalError, did_you_mean
 
 COMMANDS = {
+    "audit": "Search a dataset for what makes a metric say less than it seems to.",
     "classify": "Tell true triples from false ones, beside baselines without a model.",
     "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
