@@ -1,0 +1,115 @@
+"""Mean terms: a metric as a function of means, which tells how much each unit contributes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.metrics.intervals.units import Unit, Units, units_of
+from kgeval.metrics.lists.ranked_lists import PerList
+from kgeval.metrics.ranks.functions_of_means import FunctionOfMeans
+from kgeval.metrics.tables.names import MetricName
+from kgeval.metrics.tables.selection import RowSelection
+
+STEP = 1e-30
+"""of complex-step derivatives, f'(x) = Im f(x + ih) / h, which lose no digits (Squire and Trapp, 1998)"""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanTerms:
+    """A metric f(M_1, M_2, …), M_j = Σ w x_j / Σ w being the weighted mean of a value of the rows (or lists).
+
+    Examples
+    --------
+    Two units of two rows, and the mean of one value; the second unit is .25 above the mean, the first below it.
+
+    >>> units = Units.numbered("triple", np.array([0, 0, 1, 1]))
+    >>> terms = MeanTerms(np.array([[0.0, 0.5, 0.5, 1.0]]), np.ones(4), lambda mean: mean, units)
+    >>> terms.value, terms.deviations, terms.standard_error
+    (0.5, array([-0.125,  0.125]), 0.25)
+    """
+
+    values: Float64Array
+    """x; float64[term, row]"""
+    weights: Float64Array
+    """w; float64[row]"""
+    combine: Callable[..., Any]
+    """f, of as many means as there are terms"""
+    units: Units
+
+    @cached_property
+    def means(self) -> Float64Array:
+        """M; float64[term]."""
+        return np.asarray(self.values @ self.weights / self.weights.sum(), np.float64)
+
+    @property
+    def value(self) -> float:
+        """The metric."""
+        return float(self.combine(*self.means))
+
+    @cached_property
+    def gradient(self) -> Float64Array:
+        """∂f / ∂M_j at the means; float64[term]."""
+        return self.gradient_at(self.means)
+
+    def gradient_at(self, means: Float64Array) -> Float64Array:
+        """∂f / ∂M_j at some means; float64[term]."""
+        steps = STEP * np.eye(len(means))
+        return np.array([np.imag(self.combine(*(means + 1j * step))) / STEP for step in steps])
+
+    @cached_property
+    def unit_sums(self) -> Float64Array:
+        """Σ w x_j / Σ w over the rows of each unit, which add up to the means; float64[term, unit]."""
+        shares = self.weights / self.weights.sum()
+        return np.stack([self.units.sums(shares * row) for row in self.values])
+
+    @cached_property
+    def unit_shares(self) -> Float64Array:
+        """The share of each unit in the weights; float64[unit]."""
+        return self.units.sums(self.weights / self.weights.sum())
+
+    @property
+    def deviations(self) -> Float64Array:
+        """Σ_j ∂f/∂M_j (Σ w x_j − M_j Σ w) / Σ w, the sums over the rows of each unit but the last; float64[unit]."""
+        return np.asarray(self.gradient @ (self.unit_sums - np.outer(self.means, self.unit_shares)), np.float64)
+
+    @property
+    def standard_error(self) -> float:
+        """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
+        return standard_error(self.deviations)
+
+
+def standard_error(deviations: Float64Array) -> float:
+    """√(C/(C−1) Σ deviation²) of the deviations of C units; NaN of one unit."""
+    count = len(deviations)
+    return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
+
+
+def mean_terms(name: MetricName, selection: RowSelection, *, unit: Unit) -> MeanTerms | None:
+    """Take the terms of a metric of some rows; ``None`` where it is no function of means.
+
+    Raises
+    ------
+    Undefined
+        where the metric is
+    """
+    compute: object = name.metric.compute
+    if isinstance(compute, FunctionOfMeans):
+        ranks = selection.ranks(name.ties, name.average)
+        compute.refuse(ranks, name.k)
+        values = np.stack([term(ranks, name.k) for term in compute.terms])
+        weights = np.ones(len(ranks)) if ranks.weights is None else ranks.weights
+        return MeanTerms(values, weights, compute.combine, units_of(selection, unit, needs="ranks"))
+    if isinstance(compute, PerList):
+        lists = selection.lists(name.average)
+        values = compute.values(lists, name.k or None)
+        weights = np.ones(len(values)) if lists.weights is None else lists.weights
+        defined = ~np.isnan(values)
+        units = units_of(selection, unit, needs="lists")
+        return MeanTerms(np.where(defined, values, 0)[None], np.where(defined, weights, 0), lambda mean: mean, units)
+    return None
