@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 QUIET = "kgeval.quiet"
 """where the context of a command keeps whether ``--quiet`` was said"""
 
+DIGITS = "kgeval.digits"
+"""where it keeps how many digits after the point ``--digits`` wants"""
+
 
 def show_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, keys: int = 1, parts: Sequence[str] = ()
@@ -51,22 +54,17 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, keys: int =
 def show_summary(summary: Summary) -> None:
     """Print a summary: a row per metric, a column per side; groups get a row each."""
     from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.metrics.tables.rendering import number
 
     if isinstance(summary, LabelSummary):
         show_labels({"": summary})
     elif summary.by:
-        show_head(str(summary.provenance))
+        show_head(*summary.heads)
         _show_rows(summary)
     else:
-        show_head(str(summary.provenance))
+        show_head(*summary.heads)
         (group,) = summary.groups
         sides = list(dict.fromkeys(str(name.side) for name in group.values))
-        rows = [
-            [base, *("" if side not in values else number(values[side]) for side in sides)]
-            for base, values in group.rows()
-        ]
-        show_table(["", *sides], rows)
+        show_table(["", *sides], group.cells(sides, _digits()))
 
 
 def show_groups(groups: Summary | None) -> None:
@@ -80,7 +78,7 @@ def _show_rows(summary: Summary) -> None:
     keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
     # Where a group has one side only, that side's metrics are those of both.
     each = [
-        {name: value for name, value in group.values.items() if not _said_by_both(name, summary)}
+        {name: group.cell(name, _digits()) for name in group.values if not _said_by_both(name, summary)}
         for group in summary.groups
     ]
     _show_sides(summary.by, keys, each)
@@ -91,27 +89,29 @@ def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
 
     A metric that was requested without a side is that of both.
     """
-    apart = _show_common_head([summary.provenance for summary in summaries.values()])
+    _, *further = next(iter(summaries.values())).heads
+    apart = _show_common_head([summary.provenance for summary in summaries.values()], *further)
     keys = [
         [model, *(_value(getattr(summary.provenance, name)) for name in apart)] for model, summary in summaries.items()
     ]
     values = [
-        {name: summary.groups[0].values[name] for name in summary.requested_columns} for summary in summaries.values()
+        {name: summary.groups[0].cell(name, _digits()) for name in summary.requested_columns}
+        for summary in summaries.values()
     ]
     _show_sides(["model", *apart], keys, values, pooled="")
 
 
-def _show_common_head(provenances: Sequence[Provenance | LabelProvenance]) -> list[str]:
-    """Print what the numbers of several models are of, as far as it is the same; name what is not."""
+def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *further: str) -> list[str]:
+    """Print what the numbers of several models are of, as far as it is the same, and further; name what is not."""
     first, *others = provenances
     of = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
     apart = [name for name, value in of.items() if any(getattr(other, name) != value for other in others)]
     if apart:
-        show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart))
+        show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart), *further)
     elif others:
-        show_head(str(replace(first, model=f"{len(provenances)} models")))
+        show_head(str(replace(first, model=f"{len(provenances)} models")), *further)
     else:
-        show_head(str(first))
+        show_head(str(first), *further)
     return apart
 
 
@@ -126,17 +126,16 @@ def _said_by_both(name: MetricName, summary: Summary) -> bool:
 def _show_sides(
     columns: Sequence[str],
     keys: Sequence[Sequence[str]],
-    values: Sequence[Mapping[MetricName, float | None]],
+    values: Sequence[Mapping[MetricName, str]],
     *,
     pooled: str = "both.",
 ) -> None:
     """Print a row for each model or group, and a column for each metric, one side after the other."""
     from kgeval.metrics.tables.names import PARTS
-    from kgeval.metrics.tables.rendering import number
 
     names = sorted(values[0], key=lambda name: PARTS.index(name.side or "both")) if values else []
     titles = [f"{pooled}{name.base}" if name.side == "both" else str(name) for name in names]
-    rows = [[*key, *(number(mine[name]) for name in names)] for key, mine in zip(keys, values, strict=True)]
+    rows = [[*key, *(mine[name] for name in names)] for key, mine in zip(keys, values, strict=True)]
     show_table([*columns, *titles], rows, keys=len(columns), parts=[str(name.side) for name in names])
 
 
@@ -146,7 +145,6 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
     The baselines are the same beside every model, and are shown once, at the end.
     """
     from kgeval.metrics.summary import MODEL
-    from kgeval.metrics.tables.rendering import number
 
     _show_common_head([summary.provenance for summary in summaries.values()])
     whole = next(iter(summaries.values()))
@@ -159,17 +157,18 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
         [
             name,
             *(str(group.key.get(key, "all")) for key in keys),
-            *(number(group.values[metric]) if metric in group.values else "" for metric in names),
+            *(group.cell(metric, _digits()) if metric in group.values else "" for metric in names),
         ]
         for name, group in lines
     ]
     show_table(["", *keys, *map(str, names)], rows, keys=1 + len(keys))
 
 
-def show_head(told: str) -> None:
+def show_head(*heads: str) -> None:
     """Print what the numbers of a table are of."""
-    for line in wrapped(told, width()):
-        say(line)
+    for head in heads:
+        for line in wrapped(head, width()):
+            say(line)
     say("")
 
 
@@ -217,3 +216,8 @@ def _remark(text: str) -> None:
 def _quiet() -> bool:
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET))
+
+
+def _digits() -> int | None:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(DIGITS)

@@ -8,6 +8,8 @@ from typing import Any
 from kgeval.errors import MetricError
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES, ConfidenceColumns, confidence_summary
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.intervals.interval import Intervals, read_intervals
+from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.labels.calibration import Calibration
 from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelColumns, label_summary
 from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
@@ -20,7 +22,7 @@ from kgeval.metrics.tables.rank_summary import DEFAULT, column_names, rank_summa
 from kgeval.metrics.tables.selection import RankColumns, is_rank_table
 
 _OPTIONS: dict[Kind, tuple[str, ...]] = {
-    "ranks": ("ties", "seed", "chance", "popularity"),
+    "ranks": ("ties", "seed", "chance", "popularity", "intervals"),
     "classification": ("calibration",),
     "confidences": ("ties", "seed", "mapping", "high_confidence"),
 }
@@ -39,6 +41,7 @@ def summarize(  # noqa: PLR0913
     calibration: Calibration = "platt",
     mapping: ConfidenceMapping | None = None,
     high_confidence: float = 0.7,
+    intervals: Intervals | Unit | None = None,
 ) -> Summary:
     """Compute metrics of a table.
 
@@ -73,6 +76,9 @@ def summarize(  # noqa: PLR0913
         baselines always are
     high_confidence
         of confidences: from which confidence on a fact belongs to the subset whose metrics are given too
+    intervals
+        of ranks: what is drawn again, ``"triple"``, ``"query"`` or ``"relation"``, or ``Intervals`` with the level too;
+        every metric then has the interval in which it would fall (of lists, with queries in place of triples)
 
     Raises
     ------
@@ -92,6 +98,9 @@ def summarize(  # noqa: PLR0913
     >>> summary.groups[0].ties.tied, summary.groups[0].ties.largest  # and summary.notes says what that does
     (284, 2)
 
+    >>> print(summarize(table, "mrr", intervals="triple").interval("mrr"))  # had other triples been drawn
+    0.343–0.414
+
     >>> valid = ScoredLabels([0.1, 0.4, 0.5, 0.9], [0, 0, 1, 1], ["likes"] * 4)
     >>> test = ScoredLabels([0.2, 0.6, 0.7, 0.3], [0, 1, 1, 1], ["likes"] * 4)
     >>> summary = summarize({"valid": valid, "test": test}, ["accuracy", "roc_auc"])
@@ -99,14 +108,20 @@ def summarize(  # noqa: PLR0913
     (0.75, 1.0)
     """
     ranking = {"ties": ties, "seed": seed, "chance": chance, "popularity": popularity}
-    options = {**ranking, "calibration": calibration, "mapping": mapping, "high_confidence": high_confidence}
+    options = {
+        **ranking,
+        "calibration": calibration,
+        "mapping": mapping,
+        "high_confidence": high_confidence,
+        "intervals": intervals,
+    }
     if isinstance(table, Mapping):
         table = ScoredSplits(table)
     if is_rank_table(table):
         _refuse_foreign(options, "ranks")
-        return rank_summary(
-            table, _or_default(metrics, DEFAULT), by=by, options=MetricOptions(ties, seed, chance, popularity)
-        )
+        policies = MetricOptions(ties, seed, chance, popularity)
+        names = _or_default(metrics, DEFAULT)
+        return rank_summary(table, names, by=by, options=policies, intervals=read_intervals(intervals))
     if isinstance(table, ConfidenceColumns):
         _refuse_foreign(options, "confidences")
         return confidence_summary(

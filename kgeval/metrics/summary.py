@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.intervals.interval import Interval, NoInterval
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.tables.names import Kind, MetricName, parse
-from kgeval.metrics.tables.rendering import as_html, as_text
+from kgeval.metrics.tables.rendering import as_html, as_text, cell
 from kgeval.metrics.tables.tie_report import TieStatistics
 from kgeval.provenance import LabelProvenance, Provenance
 
@@ -37,11 +38,30 @@ class Group:
     """of ranks, both sides together"""
     left_out: dict[str, int] = field(default_factory=dict)
     """how many relations the mean over relations leaves out, because the metric is undefined there"""
+    intervals: dict[MetricName, Interval] = field(default_factory=dict)
+    """of ranks, where they were requested"""
+    no_interval: dict[str, str] = field(default_factory=dict)
+    """why a metric has none, by its name"""
 
-    def rows(self) -> Iterator[tuple[str, dict[str, float | None]]]:
-        """Yield each metric's name with its values by side."""
-        for base in dict.fromkeys(name.base for name in self.values):
-            yield base, {str(name.side): value for name, value in self.values.items() if name.base == base}
+    def add_interval(self, name: MetricName, interval: Interval | NoInterval) -> None:
+        """Keep the interval of a metric, or why it has none."""
+        if isinstance(interval, Interval):
+            self.intervals[name] = interval
+        else:
+            self.no_interval[str(name)] = str(interval)
+
+    def cell(self, name: MetricName, digits: int | None = None) -> str:
+        """Print a metric with its interval for people, by default with the digits that the interval justifies."""
+        return cell(self.values[name], self.intervals.get(name), digits)
+
+    def cells(self, sides: Sequence[str], digits: int | None = None) -> list[list[str]]:
+        """Return a row for each metric: its name, and a cell for each side, empty where it was not requested."""
+        bases = dict.fromkeys(name.base for name in self.values)
+        names = {(name.base, str(name.side)): name for name in self.values}
+        return [
+            [base, *(self.cell(names[base, side], digits) if (base, side) in names else "" for side in sides)]
+            for base in bases
+        ]
 
 
 @dataclass(frozen=True)
@@ -94,41 +114,76 @@ class Summary(ABC):
         MetricError
             if the summary has no such predictor, group or metric, or if it is undefined
         """
+        group = self._group(predictor, key)
+        return _value(group, str(getattr(name, "name", name)), self._spellings(self._parsed(name)))
+
+    def interval(self, name: str | Metric, /, **key: Any) -> Interval:
+        """Look the interval of a metric of the model up, on all rows or, as in ``relation="likes"``, on a group.
+
+        Raises
+        ------
+        MetricError
+            if the summary does not hold it, with the reason
+        """
+        group = self._group(MODEL, key)
+        spelled = str(getattr(name, "name", name))
+        for spelling in self._spellings(self._parsed(name)):
+            if spelling in group.intervals:
+                return group.intervals[spelling]
+            if reason := group.no_interval.get(str(spelling)):
+                raise MetricError(f"{spelled} has no interval: {reason}.")
+        raise MetricError(f"the summary holds no interval of {spelled!r}. Set intervals, as in intervals='triple'.")
+
+    def _group(self, predictor: str, key: dict[str, Any]) -> Group:
+        """Find the group of a predictor and of values of the columns."""
         predictors = {group.predictor: group for group in self.groups}
         if predictors and predictor not in predictors:
             raise MetricError(f"the summary has no predictor {predictor!r}. {did_you_mean(str(predictor), predictors)}")
-        wanted = parse(name, self.kind, also=[one.metric for one in self.requested])
         for group in self.groups:
             if (group.predictor, group.key) == (predictor, key):
-                return _value(group, str(getattr(name, "name", name)), self._spellings(wanted))
+                return group
         if not key:
             raise MetricError(f"this summary is grouped by {', '.join(self.by)}: look at its .groups or .to_frame().")
         raise MetricError(f"the summary has no group {key}.")
+
+    def _parsed(self, name: str | Metric) -> MetricName:
+        return parse(name, self.kind, also=[one.metric for one in self.requested])
 
     def _spellings(self, wanted: MetricName) -> Sequence[MetricName]:
         """List the names under which a group may have a metric."""
         return (wanted,)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per group (and baseline), one column per metric (and side)."""
+        """Return one row per group (and baseline), one column per metric (and side).
+
+        A metric with intervals has two further columns, as ``both.mrr.low`` and ``both.mrr.high``, and one with the
+        number of units, ``both.mrr.units``.
+        """
         import pandas as pd
 
+        names = dict.fromkeys(name for group in self.groups for name in group.intervals)
         return pd.DataFrame(
             [
                 {
                     **({} if self.kind == "ranks" else {"predictor": group.predictor}),
                     **group.key,
                     **{str(name): value for name, value in group.values.items()},
+                    **_interval_columns(group, names),
                 }
                 for group in self.groups
             ]
         )
 
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What stands above the table: what the numbers are of."""
+        return (str(self.provenance),)
+
     def __str__(self) -> str:
-        return as_text([str(self.provenance)], *self.table(), self.notes)
+        return as_text(self.heads, *self.table(), self.notes)
 
     def _repr_html_(self) -> str:
-        return as_html([str(self.provenance)], *self.table(), self.notes)
+        return as_html(self.heads, *self.table(), self.notes)
 
 
 def _value(group: Group, name: str, spellings: Sequence[MetricName]) -> float:
@@ -139,3 +194,12 @@ def _value(group: Group, name: str, spellings: Sequence[MetricName]) -> float:
                 raise MetricError(f"{name} is undefined: {group.undefined[str(spelling)]}.")
             return value
     raise MetricError(f"the summary does not hold {name!r}. {did_you_mean(name, map(str, group.values))}")
+
+
+def _interval_columns(group: Group, names: Iterable[MetricName]) -> dict[str, float | None]:
+    """Return the cells of intervals; those of a group without one are empty."""
+    return {
+        f"{name}.{column}": getattr(group.intervals.get(name), column, None)
+        for name in names
+        for column in ("low", "high", "units")
+    }

@@ -13,6 +13,7 @@ from kgeval.arrays import Float64Array
 from kgeval.metrics.intervals.units import Unit, Units, units_of
 from kgeval.metrics.lists.ranked_lists import PerList
 from kgeval.metrics.ranks.functions_of_means import FunctionOfMeans
+from kgeval.metrics.ranks.zscores import ZScore
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.selection import RowSelection
 
@@ -58,8 +59,8 @@ class MeanTerms:
         return self.gradient_at(self.means)
 
     def gradient_at(self, means: Float64Array) -> Float64Array:
-        """∂f / ∂M_j at some means; float64[term]."""
-        steps = STEP * np.eye(len(means))
+        """∂f / ∂M_j at some means: float64[term], or at those of many groups: float64[term, group]."""
+        steps = STEP * np.eye(len(means)).reshape(len(means), len(means), *(1 for _ in means.shape[1:]))
         return np.array([np.imag(self.combine(*(means + 1j * step))) / STEP for step in steps])
 
     @cached_property
@@ -90,8 +91,21 @@ def standard_error(deviations: Float64Array) -> float:
     return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
 
 
-def mean_terms(name: MetricName, selection: RowSelection, *, unit: Unit) -> MeanTerms | None:
+def mean_terms(
+    name: MetricName, selection: RowSelection, *, unit: Unit, units: Units | None = None
+) -> MeanTerms | None:
     """Take the terms of a metric of some rows; ``None`` where it is no function of means.
+
+    Parameters
+    ----------
+    name
+        the metric
+    selection
+        the rows
+    unit
+        what is drawn again
+    units
+        its :func:`units_of` the selection, where they are numbered already
 
     Raises
     ------
@@ -99,17 +113,22 @@ def mean_terms(name: MetricName, selection: RowSelection, *, unit: Unit) -> Mean
         where the metric is
     """
     compute: object = name.metric.compute
-    if isinstance(compute, FunctionOfMeans):
+    if isinstance(compute, FunctionOfMeans | ZScore):
         ranks = selection.ranks(name.ties, name.average)
         compute.refuse(ranks, name.k)
         values = np.stack([term(ranks, name.k) for term in compute.terms])
-        weights = np.ones(len(ranks)) if ranks.weights is None else ranks.weights
-        return MeanTerms(values, weights, compute.combine, units_of(selection, unit, needs="ranks"))
+        units = units or units_of(selection, unit, needs="ranks")
+        return MeanTerms(values, _or_ones(ranks.weights, len(ranks)), compute.combine, units)
     if isinstance(compute, PerList):
         lists = selection.lists(name.average)
         values = compute.values(lists, name.k or None)
-        weights = np.ones(len(values)) if lists.weights is None else lists.weights
+        weights = _or_ones(lists.weights, len(values))
         defined = ~np.isnan(values)
-        units = units_of(selection, unit, needs="lists")
+        units = units or units_of(selection, unit, needs="lists")
         return MeanTerms(np.where(defined, values, 0)[None], np.where(defined, weights, 0), lambda mean: mean, units)
     return None
+
+
+def _or_ones(weights: Float64Array | None, count: int) -> Float64Array:
+    """Return the weights, the largest of which is 1: huge ones, times large values, would overflow."""
+    return np.ones(count) if weights is None else weights / weights.max(initial=np.finfo(float).tiny)

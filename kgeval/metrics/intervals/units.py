@@ -16,6 +16,8 @@ Unit = Literal["triple", "query", "relation"]
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
+PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": "relations"}
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -57,5 +59,5 @@ def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
             return Units.numbered(unit, selection.of_lists(selection.relations))
         return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
     if unit == "triple":
-        return Units.numbered(unit, np.asarray(selection.view.table.column("triple"))[selection.rows])
+        return Units.numbered(unit, selection.triples)
     return Units.numbered(unit, selection.queries if unit == "query" else selection.relations)

@@ -46,6 +46,24 @@ class RankedLists:
     weights: Float64Array | None = None
     """float64[list], how much each list counts; all the same by default"""
 
+    def at(self, chosen: IntArray) -> RankedLists:
+        """Return some lists (int64[chosen]), any of them as often as it is chosen.
+
+        >>> ranked_lists(np.array([0, 1, 1]), np.ones(3), np.array([1.0, 2.0, 3.0])).at(np.array([1, 1, 0])).offsets
+        array([0, 2, 4, 5])
+        """
+        sizes = self.relevant[chosen]
+        offsets = np.r_[0, np.cumsum(sizes)]
+        items = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][chosen] - offsets[:-1], sizes)
+        return RankedLists(
+            offsets,
+            self.num_above[items],
+            self.tie_block_size[items],
+            self.grades[items],
+            self.lengths[chosen],
+            None if self.weights is None else self.weights[chosen],
+        )
+
     @property
     def relevant(self) -> IntArray:
         """How many items are relevant; int64[list]."""

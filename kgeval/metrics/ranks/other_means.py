@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric
+from kgeval.metrics.ranks.functions_of_means import FunctionOfMeans
 from kgeval.metrics.ranks.moments import GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN
-from kgeval.metrics.ranks.ranks import Ranks
 
 
-def inverse_mean_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
-    """1 / MR.
+def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
+    """Make the inverse of the mean of a function of each rank.
 
-    >>> inverse_mean_rank(Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5])), 0)
-    0.5
+    >>> ranks = Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5]))
+    >>> IMR(ranks), HMR(ranks)
+    (0.5, 1.5)
     """
-    return 1 / ranks.mean(ranks.values)
-
-
-def harmonic_mean_rank(ranks: Ranks, k: int) -> float:  # noqa: ARG001
-    """N / Σ (1/r), the inverse of the MRR.
-
-    >>> harmonic_mean_rank(Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5])), 0)
-    1.5
-    """
-    return 1 / ranks.mean(1 / ranks.values)
+    return FunctionOfMeans(lambda mean: 1 / mean, (lambda ranks, _: values(ranks.values),))
 
 
 GMR = Metric(
@@ -59,7 +54,7 @@ IMR = Metric(
     lowest=0,
     highest=1,
     increasing=True,
-    compute=inverse_mean_rank,
+    compute=inverse(lambda rank: rank),
     synonyms=("iamr", "inverse_arithmetic_mean_rank"),
     undefined="no ranks; expected ties",
 )
@@ -72,7 +67,7 @@ HMR = Metric(
     lowest=1,
     highest=np.inf,
     increasing=False,
-    compute=harmonic_mean_rank,
+    compute=inverse(lambda rank: 1 / rank),
     synonyms=("harmonic_mean_rank",),
     undefined="no ranks; expected ties",
 )

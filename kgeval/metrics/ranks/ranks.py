@@ -46,6 +46,17 @@ class Ranks:
         """Return the same ranks under another tie policy."""
         return replace(self, ties=ties)
 
+    def at(self, rows: IntArray) -> Ranks:
+        """Return the ranks of some rows (int64[chosen]), any of them as often as it is chosen."""
+        return Ranks(
+            self.greater[rows],
+            self.tied[rows],
+            self.candidates[rows],
+            self.ties,
+            None if self.weights is None else self.weights[rows],
+            None if self.draws is None else self.draws[rows],
+        )
+
     @cached_property
     def optimistic(self) -> IntArray:
         """The optimistic rank, 1 + greater; int64[row]."""

@@ -3,35 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks.adjusted import refuse_certainty
 from kgeval.metrics.ranks.moments import GEOMETRIC_MEAN, HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, Mean
 from kgeval.metrics.ranks.ranks import Ranks
 
 
-def z_score(mean: Mean, *, increasing: bool) -> Callable[[Ranks, int], float]:
-    """Make the function (M − E[M]) / √V[M] of a mean M of values v, its sign turned so that larger is better.
+@dataclass(frozen=True)
+class ZScore:
+    """(M − E[M]) / √V[M] of a mean M of values v, its sign turned so that larger is better.
 
     It is Σ w (v − E[v]) / √(Σ w² V[v]): an answer that could not rank otherwise adds nothing, however large its weight,
     beside which the others would vanish in the difference of two means.
+
+    >>> ranks = Ranks(np.array([0, 1, 4, 2]), np.zeros(4, int), np.array([10, 10, 20, 4]))
+    >>> round(Z_MR(ranks), 12)
+    1.820364109236
     """
 
-    def score(ranks: Ranks, k: int) -> float:
-        refuse_certainty(ranks, k)
-        deviations = ranks.normalized_weights * np.sqrt(mean.variances(ranks, k))
-        largest = deviations.max()  # squares of tiny weights would be 0
-        if not largest:
-            raise Undefined("no answer with a weight had a competitor")
-        gained = float(
-            ranks.normalized_weights / largest @ (mean.values(ranks, k) - mean.expected_under_random(ranks, k))
-        )
-        return (gained if increasing else -gained) / float(np.linalg.norm(deviations / largest))
+    mean: Mean
+    increasing: bool
 
-    return score
+    def __call__(self, ranks: Ranks, k: int) -> float:
+        """Compute it."""
+        self.refuse(ranks, k)
+        deviations, largest = self._deviations(ranks, k)
+        gained = float(
+            ranks.normalized_weights
+            / largest
+            @ (self.mean.values(ranks, k) - self.mean.expected_under_random(ranks, k))
+        )
+        return (gained if self.increasing else -gained) / float(np.linalg.norm(deviations / largest))
+
+    def refuse(self, ranks: Ranks, k: int) -> None:
+        """Refuse ranks that leave nothing to chance.
+
+        Raises
+        ------
+        Undefined
+            if that is so of all that have a weight
+        """
+        refuse_certainty(ranks, k)
+        if not self._deviations(ranks, k)[1]:
+            raise Undefined("no answer with a weight had a competitor")
+
+    @property
+    def terms(self) -> tuple[Callable[[Ranks, int], Float64Array], ...]:
+        """The x and y of z = M_x / √M_y: the gain over chance, and w V / Σ w, whose Σ w is that of these answers."""
+        return self._gain, self._variance
+
+    @staticmethod
+    def combine(gain: Any, variance: Any) -> Any:
+        """Compute z of the means of its terms: numbers, or arrays of them."""
+        return gain / np.sqrt(variance)
+
+    def _gain(self, ranks: Ranks, k: int) -> Float64Array:
+        gained = self.mean.values(ranks, k) - self.mean.expected_under_random(ranks, k)
+        return (gained if self.increasing else -gained) / self._deviations(ranks, k)[1]
+
+    def _variance(self, ranks: Ranks, k: int) -> Float64Array:
+        largest = self._deviations(ranks, k)[1]
+        return np.asarray(ranks.normalized_weights / largest * (self.mean.variances(ranks, k) / largest), np.float64)
+
+    def _deviations(self, ranks: Ranks, k: int) -> tuple[Float64Array, float]:
+        """Compute w √V / Σ w, and the largest, by which all are divided: squares of tiny weights would be 0."""
+        deviations = ranks.normalized_weights * np.sqrt(self.mean.variances(ranks, k))
+        return deviations, float(deviations.max())
 
 
 def z_score_of_geometric_mean(ranks: Ranks, k: int) -> float:  # noqa: ARG001
@@ -54,7 +98,7 @@ Z_MR = _metric(
     name="z-mr",
     title="z-scored mean rank",
     formula="(E − MR) / √V, V[r] = (N² − 1) / 12",
-    compute=z_score(MEAN_RANK, increasing=False),
+    compute=ZScore(MEAN_RANK, increasing=False),
     synonyms=("zmr", "zamr", "z_arithmetic_mean_rank"),
 )
 
@@ -62,7 +106,7 @@ Z_MRR = _metric(
     name="z-mrr",
     title="z-scored mean reciprocal rank",
     formula="(MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²",
-    compute=z_score(MEAN_RECIPROCAL_RANK, increasing=True),
+    compute=ZScore(MEAN_RECIPROCAL_RANK, increasing=True),
     synonyms=("zmrr", "zihmr", "z_inverse_harmonic_mean_rank"),
 )
 
@@ -70,7 +114,7 @@ Z_HITS = _metric(
     name="z-hits",
     title="z-scored hits at k",
     formula="(Hits@k − E) / √V, V[r ≤ k] = p (1 − p), p = min(k / N, 1)",
-    compute=z_score(HITS_AT_K, increasing=True),
+    compute=ZScore(HITS_AT_K, increasing=True),
     cutoff="required",
     synonyms=("zh", "zhits", "z_hits_at_{k}"),
     undefined="no ranks; no answer had more than k candidates",

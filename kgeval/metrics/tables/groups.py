@@ -6,7 +6,9 @@ group by group, which gives the reason.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ import numpy.typing as npt
 from kgeval.arrays import IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError, TableError, did_you_mean
+from kgeval.metrics.intervals.interval import Intervals, attempt
+from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.numerics.group_means import OfGroups
 from kgeval.metrics.summary import Group
@@ -89,19 +93,23 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
     return codes
 
 
-def summarize_all(names: list[MetricName], view: TableView) -> Group:
+def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals | None = None) -> Group:
     """Compute metrics of a whole table."""
-    selections = {"both": RowSelection(view, slice(None))}
-    group = Group({}, dict.fromkeys(names), ties=diagnose(selections["both"].ranks("realistic", None)))
-    for name in names:
-        side = str(name.side)
-        if side not in selections:
-            selections[side] = RowSelection(view, np.flatnonzero(view.sides == side))
-        _compute_single_group(group, name, selections[side])
+    whole = RowSelection(view, slice(None))
+    group = Group({}, dict.fromkeys(names), ties=diagnose(whole.ranks("realistic", None)))
+    for side in dict.fromkeys(name.side for name in names):
+        selection = whole if side == "both" else RowSelection(view, np.flatnonzero(view.sides == side))
+        of_side = [name for name in names if name.side == side]
+        for name in of_side:
+            _compute_single_group(group, name, selection)
+        if intervals is not None:
+            _add_intervals(group, of_side, SelectionIntervals(selection, intervals))
     return group
 
 
-def groups_of(grouping: Grouping, names: list[MetricName], view: TableView) -> list[Group]:
+def groups_of(
+    grouping: Grouping, names: list[MetricName], view: TableView, intervals: Intervals | None = None
+) -> list[Group]:
     """Compute metrics of each group of a table."""
     if not grouping.keys:
         return []
@@ -119,7 +127,32 @@ def groups_of(grouping: Grouping, names: list[MetricName], view: TableView) -> l
                     _compute_single_group(groups[number], name, RowSelection(view, part.of_group(number)))
                 else:
                     groups[number].values[name] = value
+        if intervals is not None:
+            _add_intervals_of_groups(groups, part, [name for name in names if name.side == side], view, intervals)
     return groups
+
+
+def _add_intervals(group: Group, names: Iterable[MetricName], intervals: SelectionIntervals) -> None:
+    """Add the intervals of one group's metrics where these are defined."""
+    for name in names:
+        if (value := group.values[name]) is not None:
+            group.add_interval(name, attempt(partial(intervals.of, name, value)))
+
+
+def _add_intervals_of_groups(
+    groups: list[Group], part: Grouping, names: list[MetricName], view: TableView, intervals: Intervals
+) -> None:
+    """Add the intervals of the metrics of one side, of all groups at once where that can be done."""
+    together = SelectionIntervals(RowSelection(view, part.rows, part.group_ids), intervals)
+    for name in names:
+        values = {number: value for number, group in enumerate(groups) if (value := group.values[name]) is not None}
+        made = together.of_groups(name, values)
+        for number in values:
+            if made is None:
+                alone = SelectionIntervals(RowSelection(view, part.of_group(number)), intervals)
+                _add_intervals(groups[number], [name], alone)
+            else:
+                groups[number].add_interval(name, made[number])
 
 
 def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> list[float | None]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgeval.errors import MetricError
+from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.interval_notes import interval_notes
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summary import Group, Summary
 from kgeval.metrics.tables.groups import group_rows, groups_of, summarize_all
 from kgeval.metrics.tables.names import PARTS, Kind, MetricName, parse, parse_all
-from kgeval.metrics.tables.rendering import number
 from kgeval.metrics.tables.selection import RankColumns, TableView
 
 DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
@@ -25,6 +26,16 @@ class RankSummary(Summary):
 
     options: MetricOptions = DEFAULT_OPTIONS
     """what the numbers depend on beside the ranks"""
+    intervals: Intervals | None = None
+    """what would be drawn again, where intervals were requested"""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What stands above the table: what the numbers are of, and what would be drawn again."""
+        if self.intervals is None:
+            return (str(self.provenance),)
+        triples = self.intervals.unit == "triple" and any(name.metric.needs == "lists" for name in self.requested)
+        return str(self.provenance), f"{self.intervals}{' (of lists, queries)' if triples else ''}"
 
     @property
     def kind(self) -> Kind:
@@ -50,7 +61,7 @@ class RankSummary(Summary):
             serious = [
                 f"in {len(serious)} of {len(self.groups)} groups the tie policy alone moves the MRR by more than 0.01."
             ]
-        return (*self.table_notes, *sorted(reasons), *serious)
+        return (*self.table_notes, *sorted(reasons), *interval_notes(self.groups), *serious)
 
     @property
     def requested_columns(self) -> list[MetricName]:
@@ -97,16 +108,15 @@ class RankSummary(Summary):
         """Return a row per metric and a column per side; of groups, a row per group and a column per metric."""
         names = list(self.groups[0].values) if self.groups else []
         if self.by:
-            rows = [[*map(str, group.key.values()), *map(number, group.values.values())] for group in self.groups]
+            rows = [[*map(str, group.key.values()), *map(group.cell, group.values)] for group in self.groups]
             return [*self.by, *map(str, names)], rows
         sides = list(dict.fromkeys(str(name.side) for name in names))
-        return ["", *sides], [
-            [base, *("" if side not in values else number(values[side]) for side in sides)]
-            for base, values in self.groups[0].rows()
-        ]
+        return ["", *sides], self.groups[0].cells(sides)
 
 
-def rank_summary(table: RankColumns, metrics: Any, *, by: Any, options: MetricOptions) -> RankSummary:
+def rank_summary(
+    table: RankColumns, metrics: Any, *, by: Any, options: MetricOptions, intervals: Intervals | None = None
+) -> RankSummary:
     """Compute metrics of a rank table; see :func:`kgeval.summarize`."""
     names = parse_all(metrics)
     view = TableView(table, options)
@@ -118,8 +128,10 @@ def rank_summary(table: RankColumns, metrics: Any, *, by: Any, options: MetricOp
     distinct, columns = list(dict.fromkeys(of_sides)), column_names(by)
     if columns:  # a value says little without how many ranks it is of
         distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
-    groups = groups_of(group_rows(table, columns), distinct, view) if columns else [summarize_all(distinct, view)]
-    return RankSummary(table.provenance, tuple(groups), columns, tuple(names), tuple(table.notes), options)
+        groups = groups_of(group_rows(table, columns), distinct, view, intervals)
+    else:
+        groups = [summarize_all(distinct, view, intervals)]
+    return RankSummary(table.provenance, tuple(groups), columns, tuple(names), tuple(table.notes), options, intervals)
 
 
 def column_names(by: Any) -> tuple[str, ...]:
@@ -145,5 +157,9 @@ def _content(group: Group) -> dict[str, Any]:
     metrics: dict[str, dict[str, float | None]] = {}
     for name, value in group.values.items():
         metrics.setdefault(str(name.side), {})[name.base] = value
+    intervals: dict[str, dict[str, Any]] = {}
+    for name, interval in group.intervals.items():
+        intervals.setdefault(str(name.side), {})[name.base] = interval.to_dict()
+    further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
     ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
-    return {"metrics": metrics, **ties, **({"undefined": group.undefined} if group.undefined else {})}
+    return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}

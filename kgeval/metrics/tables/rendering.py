@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from kgeval.metrics.intervals.interval import Interval
+
 Rows = Sequence[Sequence[str]]
 
 
-def number(value: float | None) -> str:
-    """Print a metric for people: counts whole, all else with six digits after the point, however large.
+DIGITS = 6
+"""after the point, where nothing tells how many mean something"""
 
-    >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
-    ('20466', '1', '1.000000', '0.312657', 'undefined')
+
+def number(value: float | None, digits: int = DIGITS) -> str:
+    """Print a metric for people: counts whole, all else with some digits after the point, however large.
+
+    >>> number(20466), number(1), number(1.0), number(0.3126566306), number(0.3126566306, 4), number(None)
+    ('20466', '1', '1.000000', '0.312657', '0.3127', 'undefined')
     >>> number(2e200), number(-1e-9)
     ('2.000000e+200', '0.000000')
     """
@@ -21,7 +27,23 @@ def number(value: float | None) -> str:
     if isinstance(value, int):
         return str(value)
     # Adding 0.0 takes the sign from what is printed as zero.
-    return f"{round(value, 6) + 0.0:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
+    return f"{round(value, digits) + 0.0:.{digits}f}" if abs(value) < 1e12 else f"{value:.{digits}e}"
+
+
+def cell(value: float | None, interval: Interval | None, digits: int | None = None) -> str:
+    """Print a metric with its interval: ± half of it where it is symmetric, else with both ends.
+
+    >>> symmetric = Interval(0.3, 0.34, level=0.95, unit="triple", units=900, method="linearised", standard_error=0.01)
+    >>> cell(0.32, symmetric), cell(0.31, symmetric, digits=2), cell(0.32, None)
+    ('0.320 ± 0.020', '0.31 (0.30–0.34)', '0.320000')
+    """
+    if value is None or interval is None:
+        return number(value, DIGITS if digits is None else digits)
+    places = interval.decimals if digits is None else digits
+    below, above = value - interval.low, interval.high - value
+    if abs(above - below) <= 1e-9 * (interval.high - interval.low):
+        return f"{number(value, places)} ± {number(above, places)}"
+    return f"{number(value, places)} ({number(interval.low, places)}–{number(interval.high, places)})"
 
 
 def as_text(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
 from kgeval.metrics.lists.from_ranks import answer_lists
 from kgeval.metrics.lists.ranked_lists import RankedLists
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric import Needs, Undefined
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks.keyed_random import uniform
 from kgeval.metrics.ranks.ranks import Ranks
@@ -178,6 +178,11 @@ class RowSelection:
         return self._by_group(self.view.queries)
 
     @property
+    def triples(self) -> IntArray:
+        """The number of each row's triple, another one in each group."""
+        return self._by_group(np.asarray(self.view.table.column("triple")))
+
+    @property
     def relations(self) -> IntArray:
         """The number of each row's relation, another one in each group."""
         return self._by_group(self.view.ids[2])
@@ -191,6 +196,11 @@ class RowSelection:
     def answers_per_list(self) -> IntArray:
         """How many answers each list has."""
         return self.unweighed.relevant
+
+    def groups_of(self, needs: Needs) -> IntArray:
+        """Return the group of each row (``"ranks"``), or of each list (``"lists"``); 0 where all are one group."""
+        groups = np.zeros(len(self._counts), np.int64) if self.groups is None else self.groups
+        return self.of_lists(groups) if needs == "lists" else groups
 
     def of_lists(self, column: IntArray) -> IntArray:
         """Return the value of a column for each list, in the order of the numbers of their queries."""

@@ -1,0 +1,130 @@
+"""Interval: the numbers between which a metric would fall, had the units of its table been drawn again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.intervals.units import PLURAL, UNITS, Unit
+from kgeval.metrics.metric import Metric
+from kgeval.settings.settings import Settings
+
+FEWEST_UNITS = 20
+"""below which their scatter tells too little of the next draw's"""
+
+ZERO = 1e-12
+"""the standard error, beside the value, that only rounding makes larger than zero"""
+
+
+class NoInterval(MetricError):
+    """A metric has no interval; the message says why."""
+
+
+class Intervals(Settings):
+    """What would be drawn again, and how often the interval then holds the metric.
+
+    >>> print(Intervals(unit="relation"))
+    95 % intervals, relations drawn again
+    """
+
+    unit: Unit = "triple"
+    """``triple``, with both sides; ``query``, with all of its answers; ``relation``, with all of its triples"""
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """how often the interval holds the metric"""
+    draws: Annotated[int, Field(ge=100)] = 2000
+    """of the bootstrap, for metrics that are no function of means"""
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
+    """of the draws"""
+
+    def __str__(self) -> str:
+        return f"{100 * self.level:g} % intervals, {PLURAL[self.unit]} drawn again"
+
+
+def read_intervals(requested: Any) -> Intervals | None:
+    """Read a unit by name, settings, or ``None``.
+
+    Raises
+    ------
+    MetricError
+        if it is something else
+    """
+    if requested is None or isinstance(requested, Intervals):
+        return requested
+    if isinstance(requested, str) and requested in UNITS:
+        return Intervals(unit=requested)
+    raise MetricError(f"intervals: unknown unit {requested!r}. {did_you_mean(str(requested), UNITS)}")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where a metric would fall in most draws.
+
+    >>> str(Interval(0.2, 0.4, level=0.95, unit="triple", units=50, method="linearised", standard_error=0.05))
+    '0.200–0.400'
+    """
+
+    low: float
+    high: float
+    level: float
+    """how often the interval holds the metric"""
+    unit: str
+    """what is drawn again"""
+    units: int
+    """how many there are"""
+    method: str
+    standard_error: float
+    """the standard deviation of the metric over the draws"""
+    clipped: bool = False
+    """whether an end is that of the metric's range, beyond which the interval would reach"""
+
+    @property
+    def decimals(self) -> int:
+        """The digits after the point that mean something: two of the standard error's, and three at least."""
+        return justified_decimals(self.standard_error or (self.high - self.low) / 4)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``metrics.json``."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.low:.{self.decimals}f}–{self.high:.{self.decimals}f}"
+
+
+def justified_decimals(standard_error: float) -> int:
+    """Count the digits after the point that a standard error justifies: two of its own, from three to twelve.
+
+    >>> justified_decimals(0.0018), justified_decimals(0.00018), justified_decimals(8.2)
+    (4, 5, 3)
+    """
+    return min(max(3, 1 - math.floor(math.log10(standard_error))), 12) if standard_error > 0 else 6
+
+
+def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple[float, float, bool]:
+    """Cut an interval off at the ends of the metric's range, and say whether that did anything."""
+    low, high = max(ends[0], min(metric.lowest, value)), min(ends[1], max(metric.highest, value))
+    return low, high, (low, high) != ends
+
+
+def refuse_few(count: int, unit: Unit) -> None:
+    """Refuse too few units.
+
+    Raises
+    ------
+    NoInterval
+        with their number
+    """
+    if count < FEWEST_UNITS:
+        raise NoInterval(f"{count} {unit if count == 1 else PLURAL[unit]}, and an interval needs {FEWEST_UNITS}")
+
+
+def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
+    """Make an interval, or say why there is none."""
+    try:
+        return make()
+    except NoInterval as reason:
+        return reason

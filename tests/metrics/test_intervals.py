@@ -1,0 +1,366 @@
+"""Intervals of metrics: a case worked by hand, brute force, scipy's t and Wilson, groups, reproducibility and errors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kgeval import CallableScorer, Metric, RankTable, ScoredLabels, evaluate, summarize
+from kgeval.errors import InputError, MetricError, TableError
+from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.mean_terms import mean_terms
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.tables.names import parse
+from kgeval.metrics.tables.selection import RowSelection, TableView
+from tests.conftest import random_dataset
+from tests.metrics.example_ranks import CUTOFF, METRICS
+
+
+def hashed(h, r, t):
+    return (h * 5 + r * 3 + t * 11) % 17
+
+
+DATA = random_dataset(3, entities=40, relations=25, triples=1400)
+TABLE = evaluate(CallableScorer(hashed, 40, 25), DATA)
+SPELLED = [f"{name}@{CUTOFF[name]}" if CUTOFF[name] else name for name in METRICS]
+OF_RANKS = ["mrr", "hits@3", "mr", "imr", "hmr", "amr", "amri", "amrr", "ahits@3", "z-mr", "z-mrr", "z-hits@3"]
+AVERAGES = ["macro.mrr", "relation.hits@3", "strat.mrr", "macro.amri", "expected.mrr", "head.mrr", "tail.hits@5"]
+
+
+def changed(table, **columns):
+    data = table.data
+    for name, values in columns.items():
+        data = data.set_column(data.column_names.index(name), name, [values])
+    return replace(table, data=data)
+
+
+def shuffled(table, seed=0):
+    return replace(table, data=table.data.take(np.random.default_rng(seed).permutation(len(table))))
+
+
+def keys_of(table, unit):
+    if unit == "triple":
+        return [*zip(table.column("triple").tolist(), strict=True)]
+    if unit == "relation":
+        return [*zip(table.column("relation").tolist(), strict=True)]
+    columns = (table.column(name).tolist() for name in ("side", "head", "relation", "tail"))
+    return [(side, h if side == "tail" else t, r) for side, h, r, t in zip(*columns, strict=True)]
+
+
+def by_brute_force(table, unit, name):
+    """The jackknife's infinitesimal limit: how the metric moves as the weight of one unit does, by differences."""
+    terms = mean_terms(parse(name), RowSelection(TableView(table), slice(None)), unit=unit)
+    keys = keys_of(table, unit)
+    distinct = sorted(set(keys))
+    influences = []
+    for key in distinct:
+        mine = np.array([other == key for other in keys])
+        values = []
+        for step in (1e-4, -1e-4):
+            weights = terms.weights * np.where(mine, 1 + step, 1)
+            values.append(terms.combine(*(np.average(row, weights=weights) for row in terms.values)))
+        influences.append((values[0] - values[1]) / 2e-4)
+    count = len(distinct)
+    return count, np.sqrt(count / (count - 1) * np.square(influences).sum())
+
+
+def test_a_case_worked_by_hand():
+    """Twenty triples: the first ten at ranks 1 and 2, the others at ranks 2 and 4.
+
+    The mean of 1/r is 9/16. Each unit is off by 3/16 · 2 rows / 40 rows: V = 20/19 · 20 · (3/16 · 2/40)².
+    """
+    rows = np.arange(len(TABLE))[np.isin(TABLE.column("triple"), np.unique(TABLE.column("triple"))[:20])]
+    table = replace(TABLE, data=TABLE.data.take(rows))
+    good = table.column("triple") < np.unique(table.column("triple"))[10]
+    head = table.column("side") == "head"
+    ranks = np.where(good, np.where(head, 1, 2), np.where(head, 2, 4))
+    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 40)
+    summary = summarize(table, "mrr", intervals="triple")
+    interval = summary.interval("mrr")
+    error = np.sqrt(20 / 19 * 20 * (3 / 16 * 2 / 40) ** 2)
+    assert summary["mrr"] == 9 / 16
+    assert interval.standard_error == pytest.approx(error, rel=1e-12)
+    assert (interval.low, interval.high) == pytest.approx(
+        (9 / 16 - 2.0930240544 * error, 9 / 16 + 2.0930240544 * error), rel=1e-9
+    )
+    assert (interval.units, interval.unit, interval.level, interval.clipped) == (20, "triple", 0.95, False)
+
+
+@pytest.mark.parametrize("unit", ["triple", "query", "relation"])
+@pytest.mark.parametrize("name", [*OF_RANKS, *AVERAGES])
+def test_linearised_intervals_against_brute_force(name, unit):
+    part = name.partition(".")[0]
+    table = TABLE.where(TABLE.column("side") == part) if part in ("head", "tail") else TABLE
+    summary = summarize(TABLE, name, intervals=Intervals(unit=unit, level=0.9))
+    interval, value = summary.interval(name), summary[name]
+    plain = name.removeprefix(f"{part}.") if part in ("head", "tail") else name
+    count, error = by_brute_force(table, unit, plain)
+    assert interval.units == count
+    assert interval.standard_error == pytest.approx(error, rel=1e-6)
+    low, high = stats.t.interval(0.9, count - 1, loc=value, scale=error)
+    assert interval.low == pytest.approx(max(low, min(parse(name).metric.lowest, value)), rel=1e-6)
+    assert interval.high == pytest.approx(min(high, parse(name).metric.highest), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["map", "ndcg@3", "auc", "micro.map@3", "relation.p@3"])
+@pytest.mark.parametrize("unit", ["triple", "relation"])
+def test_lists_are_drawn_by_query_or_relation(name, unit):
+    interval = summarize(TABLE, name, intervals=unit).interval(name)
+    terms = mean_terms(parse(name), RowSelection(TableView(TABLE), slice(None)), unit=unit)
+    keys = keys_of(TABLE, "relation" if unit == "relation" else "query")
+    assert interval.unit == ("relation" if unit == "relation" else "query")
+    assert interval.units == len(set(keys))
+    mean = np.average(terms.values[0], weights=terms.weights)
+    off = [
+        terms.weights[mine] @ (terms.values[0][mine] - mean) / terms.weights.sum()
+        for mine in (terms.units.ids == unit for unit in range(terms.units.count))
+    ]
+    expected = np.sqrt(len(off) / (len(off) - 1) * np.square(off).sum())
+    assert interval.standard_error == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_every_metric_has_an_interval_around_it_or_a_reason(name):
+    summary = summarize(TABLE, name, intervals=Intervals(draws=100))
+    (group,) = summary.groups
+    for spelled, value in group.values.items():
+        if name == "count":
+            assert "counts" in group.no_interval[str(spelled)]
+            continue
+        interval = group.intervals[spelled]
+        assert interval.low < interval.high
+        assert spelled.metric.lowest <= interval.low
+        assert interval.high <= spelled.metric.highest
+        if not interval.method.startswith("bootstrap"):
+            assert interval.low <= value <= interval.high
+
+
+def test_terms_give_the_value_of_the_metric():
+    selection = RowSelection(TableView(TABLE), slice(None))
+    found = {name: mean_terms(parse(name), selection, unit="triple") for name in SPELLED}
+    by_bootstrap = {name for name, terms in found.items() if terms is None}
+    assert by_bootstrap == {
+        *("count", "gmr", "igmr", "agmri", "z-gmr", "median", "inverse-median", "variance", "std", "mad")
+    }
+    for name, terms in found.items():
+        if terms is not None:
+            assert terms.value == pytest.approx(summarize(TABLE, name)[name], rel=1e-13)
+
+
+@pytest.mark.parametrize("name", ["mrr", "amri", "z-mrr", "map"])
+def test_bootstrap_and_linearisation_agree_on_means(name):
+    """The same formula as a metric of one's own, of which nothing is known."""
+    metric = parse(name).metric
+    own = replace(metric, name="own", synonyms=(), compute=lambda data, k: metric.compute(data, k))
+    summary = summarize(TABLE, [name, own], intervals=Intervals(draws=1500))
+    linearised, drawn = summary.interval(name), summary.interval(own)
+    assert drawn.method == "bootstrap, percentile, 1500 draws"
+    assert drawn.units == linearised.units
+    # A standard error of B draws is known to 1/√(2B), here 1.8 %.
+    assert drawn.standard_error == pytest.approx(linearised.standard_error, rel=0.07)
+    assert (drawn.low, drawn.high) == pytest.approx(
+        (linearised.low, linearised.high), abs=0.3 * linearised.standard_error
+    )
+
+
+def test_a_draw_repeats_the_rows_of_its_units():
+    """A metric that sees how often each rank is there."""
+    ranks = []
+
+    def seen(data, k):
+        ranks.append(np.sort(data.values))
+        return float(data.values.mean())
+
+    own = Metric("own", "own", "—", "—", lowest=0, highest=np.inf, increasing=None, compute=seen)
+    summarize(TABLE.where(TABLE.column("side") == "head"), [replace(own)], intervals=Intervals(draws=100))
+    assert {len(values) for values in ranks} == {len(TABLE) // 2}
+    assert len({tuple(values) for values in ranks}) > 90
+
+
+@pytest.mark.parametrize("unit", ["triple", "query", "relation"])
+@pytest.mark.parametrize("name", ["mrr", "map", "median", "random.gmr", "macro.gmr"])
+def test_the_order_of_the_rows_does_not_matter(name, unit):
+    options = {"intervals": Intervals(unit=unit, draws=100, seed=4)}
+    one, other = (summarize(table, name, **options).interval(name) for table in (TABLE, shuffled(TABLE)))
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)
+    assert one == replace(other, low=one.low, high=one.high, standard_error=one.standard_error)
+
+
+def test_the_seed_makes_the_draws():
+    of = [summarize(TABLE, "gmr", intervals=Intervals(draws=100, seed=seed)).interval("gmr") for seed in (0, 0, 1)]
+    assert of[0] == of[1]
+    assert of[0] != of[2]
+
+
+@pytest.mark.parametrize("by", [("side",), ("relation",), ("tail", "side")])
+@pytest.mark.parametrize("unit", ["triple", "query", "relation"])
+def test_a_group_has_the_intervals_of_the_table_of_its_rows(by, unit):
+    names = ["mrr", "hits@3", "amri", "z-mr", "relation.mr", "map", "relation.ndcg@3", "count"]
+    summary = summarize(TABLE, names, by=by, intervals=unit)
+    frame = TABLE.to_pandas()
+    with_interval = 0
+    for group in summary.groups[:: 1 + len(summary.groups) // 6]:
+        mine = np.ones(len(TABLE), np.bool_)
+        for column, value in group.key.items():
+            mine &= (frame[column if column == "side" else f"{column}_label"] == value).to_numpy()
+        (alone,) = summarize(TABLE.where(mine), names, intervals=unit).groups
+        assert {key: why for key, why in group.no_interval.items() if parse(key) in alone.values} == alone.no_interval
+        for name, interval in alone.intervals.items():
+            with_interval += 1
+            mine_too = group.intervals[name]
+            assert mine_too.low == pytest.approx(interval.low, rel=1e-9, abs=1e-12)
+            assert mine_too.high == pytest.approx(interval.high, rel=1e-9, abs=1e-12)
+            assert (mine_too.units, mine_too.method) == (interval.units, interval.method)
+    assert with_interval or by != ("side",)
+
+
+@pytest.mark.parametrize(("rank", "name"), [(1, "hits@1"), (1, "mrr"), (9, "hits@3"), (1, "amri")])
+def test_a_proportion_of_none_or_all_has_the_interval_of_wilson(rank, name):
+    rows = np.full(len(TABLE), rank)
+    table = changed(TABLE, greater=rows - 1, tied=0 * rows, candidates=0 * rows + 40)
+    summary = summarize(table, name, intervals="triple")
+    interval, count = summary.interval(name), table.num_triples
+    hits = count if summary[name] == 1 else 0
+    expected = stats.binomtest(hits, count).proportion_ci(0.95, method="wilson")
+    scale = 2 if name == "amri" else 1  # its range is −1 … 1
+    assert (1 - interval.low) / scale == pytest.approx(1 - expected.low, rel=1e-9)
+    assert (1 - interval.high) / scale == pytest.approx(1 - expected.high, rel=1e-9, abs=1e-15)
+    assert (interval.method, interval.units, interval.clipped) == ("Wilson", count, False)
+
+
+def test_wilson_counts_units_of_unequal_weight_for_less():
+    rows = np.ones(len(TABLE), np.int64)
+    table = changed(TABLE, greater=0 * rows, tied=0 * rows, candidates=0 * rows + 40)
+    sizes = np.bincount(table.column("relation"))
+    effective = sizes.sum() ** 2 / (sizes**2).sum()
+    square = stats.norm.ppf(0.975) ** 2
+    interval = summarize(table, "hits@1", intervals="relation").interval("hits@1")
+    assert interval.low == pytest.approx(1 - square / (effective + square), rel=1e-12)
+
+
+def test_equal_units_tell_nothing_of_an_unbounded_metric():
+    rows = np.full(len(TABLE), 3)
+    table = changed(TABLE, greater=rows, tied=0 * rows, candidates=0 * rows + 40)
+    summary = summarize(table, ["mr", "median"], intervals="triple")
+    with pytest.raises(MetricError, match="mr has no interval: it is the same in all units"):
+        summary.interval("mr")
+    assert "the same in all draws" in summary.groups[0].no_interval["both.median"]
+
+
+def test_an_interval_ends_where_the_range_does():
+    rows = np.where(np.arange(len(TABLE)) < 2, 5, 1)
+    table = changed(TABLE, greater=rows - 1, tied=0 * rows, candidates=0 * rows + 40)
+    summary = summarize(table, ["hits@1", "mr"], intervals="triple")
+    assert (summary.interval("hits@1").high, summary.interval("hits@1").clipped) == (1, True)
+    assert (summary.interval("mr").low, summary.interval("mr").clipped) == (1, True)
+    assert any("both.hits@1" in note and "ends where" in note for note in summary.notes)
+
+
+def test_few_units_have_no_interval_but_a_reason():
+    table = TABLE.where(TABLE.column("relation") < 11)
+    count = len(np.unique(table.column("relation")))
+    summary = summarize(table, ["mrr", "hits@1", "map", "count"], intervals="relation")
+    assert not summary.groups[0].intervals
+    with pytest.raises(MetricError, match=rf"mrr has no interval: {count} relations, and an interval needs 20"):
+        summary.interval("mrr")
+    (note,) = [note for note in summary.notes if "no interval" in note]
+    assert "both.mrr" in note
+    assert "count" not in note
+    one = summarize(TABLE.where(TABLE.column("relation") == 0), "mrr", intervals="relation")
+    with pytest.raises(MetricError, match="1 relation, and"):
+        one.interval("mrr")
+
+
+def test_empty_and_undefined_have_no_interval():
+    empty = summarize(TABLE.where(np.zeros(len(TABLE), bool)), ["mrr", "median", "map"], intervals="triple")
+    assert not empty.groups[0].intervals
+    assert set(empty.groups[0].undefined) == {"both.mrr", "both.median", "both.map"}
+    tied = summarize(
+        changed(TABLE, tied=0 * TABLE.column("tied") + 1, candidates=0 * TABLE.column("tied") + 60),
+        "expected.median",
+        intervals="triple",
+    )
+    assert tied.groups[0].values[parse("both.expected.median")] is None
+    assert not tied.groups[0].intervals
+    assert not tied.groups[0].no_interval
+
+
+def test_a_metric_that_draws_leave_undefined_has_no_interval():
+    def fussy(ranks, k):
+        if len(np.unique(ranks.values)) < len(distinct):
+            raise Undefined("a rank is missing")
+        return 1.0
+
+    head = TABLE.where(TABLE.column("side") == "head")
+    distinct = np.unique(TableView(head).ranks.values)
+    own = Metric("fussy", "fussy", "—", "—", lowest=0, highest=1, increasing=None, compute=fussy)
+    with pytest.raises(MetricError, match="fussy has no interval: it is undefined in a draw: a rank is missing"):
+        summarize(head, own, intervals="triple").interval(own)
+
+
+@pytest.mark.parametrize("requested", ["triples", "", 3, True, ["triple"], 0.95])
+def test_unknown_units_are_refused(requested):
+    with pytest.raises(MetricError, match="intervals: unknown unit"):
+        summarize(TABLE, "mrr", intervals=requested)
+
+
+@pytest.mark.parametrize("options", [{"unit": "triples"}, {"level": 0}, {"level": 1.0}, {"level": 95}, {"draws": 0}])
+def test_settings_that_cannot_be_are_refused(options):
+    with pytest.raises(InputError, match=f"Intervals:\n  {next(iter(options))}"):
+        Intervals(**options)
+
+
+def test_labels_have_no_intervals():
+    valid = ScoredLabels([0.1, 0.9], [0, 1], ["r"] * 2)
+    with pytest.raises(MetricError, match="intervals: it means nothing to a table of classification"):
+        summarize({"valid": valid, "test": valid}, intervals="triple")
+
+
+def test_a_table_without_the_column_is_refused():
+    class WithoutTriples:
+        split, filter, provenance, notes, columns = "test", None, TABLE.provenance, (), TABLE.columns
+
+        def column(self, name):
+            return TABLE.column("no_triple" if name == "triple" else name)
+
+    with pytest.raises(TableError, match="triple"):
+        summarize(WithoutTriples(), "mrr", intervals="triple")
+    assert summarize(WithoutTriples(), "mrr", intervals="query").interval("mrr").units > 20
+
+
+def test_everything_that_shows_numbers_shows_intervals(tmp_path):
+    summary = summarize(TABLE, ["mrr", "mr", "median", "map", "count"], intervals=Intervals(draws=200))
+    interval = summary.interval("mrr")
+    content = json.loads(json.dumps(summary.to_dict()))
+    assert content["intervals"]["both"]["mrr"] == interval.to_dict()
+    assert set(content["intervals"]["head"]) == {"mrr", "mr", "median", "map"}
+    assert content["no_interval"] == {
+        f"{side}.count": "it counts, and estimates nothing" for side in ("both", "head", "tail")
+    }
+    assert content["metrics"]["both"]["mrr"] == summary["mrr"]
+    (row,) = summary.to_frame().to_dict("records")
+    assert (row["both.mrr.low"], row["both.mrr.high"], row["both.mrr.units"]) == (
+        interval.low,
+        interval.high,
+        interval.units,
+    )
+    half = interval.high - summary["mrr"]
+    assert 0.001 < interval.standard_error < 0.01  # so that four digits are justified
+    assert f"{summary['mrr']:.4f} ± {half:.4f}" in str(summary)
+    assert f"{summary['mrr']:.4f} ± {half:.4f}" in summary._repr_html_()
+    assert "95 % intervals, triples drawn again (of lists, queries)" in str(summary)
+    grouped = summarize(TABLE, ["mrr"], by="side", intervals="triple")
+    assert [group["intervals"]["both"]["mrr"]["units"] for group in grouped.to_dict()["groups"]] == [210, 210]
+    assert list(grouped.to_frame().columns)[:2] == ["side", "both.mrr"]
+    assert "±" in str(grouped)
+    assert summarize(TABLE, ["mrr"]).to_dict().keys() == content.keys() - {"intervals", "no_interval"}
+
+
+def test_stored_ranks_give_the_same_intervals(tmp_path):
+    TABLE.to_parquet(tmp_path / "ranks.parquet")
+    again = RankTable.from_parquet(tmp_path / "ranks.parquet")
+    assert summarize(again, intervals="query") == summarize(TABLE, intervals="query")
