@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import QUIET as IS_QUIET
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
@@ -19,6 +20,13 @@ QUIET = click.option(
     expose_value=False,
     callback=lambda context, _, quiet: context.meta.update({IS_QUIET: quiet}),
     help="Print results and errors only: no notes, no progress.",
+)
+DIGITS = click.option(
+    "--digits",
+    type=click.IntRange(0, 15),
+    expose_value=False,
+    callback=lambda context, _, digits: context.meta.update({NUM_DIGITS: digits}),
+    help="Digits after the point in tables.  [default: as many as its interval justifies, else 6]",
 )
 
 
@@ -134,6 +142,36 @@ def _exponents(_: click.Context, __: click.Parameter, given: tuple[float, float]
         return None if given is None else checked_exponents(given)
     except MetricError as error:
         raise click.BadParameter(str(error)) from error
+
+
+def intervals(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what would be drawn again, and how often the interval then holds the metric."""
+    options = (
+        click.option(
+            "--intervals",
+            type=click.Choice(["triple", "query", "relation"]),
+            help="Give every metric the interval in which it would fall, had these been drawn again.",
+        ),
+        click.option(
+            "--level",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            help="How often the interval holds the metric.  [default: 0.95]",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def interval_block(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the configuration's block of intervals of the options; without any, there is none.
+
+    >>> interval_block({"intervals": None, "level": 0.9}), interval_block({"intervals": None, "level": None})
+    ({'intervals': {'level': 0.9}}, {})
+    """
+    said = {"unit": options.get("intervals"), "level": options.get("level")}
+    block = {key: value for key, value in said.items() if value is not None}
+    return {"intervals": block} if block else {}
 
 
 def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

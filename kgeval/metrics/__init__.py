@@ -1,6 +1,7 @@
 """The metrics, one room for each kind of data: ranks, ranked lists, labels, confidences; and functions of plain arrays.
 
-The public functions take plain arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays of
+``Intervals`` say what is drawn again in ``kgeval.summarize``, and ``interval_over_seeds`` draws training runs too. The
+other public functions take plain arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays of
 scores and labels, of which ``kgeval.summarize`` computes metrics.
 """
 
@@ -11,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgeval.metrics.confidences.rmse import rmse as rmse
+    from kgeval.metrics.intervals.interval import Interval as Interval
+    from kgeval.metrics.intervals.interval import Intervals as Intervals
+    from kgeval.metrics.intervals.over_seeds import interval_over_seeds as interval_over_seeds
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.lists.average_precision import average_precision as average_precision
     from kgeval.metrics.lists.gain import cumulative_gain as cumulative_gain
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks.classic import mean_reciprocal_rank as mean_reciprocal_rank
 
 _HOMES = {
+    "Interval": "intervals.interval",
+    "Intervals": "intervals.interval",
     "ScoredLabels": "labels.scored_labels",
     "average_precision": "lists.average_precision",
     "cumulative_gain": "lists.gain",
@@ -30,6 +36,7 @@ _HOMES = {
     "f1_at_k": "lists.precision_recall",
     "hits_at_k": "ranks.classic",
     "mean_reciprocal_rank": "ranks.classic",
+    "interval_over_seeds": "intervals.over_seeds",
     "ndcg": "lists.gain",
     "precision_at_k": "lists.precision_recall",
     "recall_at_k": "lists.precision_recall",

@@ -99,7 +99,7 @@ def summarize(  # noqa: PLR0913
     (284, 2)
 
     >>> print(summarize(table, "mrr", intervals="triple").interval("mrr"))  # had other triples been drawn
-    0.343–0.414
+    0.343–0.413
 
     >>> valid = ScoredLabels([0.1, 0.4, 0.5, 0.9], [0, 0, 1, 1], ["likes"] * 4)
     >>> test = ScoredLabels([0.2, 0.6, 0.7, 0.3], [0, 1, 1, 1], ["likes"] * 4)

@@ -91,8 +91,8 @@ def read_request(run: Path) -> MetricRequest:
 
 
 def ungrouped(run: Path, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what groups the rows: their columns and, of a stored run, the dataset of their slices."""
-    left_out = {"by", "dataset"} if is_stored(run) else {"by"}
+    """Leave out what groups the rows (columns and, of a stored run, the dataset of slices), and intervals."""
+    left_out = {"by", "intervals"} | ({"dataset"} if is_stored(run) else set())
     return {name: value for name, value in options.items() if name not in left_out}
 
 

@@ -31,8 +31,8 @@ PUBLIC = {
         *("PopularityWeighted", "TypeConstrained", "Uniform"),
     ],
     "kgeval.metrics": [
-        *("ScoredLabels", "average_precision", "cumulative_gain", "dcg", "f1_at_k", "hits_at_k"),
-        *("mean_reciprocal_rank", "ndcg", "precision_at_k", "recall_at_k", "rmse"),
+        *("Interval", "Intervals", "ScoredLabels", "average_precision", "cumulative_gain", "dcg", "f1_at_k"),
+        *("hits_at_k", "interval_over_seeds", "mean_reciprocal_rank", "ndcg", "precision_at_k", "recall_at_k", "rmse"),
     ],
     "kgeval.pykeen": ["KGEvalEvaluator", "KGEvalMetricResults", "evaluate", "scorer_of"],
     "kgeval.tasks": ["Classification", "Confidences", "GeneratedNegatives", "LabelTable", "NegativesFromFiles"],

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import configuration, corruption_block, present
-from kgeval.cli.shared_options import FOLDER, JSON, QUIET, listed, model_and_dataset
+from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, listed, model_and_dataset
 
 
 @click.command("classify")
@@ -33,6 +33,7 @@ from kgeval.cli.shared_options import FOLDER, JSON, QUIET, listed, model_and_dat
 )
 @click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@DIGITS
 @QUIET
 @JSON
 def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **options: Any) -> None:

@@ -11,11 +11,14 @@ from kgeval.cli.configuration import configuration, corruption_block, present
 from kgeval.cli.shared_options import (
     BY,
     CORRUPTION,
+    DIGITS,
     FAIL_UNDER,
     FOLDER,
     JSON,
     METRIC,
     QUIET,
+    interval_block,
+    intervals,
     listed,
     model_and_dataset,
     policies,
@@ -51,9 +54,11 @@ from kgeval.cli.shared_options import (
 @METRIC
 @BY
 @policies(stored=False)
+@intervals
 @FAIL_UNDER
 @click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@DIGITS
 @QUIET
 @JSON
 def command(
@@ -73,7 +78,8 @@ def command(
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
-    keys = present(options, "protocol", "metrics", "by", "ties", "seed", "chance", "popularity")
+    policies_and_rows = ("protocol", "metrics", "by", "ties", "seed", "chance", "popularity")
+    keys = present(options, *policies_and_rows) | interval_block(options)
     config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
     refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     outcome = run_and_show(config, out, force=force, as_json=as_json)

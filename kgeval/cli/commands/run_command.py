@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import FAIL_UNDER, FOLDER, JSON, QUIET
+from kgeval.cli.shared_options import DIGITS, FAIL_UNDER, FOLDER, JSON, QUIET
 
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=FOLDER, help="The run directory, instead of the configuration's.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @FAIL_UNDER
+@DIGITS
 @QUIET
 @JSON
 def command(

@@ -7,7 +7,18 @@ from typing import Any
 
 import click
 
-from kgeval.cli.shared_options import BY, FAIL_UNDER, JSON, METRIC, NAMES, QUIET, policies
+from kgeval.cli.shared_options import (
+    BY,
+    DIGITS,
+    FAIL_UNDER,
+    JSON,
+    METRIC,
+    NAMES,
+    QUIET,
+    interval_block,
+    intervals,
+    policies,
+)
 
 
 @click.command("summarize")
@@ -42,6 +53,7 @@ from kgeval.cli.shared_options import BY, FAIL_UNDER, JSON, METRIC, NAMES, QUIET
 @click.option("--separator", help="What separates its columns, where the file does not tell.")
 @METRIC
 @policies(stored=True)
+@intervals
 @BY
 @click.option("--calibration", help="Of a classification: platt, isotonic or none.  [default: as in the run]")
 @click.option(
@@ -52,6 +64,7 @@ from kgeval.cli.shared_options import BY, FAIL_UNDER, JSON, METRIC, NAMES, QUIET
 @NAMES
 @click.option("--high-confidence", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
 @FAIL_UNDER
+@DIGITS
 @QUIET
 @JSON
 def command(
@@ -75,7 +88,9 @@ def command(
     """
     from kgeval.run_directory.contents import is_several
 
-    options = {name: value for name, value in given.items() if value is not None and value != ()}
+    further = {name: value for name, value in given.items() if name not in ("intervals", "level")}
+    options = {name: value for name, value in further.items() if value is not None and value != ()}
+    options |= interval_block(given)
     if is_several(run):
         _summarize_several(run, metrics, options, fail_under, as_json=as_json)
     else:

@@ -6,11 +6,14 @@ of a seed is one stream of the Philox generator, so that the same table and seed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.random import Generator, Philox
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, clipped_to, refuse_few
+from kgeval.metrics.intervals.mean_terms import MeanTerms
 from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.lists.ranked_lists import RankedLists
 from kgeval.metrics.metric import Undefined
@@ -72,6 +75,21 @@ def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, int
         except Undefined as reason:
             raise NoInterval(f"it is undefined in a draw: {reason}") from reason
     return values
+
+
+def drawn_functions(several: Sequence[MeanTerms], *, intervals: Intervals) -> Float64Array:
+    """Compute functions of means, which have the same units, of the units of each draw; float64[draw, function].
+
+    The rows of a unit count together: a draw weighs their sums.
+    """
+    sums = np.concatenate([np.vstack([terms.unit_sums, terms.unit_shares]) for terms in several]).T
+    count = several[0].units.count
+    totals = np.stack(
+        [times_drawn(count, seed=intervals.seed, draw=draw) @ sums for draw in range(intervals.draws)]
+    ).reshape(intervals.draws, len(several), -1)
+    means = totals[..., :-1] / totals[..., -1:]
+    each = [terms.combine(*means[:, place].T) for place, terms in enumerate(several)]
+    return np.asarray(np.stack(each, axis=1), np.float64)
 
 
 def _in_one_order(name: MetricName, selection: RowSelection, units: Units) -> tuple[Ranks | RankedLists, IntArray]:

@@ -31,7 +31,7 @@ class SelectionIntervals:
     >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
     >>> rows = RowSelection(TableView(table), slice(None))
     >>> print(SelectionIntervals(rows, Intervals()).of(parse("mrr"), 0.3781))
-    0.343–0.414
+    0.343–0.413
     """
 
     selection: RowSelection

@@ -15,6 +15,7 @@ from kgeval.metrics.ranks.moments import GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN
 def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
     """Make the inverse of the mean of a function of each rank.
 
+    >>> from kgeval.metrics.ranks.ranks import Ranks
     >>> ranks = Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5]))
     >>> IMR(ranks), HMR(ranks)
     (0.5, 1.5)

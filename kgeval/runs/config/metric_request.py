@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.metric_options import Chance
 from kgeval.runs.config.types import ColumnsAndSlices, Exponents, Metrics, TieName
 from kgeval.settings.settings import Settings
@@ -21,11 +22,13 @@ INAPPLICABLE_OPTIONS = {
         "high_confidence": "only metrics of confidences have it, and none is asked for",
     },
     "confidences": {
+        "intervals": "metrics of confidences have none; those of its ranks do, by kgeval summarize",
         "chance": "no metric of confidences compares with chance; those of ranks do, such as amri",
         "popularity": "no metric of confidences weighs against it; those of ranks do, such as strat.mrr",
         "calibration": "confidences need none; a mapping makes them of scores",
     },
     "classification": {
+        "intervals": "metrics of labels have none; those of ranks do",
         "ties": "a classification has no ranks that could tie",
         "seed": "a classification has no ranks whose ties it could break",
         "chance": "a classification has no ranks, which alone compare with chance",
@@ -52,12 +55,13 @@ class MetricRequest(Settings):
     """what adjusted metrics compare with: random ranking among N candidates, or the N − 1 without the answer"""
     popularity: Exponents = (1.0, 1.0)
     """the exponents of the frequencies of answer and relation, which ``strat`` metrics weigh against"""
-
+    intervals: Intervals | None = None
+    """what would be drawn again, for the interval of every metric; by default there are none"""
     by: ColumnsAndSlices | None = None
     """what divides the rows into groups, whose metrics are given beside those of the whole: columns of the rank table,
     such as ``relation``, and slices, which ``kgeval list slices`` shows; with several, every combination"""
 
-    @field_validator(*POLICIES)
+    @field_validator(*POLICIES, "intervals")
     @classmethod
     def _fits_the_task(cls, value: Any, block: ValidationInfo) -> Any:
         task = block.data.get("task")
@@ -67,10 +71,15 @@ class MetricRequest(Settings):
 
     @property
     def policies(self) -> dict[str, Any]:
-        """The policies, as ``summarize`` takes them."""
-        ties = {} if self.ties is None else {"ties": self.ties}
-        return {**ties, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
+        """The policies, and the intervals that rest on them, as ``summarize`` takes them."""
+        optional = {"ties": self.ties, "intervals": self.intervals}
+        said = {name: value for name, value in optional.items() if value is not None}
+        return {**said, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
 
     def with_overrides(self, said: Mapping[str, Any]) -> MetricRequest:
-        """The same, but for the policies that are said in place of its own."""
-        return self.model_copy(update={name: said[name] for name in POLICIES if name in said})
+        """The same, but for the policies, and the keys of ``intervals``, that are said in place of its own."""
+        changes = {name: said[name] for name in POLICIES if name in said}
+        if block := said.get("intervals"):
+            own = {} if self.intervals is None else self.intervals.model_dump()
+            changes["intervals"] = Intervals(**{**own, **block})
+        return self.model_copy(update=changes)
