@@ -76,7 +76,7 @@ def truth(name, population):
 
 def share_held(name, population, draws, unit, naive=False):
     """How many of the draws have an interval that holds the truth; draws are (triple, unit) of each, by draw."""
-    relations, ranks = population
+    ranks = population[1]
     triples, units, groups = draws
     table = Made(np.arange(len(triples)), units, ranks[triples])
     rows = np.arange(2 * len(triples))

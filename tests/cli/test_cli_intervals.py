@@ -1,0 +1,125 @@
+"""Intervals from the command line and in configurations, and how many digits tables have."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from kgeval import RankTable, summarize
+from kgeval.metrics import Intervals
+from tests.cli.conftest import invoke, write_config
+from tests.conftest import random_dataset
+
+CONFIG = {"dataset": "./large", "model": {"path": "wide", "options": {"model": "TransE", "norm": 1}}}
+
+
+@pytest.fixture
+def large(place):
+    """A graph with 44 test triples, a model, and a run with intervals."""
+    graph, rng = random_dataset(2, triples=300), np.random.default_rng(0)
+    (place / "large").mkdir()
+    for split in ("train", "valid", "test"):
+        rows = (f"e{h:04}\tr{r:02}\te{t:04}\n" for h, r, t in graph.split(split).ids)
+        (place / f"large/{split}.txt").write_text("".join(rows))
+    (place / "wide").mkdir()
+    np.savez(place / "wide/arrays.npz", entity=rng.normal(size=(30, 4)), relation=rng.normal(size=(4, 4)))
+    (place / "wide/entities.tsv").write_text("".join(f"{index}\te{index:04}\n" for index in range(30)))
+    (place / "wide/relations.tsv").write_text("".join(f"{index}\tr{index:02}\n" for index in range(4)))
+    write_config(place / "plain.yaml", CONFIG)
+    write_config(
+        place / "large.yaml", {**CONFIG, "intervals": {"unit": "query", "level": 0.9}, "metrics": ["mrr", "mr"]}
+    )
+    assert invoke("run", "large.yaml", "--out", "done").exit_code == 0
+    assert invoke("run", "plain.yaml", "--out", "bare").exit_code == 0
+    return place
+
+
+def test_the_key_gives_intervals_in_metrics_json_and_again_from_the_stored_run(large, data):
+    content = json.loads((large / "done/metrics.json").read_text())
+    interval = content["intervals"]["both"]["mrr"]
+    assert (interval["unit"], interval["level"], interval["method"]) == ("query", 0.9, "linearised")
+    assert interval["low"] < content["metrics"]["both"]["mrr"] < interval["high"]
+    assert data("summarize", "done") == content
+    assert data("run", "done/config.yaml", "--out", "again") == content
+
+
+def test_options_give_intervals_of_a_stored_run(large, data):
+    table = RankTable.from_parquet(large / "bare/ranks.parquet")
+    assert "intervals" not in data("summarize", "bare")
+    assert data("summarize", "bare", "--intervals", "triple") == summarize(table, intervals="triple").to_dict()
+    assert data("summarize", "bare", "--level", "0.5") == summarize(table, intervals=Intervals(level=0.5)).to_dict()
+    level = data("summarize", "done", "--level", "0.5")["intervals"]["both"]["mrr"]
+    assert (level["unit"], level["level"]) == ("query", 0.5)
+    groups = data("summarize", "bare", "--intervals", "triple", "--by", "side")["groups"]
+    assert [set(group["intervals"]) for group in groups] == [{"both", "head"}, {"both", "tail"}]
+
+
+def test_evaluate_takes_the_same_options(large, data):
+    arguments = ("evaluate", "wide", "--dataset", "./large", "--option", "model=TransE", "--option", "norm=1")
+    found = data(*arguments, "-m", "mrr", "-m", "mr", "--intervals", "query", "--level", "0.9")
+    assert found["intervals"] == data("summarize", "done")["intervals"]
+
+
+def test_tables_state_the_unit_once_and_the_digits_that_the_interval_justifies(large, done):
+    printed = done("summarize", "done")
+    assert printed.count("90 % intervals, queries drawn again") == 1
+    (mrr,) = [line for line in printed.splitlines() if line.startswith("mrr")]
+    value, _, half, *_ = mrr.split()[1:]
+    assert len(value.partition(".")[2]) == len(half.partition(".")[2]) == 3
+    assert max(map(len, printed.splitlines()[3:])) <= 80
+
+
+def test_digits_can_be_set(large, done, data):
+    value = data("summarize", "bare")["metrics"]["both"]["mrr"]
+    assert f"{value:.6f}" in done("summarize", "bare")
+    assert f" {value:.2f} " in done("summarize", "bare", "--digits", "2")
+    assert f"{value:.4f} ±" in done("summarize", "done", "--digits", "4")
+    assert f"{value:.2f}" in done("run", "plain.yaml", "--out", "bare", "--digits", "2", "--force")
+    assert data("summarize", "bare", "--digits", "2")["metrics"]["both"]["mrr"] == value
+
+
+def test_several_models_have_intervals_side_by_side(large, done):
+    models = {"one": CONFIG["model"], "two": CONFIG["model"]}
+    write_config(large / "two.yaml", {"dataset": "./large", "models": models, "intervals": {"level": 0.95}})
+    printed = done("run", "two.yaml", "--out", "two")
+    assert printed.count("95 % intervals, triples drawn again") == 1
+    assert printed.count("±") >= 4
+
+
+def test_too_few_relations_have_no_interval_but_a_note(large):
+    result = invoke("summarize", "bare", "--intervals", "relation", "-m", "mrr")
+    assert result.exit_code == 0
+    assert (
+        "no interval of both.mrr, head.mrr, tail.mrr: 4 relations, and an interval needs 20."
+        in result.stderr.replace("\n", " ")
+    )
+    assert "±" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ({"unit": "triples"}, r"intervals.unit: .*'triples'.*line"),
+        ({"level": 95}, r"intervals.level: .*less than 1.*line"),
+        ({"of": 3}, r"intervals.of: "),
+        ("triple", r"intervals: "),
+    ],
+)
+def test_what_the_key_cannot_be_is_refused(large, refused, block, message):
+    write_config(large / "wrong.yaml", {**CONFIG, "intervals": block})
+    assert re.search(message, refused("run", "wrong.yaml").replace("\n", " "))
+
+
+def test_options_that_cannot_be_are_refused(large, refused):
+    assert "'triples' is not one of" in refused("summarize", "bare", "--intervals", "triples")
+    assert "--level" in refused("summarize", "bare", "--level", "95")
+    assert "--digits" in refused("summarize", "bare", "--digits", "-1")
+
+
+def test_a_task_has_none(large, refused):
+    content = {"dataset": "./large", "model": CONFIG["model"], "task": {"kind": "classification"}}
+    write_config(large / "task.yaml", {**content, "intervals": {"unit": "triple"}})
+    assert "metrics of labels have none" in refused("run", "task.yaml")
