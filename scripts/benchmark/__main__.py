@@ -23,6 +23,7 @@ from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.pipelines import inside_pipelines
 from scripts.benchmark.report import markdown
 from scripts.benchmark.shares import shares
+from scripts.benchmark.statistics import statistics as timed_statistics
 from scripts.benchmark.tools import CASES, LIVE, Case, InPyKEEN, Kgeval, PyKEEN, TorchKGE
 
 SAMPLE = 256
@@ -34,7 +35,7 @@ CHECKED = 32
 
 @click.command()
 @click.option("--repeat", default=3, show_default=True, help="How often each tool ranks; the table has medians.")
-@click.option("--only", multiple=True, help="Time only these models, or 'pipelines'.")
+@click.option("--only", multiple=True, help="Time only these models, 'pipelines' or 'statistics'.")
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
 def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
@@ -55,6 +56,7 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
         "pipelines": inside_pipelines(graph, repeat) if not only or "pipelines" in only else [],
         "growth": _growth(repeat) if growth else [],
         "metrics": _metrics() if growth else [],
+        "statistics": timed_statistics(repeat) if not only or "statistics" in only else [],
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "bench.json").write_text(json.dumps(result, indent=2) + "\n")

@@ -44,6 +44,10 @@ def markdown(result: dict[str, Any]) -> str:
         rows = result["metrics"][0]["rows"]
         told = ", ".join(map(_told, result["metrics"]))
         lines += ["", f"Metrics of {rows:,} ranks: {told}."]
+    if result["statistics"]:
+        rows = result["statistics"][0]["rows"]
+        lines += ["", f"| {rows:,} ranks, the usual seven metrics | seconds |", "|---|---|"]
+        lines += [f"| {row['name']} | {row['seconds']:.2f} |" for row in result["statistics"]]
     return "\n".join(lines) + "\n"
 
 

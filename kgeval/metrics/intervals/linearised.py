@@ -72,16 +72,18 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
     >>> unit_scatter(terms, np.array([0, 0, 1, 1])).standard_errors
     array([0.25, 0.5 ])
     """
-    weighed = terms.unit_shares > 0
-    sums, shares, groups = terms.unit_sums[:, weighed], terms.unit_shares[weighed], groups[weighed]
+    sums, shares = terms.unit_sums, terms.unit_shares
+    weighed = shares > 0
+    if not weighed.all():
+        sums, shares, groups = sums[:, weighed], shares[weighed], groups[weighed]
     counts = np.bincount(groups)
     totals = np.bincount(groups, shares)
     with np.errstate(divide="ignore", invalid="ignore"):  # in groups without a weight, and where it is undefined
         means = np.stack([np.bincount(groups, of_units) for of_units in sums]) / totals
         slopes = terms.gradient_at(means) / totals
-        deviations = np.zeros(len(shares))
-        for slope, mean, of_units in zip(slopes, means, sums, strict=True):
-            deviations += slope[groups] * (of_units - mean[groups] * shares)
+        deviations = -(slopes * means).sum(axis=0)[groups] * shares
+        for slope, of_units in zip(slopes, sums, strict=True):
+            deviations += slope[groups] * of_units
         variances = np.bincount(groups, deviations**2) * counts / np.maximum(counts - 1, 1)
         effective = totals**2 / np.bincount(groups, shares**2)
     return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective)

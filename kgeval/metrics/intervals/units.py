@@ -9,6 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.metric import Needs
+from kgeval.metrics.numerics.numbered import numbered
 from kgeval.metrics.tables.selection import RowSelection
 
 Unit = Literal["triple", "query", "relation"]
@@ -37,11 +38,7 @@ class Units:
         >>> units.ids, units.count
         (array([1, 0, 1]), 2)
         """
-        if len(keys) and int(keys.max()) < 4 * len(keys):  # counting is many times faster than sorting
-            present = np.bincount(keys) > 0
-            places = np.cumsum(present) - 1
-            return cls(kind, places[keys], int(present.sum()))
-        distinct, ids = np.unique(keys, return_inverse=True)
+        distinct, ids = numbered(keys)
         return cls(kind, ids, len(distinct))
 
     def sums(self, values: Float64Array) -> Float64Array:

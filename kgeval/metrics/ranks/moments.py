@@ -44,7 +44,7 @@ class Mean:
 
     def expected_under_random(self, ranks: Ranks, k: int) -> Float64Array:
         """Compute E_i under random ranking, NaN for an answer without any candidate; float64[row]."""
-        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
+        sizes, rows = ranks.sizes
         some = np.maximum(sizes, 1)
         return np.where(sizes < 1, np.nan, self.function.mean(np.ones_like(some), some, k))[rows]
 
@@ -58,7 +58,7 @@ class Mean:
 
     def variances(self, ranks: Ranks, k: int) -> Float64Array:
         """Compute V_i under random ranking; float64[row]."""
-        sizes, rows = np.unique(ranks.candidates, return_inverse=True)
+        sizes, rows = ranks.sizes
         return self.function.variance(sizes, k)[rows]
 
     def variance(self, ranks: Ranks, k: int) -> float:

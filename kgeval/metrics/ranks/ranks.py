@@ -11,6 +11,7 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.numerics.group_means import means_of_groups
+from kgeval.metrics.numerics.numbered import numbered
 from kgeval.metrics.ranks.keyed_random import uniform
 from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy
 
@@ -87,6 +88,11 @@ class Ranks:
                 f"tie policy {self.policy.name!r}: expected a rank from 1 + greater to 1 + greater + tied for each row."
             )
         return ranks.astype(np.float64, copy=False)
+
+    @cached_property
+    def sizes(self) -> tuple[IntArray, IntArray]:
+        """The different numbers of candidates, and which of them each row has; int64[size], int64[row]."""
+        return numbered(self.candidates)
 
     @property
     def policy(self) -> TiePolicy:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.numerics.numbered import numbered
 
 Average = Literal["micro", "macro", "relation", "strat"]
 
@@ -65,8 +66,8 @@ def evenly(groups: IntArray) -> Float64Array:
     >>> evenly(np.array([7, 7, 9]))
     array([0.5, 0.5, 1. ])
     """
-    _, group_ids, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.asarray(1 / sizes[group_ids], np.float64)
+    _, group_ids = numbered(groups)
+    return np.asarray(1 / np.bincount(group_ids)[group_ids], np.float64)
 
 
 def against_popularity(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeGuard
 
@@ -145,9 +145,16 @@ class RowSelection:
     rows: Rows
     groups: IntArray | None = None
     """int64[row], ascending: the group of each row; ``None`` where all are one group"""
+    _ranks: dict[tuple[Ties | None, Average | None], Ranks] = field(default_factory=dict, init=False, repr=False)
+    """those that some metric had, which others have too"""
 
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
         """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""
+        if (ties, average) not in self._ranks:
+            self._ranks[ties, average] = self._ranks_of(ties, average)
+        return self._ranks[ties, average]
+
+    def _ranks_of(self, ties: Ties | None, average: Average | None) -> Ranks:
         options = self.view.options
         ties = ties or options.ties
         weights = WEIGHINGS[average or "micro"].answers(self)
