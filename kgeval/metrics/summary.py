@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.intervals.interval import Interval, NoInterval
+from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.tables.names import Kind, MetricName, parse
 from kgeval.metrics.tables.rendering import as_html, as_text, cell
@@ -52,6 +52,8 @@ class Group:
 
     def cell(self, name: MetricName, digits: int | None = None) -> str:
         """Print a metric with its interval for people, by default with the digits that the interval justifies."""
+        if digits is None and str(name) in self.no_interval:
+            digits = FEWEST_DECIMALS
         return cell(self.values[name], self.intervals.get(name), digits)
 
     def cells(self, sides: Sequence[str], digits: int | None = None) -> list[list[str]]:

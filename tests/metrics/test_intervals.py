@@ -355,10 +355,21 @@ def test_everything_that_shows_numbers_shows_intervals(tmp_path):
     assert f"{summary['mrr']:.4f} ± {half:.4f}" in summary._repr_html_()
     assert "95 % intervals, triples drawn again (of lists, queries)" in str(summary)
     grouped = summarize(TABLE, ["mrr"], by="side", intervals="triple")
-    assert [group["intervals"]["both"]["mrr"]["units"] for group in grouped.to_dict()["groups"]] == [210, 210]
+    assert [group["intervals"]["both"]["mrr"]["units"] for group in grouped.to_dict()["groups"]] == [
+        TABLE.num_triples
+    ] * 2
     assert list(grouped.to_frame().columns)[:2] == ["side", "both.mrr"]
     assert "±" in str(grouped)
     assert summarize(TABLE, ["mrr"]).to_dict().keys() == content.keys() - {"intervals", "no_interval"}
+
+
+def test_a_number_without_an_interval_has_few_digits():
+    summary = summarize(TABLE.where(TABLE.column("relation") == 0), ["mrr", "count"], intervals="triple")
+    (group,) = summary.groups
+    names = {str(name): name for name in group.values}
+    assert group.cell(names["both.mrr"]) == f"{summary['mrr']:.3f}"
+    assert group.cell(names["both.mrr"], 5) == f"{summary['mrr']:.5f}"
+    assert group.cell(names["both.count"]) == str(summary["count"])
 
 
 def test_stored_ranks_give_the_same_intervals(tmp_path):

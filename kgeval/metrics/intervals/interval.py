@@ -17,6 +17,9 @@ from kgeval.settings.settings import Settings
 FEWEST_UNITS = 20
 """below which their scatter tells too little of the next draw's"""
 
+FEWEST_DECIMALS = 3
+"""which tables have however large the standard error is, and where there is none to tell"""
+
 ZERO = 1e-12
 """the standard error, beside the value, that only rounding makes larger than zero"""
 
@@ -85,7 +88,7 @@ class Interval:
     @property
     def decimals(self) -> int:
         """The digits after the point that mean something: two of the standard error's, and three at least."""
-        return justified_decimals(self.standard_error or (self.high - self.low) / 4)
+        return justified_decimals(self.standard_error or (self.high - self.low) / 4)  # of Wilson's
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``metrics.json``."""
@@ -101,13 +104,13 @@ def justified_decimals(standard_error: float) -> int:
     >>> justified_decimals(0.0018), justified_decimals(0.00018), justified_decimals(8.2)
     (4, 5, 3)
     """
-    return min(max(3, 1 - math.floor(math.log10(standard_error))), 12) if standard_error > 0 else 6
+    return min(max(FEWEST_DECIMALS, 1 - math.floor(math.log10(standard_error))), 12)
 
 
 def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple[float, float, bool]:
     """Cut an interval off at the ends of the metric's range, and say whether that did anything."""
     low, high = max(ends[0], min(metric.lowest, value)), min(ends[1], max(metric.highest, value))
-    return low, high, (low, high) != ends
+    return float(low), float(high), (low, high) != ends
 
 
 def refuse_few(count: int, unit: Unit) -> None:
