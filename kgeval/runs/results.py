@@ -100,7 +100,7 @@ class RankResult(Result):
     table: RankTable
     metrics: tuple[str, ...]
     policies: Mapping[str, Any]
-    """``ties``, ``seed``, ``chance`` and ``popularity``, as :func:`kgeval.summarize` takes them"""
+    """``ties``, ``seed``, ``chance``, ``popularity`` and ``intervals``, as :func:`kgeval.summarize` takes them"""
     by: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     groups_by: tuple[str, ...] = ()

@@ -57,6 +57,16 @@ def test_options_give_intervals_of_a_stored_run(large, data):
     assert [set(group["intervals"]) for group in groups] == [{"both", "head"}, {"both", "tail"}]
 
 
+def test_groups_beside_the_whole_have_intervals_too(large, data, done):
+    write_config(large / "by.yaml", {**CONFIG, "by": "side", "metrics": ["mrr"], "intervals": {"unit": "triple"}})
+    content = data("run", "by.yaml", "--out", "by")
+    assert content["intervals"]["both"]["mrr"]["units"] == content["num_triples"]
+    found = [group["intervals"]["both"]["mrr"] for group in content["groups"]]
+    assert [interval["units"] for interval in found] == [content["num_triples"]] * 2
+    assert found[0] == content["intervals"]["head"]["mrr"]
+    assert done("summarize", "by").count("±") >= 5
+
+
 def test_evaluate_takes_the_same_options(large, data):
     arguments = ("evaluate", "wide", "--dataset", "./large", "--option", "model=TransE", "--option", "norm=1")
     found = data(*arguments, "-m", "mrr", "-m", "mr", "--intervals", "query", "--level", "0.9")
