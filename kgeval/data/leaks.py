@@ -9,8 +9,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import starts_of_runs
-from kgeval.data.rows import Rows
+from kgeval.data.relation_overlaps import Overlaps, PairedFacts
 from kgeval.data.triples import Triples
 
 INVERSE_SHARE = 0.8
@@ -19,9 +18,6 @@ other (Akrami et al., 2020, for whom they are reverse duplicates); a relation th
 
 NOTED_SHARE = 0.01
 """the share of swapped triples from which on there is a note; of triples that train has as they are, one is enough"""
-
-MOST_SWAPPED = 2**24
-"""the most pairs of triples, (h, r, t) with (t, r', h), that are counted by their relations r and r'"""
 
 TOO_LARGE = "whether train gives {} triples away is not known: the graph has too many entities and relations to search."
 TOO_MANY = "whether train has {} triples with head and tail swapped is not known: too many pairs stand both ways."
@@ -63,15 +59,16 @@ def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
 def _search(dataset: Dataset) -> dict[str, Leaks]:
     evaluated = {split: triples for split, triples in dataset.splits.items() if split != "train"}
     nothing = {split: np.zeros(len(triples), np.bool_) for split, triples in evaluated.items()}
-    if 4 * len(dataset.entities) ** 2 * len(dataset.relations) > np.iinfo(np.int64).max:
+    sizes = len(dataset.entities), len(dataset.relations)
+    facts, train = PairedFacts.of(dataset.splits.values(), *sizes), PairedFacts.of([dataset.train], *sizes)
+    if facts is None or train is None:
         return {split: Leaks(nothing[split], nothing[split], TOO_LARGE) for split in evaluated}
-    facts = _Facts.of(dataset)
-    repeated = {split: facts.in_train(triples) for split, triples in evaluated.items()}
-    here, there = facts.opposite()
-    if int(here.lengths @ there.lengths) > MOST_SWAPPED:
+    repeated = {split: train.holds(triples) for split, triples in evaluated.items()}
+    turned = facts.turned(least=INVERSE_SHARE)
+    if turned is None:
         return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in evaluated}
-    inverses = facts.inverses(here, there)
-    return {split: Leaks(repeated[split], facts.swapped(evaluated[split], *inverses)) for split in evaluated}
+    inverses = turned.of_both(INVERSE_SHARE)
+    return {split: Leaks(repeated[split], turned_in(train, evaluated[split], inverses)) for split in evaluated}
 
 
 def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None) -> list[str]:
@@ -105,69 +102,13 @@ def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     return f"{listed}{', …' if np.count_nonzero(counts) > len(most) else ''}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Facts:
-    """The triples of all splits, each once, those between two entities side by side: one way, then the other."""
+def turned_in(train: PairedFacts, triples: Triples, inverses: Overlaps) -> BoolArray:
+    """Whether train has each triple turned round, under a relation that overlaps its own; bool[triple]."""
+    partners = inverses.partners(triples.relations)
+    heads, _, tails = triples.ids[partners.owners].T
+    found = train.holds(Triples(np.stack([tails, partners.ids, heads], axis=1)))
+    return np.bincount(partners.owners[found], minlength=len(triples)) > 0
 
-    entities: int
-    relations: int
-    codes: IntArray
-    """int64[fact], ascending: the lower entity, the higher one, the direction and the relation as one number"""
-    trained: BoolArray
-    """bool[fact], whether train has it"""
-
-    @classmethod
-    def of(cls, dataset: Dataset) -> _Facts:
-        entities, relations = len(dataset.entities), len(dataset.relations)
-        parts = [2 * _code(part, entities, relations) + (split != "train") for split, part in dataset.splits.items()]
-        codes = np.sort(np.concatenate([_NOTHING, *parts]))
-        first = starts_of_runs(codes >> 1)
-        return cls(entities, relations, codes[first] >> 1, codes[first] % 2 == 0)
-
-    def in_train(self, triples: Triples) -> BoolArray:
-        """Whether train has each triple; bool[triple]."""
-        codes = _code(triples, self.entities, self.relations)
-        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.asarray((self.codes[places] == codes) & self.trained[places])
-
-    def opposite(self) -> tuple[Rows, Rows]:
-        """Collect the relations of every pair (h, t) that has facts both ways, and those of (t, h), row by row."""
-        ways, relations = np.divmod(self.codes, self.relations)
-        starts = starts_of_runs(ways)
-        stops = np.append(starts[1:], len(ways))
-        pairs, back = np.divmod(ways[starts], 2)
-        loops = np.flatnonzero(pairs // self.entities == pairs % self.entities)
-        both = np.flatnonzero((pairs[1:] == pairs[:-1]) & (back[1:] > back[:-1]))
-        here, there = np.concatenate([both, both + 1, loops]), np.concatenate([both + 1, both, loops])
-        return Rows.spans(starts[here], stops[here], relations), Rows.spans(starts[there], stops[there], relations)
-
-    def inverses(self, here: Rows, there: Rows) -> tuple[IntArray, IntArray]:
-        """Find the pairs of inverse relations, both ways round; int64[pair] both, the first ascending."""
-        owners = here.owners
-        swapped = Rows.spans(there.offsets[owners], there.offsets[owners + 1], there.ids)
-        pairs, counts = np.unique(here.ids[swapped.owners] * self.relations + swapped.ids, return_counts=True)
-        first, second = np.divmod(pairs, self.relations)
-        sizes = np.bincount(self.codes % self.relations, minlength=self.relations)
-        alike = counts >= INVERSE_SHARE * np.maximum(sizes[first], sizes[second])
-        return first[alike], second[alike]
-
-    def swapped(self, triples: Triples, relations: IntArray, inverses: IntArray) -> BoolArray:
-        """Whether train has each triple with head and tail swapped, under an inverse relation; bool[triple]."""
-        starts, stops = (np.searchsorted(relations, triples.relations, side) for side in ("left", "right"))
-        choices = Rows.spans(starts, stops, inverses)
-        heads, _, tails = triples.ids[choices.owners].T
-        found = self.in_train(Triples(np.stack([tails, choices.ids, heads], axis=1)))
-        return np.asarray(np.bincount(choices.owners[found], minlength=len(triples)) > 0)
-
-
-def _code(triples: Triples, entities: int, relations: int) -> IntArray:
-    """Number triples; int64[triple]."""
-    low, high = np.minimum(triples.heads, triples.tails), np.maximum(triples.heads, triples.tails)
-    ways = (low * entities + high) * 2 + (triples.heads > triples.tails)
-    return np.asarray(ways * relations + triples.relations)
-
-
-_NOTHING = np.empty(0, np.int64)
 
 _FOUND: WeakKeyDictionary[Dataset, dict[str, Leaks]] = WeakKeyDictionary()
 """what was found, for as long as the dataset is in use"""

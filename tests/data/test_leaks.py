@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import Dataset, Triples, Vocabulary
-from kgeval.data import leaks
+from kgeval.data import relation_overlaps
 from kgeval.data.leaks import find_leaks, notes_on_leaks
 
 SPLITS = ("train", "valid", "test")
@@ -104,7 +104,7 @@ def test_a_graph_without_train_has_nothing_to_give_away():
 
 
 def test_what_is_too_much_is_not_looked_for_and_that_is_said(leaking, monkeypatch):
-    monkeypatch.setattr(leaks, "MOST_SWAPPED", 0)
+    monkeypatch.setattr(relation_overlaps, "MOST_COMPARED", 0)
     assert notes_on_leaks(graph({"train": [(0, 0, 1)], "test": [(1, 0, 0), (0, 0, 1)]}), "test") == [
         "whether train has test triples with head and tail swapped is not known: too many pairs stand both ways.",
         "1 of 2 test triples (50.0%) are in train too, such as (e0, r0, e1).",

@@ -1,0 +1,206 @@
+"""Overlaps of relations: how many pairs (head, tail) each two of them share, and how many one has turned round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data.queries import starts_of_runs
+from kgeval.data.rows import Rows
+from kgeval.data.triples import Triples
+
+MOST_COMPARED = 2**30
+"""the most pairs of facts between the same two entities that are counted by their relations: some seconds"""
+
+MOST_FOUND = 2**22
+"""the most pairs of relations that overlap; more are no list that anybody reads, but memory"""
+
+AT_ONCE = 2**24
+"""how many pairs of relations are counted at once: about 400 MB"""
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """Pairs of relations, and how many pairs (head, tail) both have."""
+
+    first: IntArray
+    """int64[overlap], ascending"""
+    second: IntArray
+    """int64[overlap], ascending for each first"""
+    shared: IntArray
+    """int64[overlap], how many pairs of the first the second has too: as they are, or turned round"""
+    sizes: IntArray
+    """int64[relation], how many pairs each relation has"""
+
+    @property
+    def share_of_first(self) -> Float64Array:
+        """The part of the first relation's pairs that the second has; float64[overlap]."""
+        return np.asarray(self.shared / self.sizes[self.first])
+
+    @property
+    def share_of_second(self) -> Float64Array:
+        """The part of the second relation's pairs that the first has; float64[overlap]."""
+        return np.asarray(self.shared / self.sizes[self.second])
+
+    def of_both(self, least: float) -> Overlaps:
+        """Keep those that are at least this share of both relations (Akrami et al., 2020)."""
+        return self.where(np.minimum(self.share_of_first, self.share_of_second) >= least)
+
+    def of_either(self, least: float) -> Overlaps:
+        """Keep those that are at least this share of one of the two relations (Dettmers et al., 2018)."""
+        return self.where(np.maximum(self.share_of_first, self.share_of_second) >= least)
+
+    def where(self, keep: BoolArray) -> Overlaps:
+        """Keep the overlaps for which ``keep`` (bool[overlap]) holds."""
+        return Overlaps(self.first[keep], self.second[keep], self.shared[keep], self.sizes)
+
+    def partners(self, relations: IntArray) -> Rows:
+        """Collect the relations that overlap each of some, in ascending order."""
+        starts, stops = (np.searchsorted(self.first, relations, side) for side in ("left", "right"))
+        return Rows.spans(starts, stops, self.second)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedFacts:
+    """Distinct triples, those between two entities side by side: one way, then the other.
+
+    Examples
+    --------
+    >>> parent, child, likes = 0, 1, 2
+    >>> facts = PairedFacts.of([Triples.of([(0, parent, 1), (0, parent, 2), (1, child, 0), (0, likes, 1)])], 3, 3)
+    >>> facts.holds(Triples.of([(1, child, 0), (2, child, 0)]))
+    array([ True, False])
+    >>> turned = facts.turned(least=0.5)
+    >>> turned.first, turned.second, turned.shared, turned.share_of_first
+    (array([0, 1, 1, 2]), array([1, 0, 2, 1]), array([1, 1, 1, 1]), array([0.5, 1. , 1. , 1. ]))
+    >>> same = facts.shared(least=0.5)
+    >>> same.first, same.second, same.of_both(0.8).first
+    (array([0, 2]), array([2, 0]), array([], dtype=int64))
+    """
+
+    entities: int
+    relations: int
+    codes: IntArray
+    """int64[fact], ascending: the lower entity, the higher one, the direction and the relation as one number"""
+
+    @classmethod
+    def of(cls, parts: Iterable[Triples], entities: int, relations: int) -> PairedFacts | None:
+        """Sort the triples of some sets, whose ids are below ``entities`` and ``relations``.
+
+        None where there are so many entities and relations that a fact is no number below 2^63.
+        """
+        if 2 * entities**2 * relations > np.iinfo(np.int64).max:
+            return None
+        codes = np.concatenate([_NOTHING, *(_code(part, entities, relations) for part in parts)])
+        codes.sort()
+        return cls(entities, relations, codes[starts_of_runs(codes)])
+
+    def holds(self, triples: Triples) -> BoolArray:
+        """Whether each triple is among the facts; bool[triple]."""
+        if not len(self.codes):
+            return np.zeros(len(triples), np.bool_)
+        codes = _code(triples, self.entities, self.relations)
+        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.asarray(self.codes[places] == codes)
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many pairs (head, tail) each relation has; int64[relation]."""
+        return np.bincount(self.codes % self.relations, minlength=self.relations)
+
+    def shared(self, *, least: float) -> Overlaps | None:
+        """Count the pairs (h, t) that each two different relations share, both ways round.
+
+        Parameters
+        ----------
+        least
+            the share of the pairs of either relation from which on the two are kept
+
+        Returns
+        -------
+        Overlaps | None
+            None where there is too much to count
+        """
+        ways, relations, starts, stops = self._runs()
+        several = np.flatnonzero(stops - starts > 1)
+        here = Rows.spans(starts[several], stops[several], relations)
+        del ways, relations
+        found = self._count(here, here, least)
+        return None if found is None else found.where(found.first != found.second)
+
+    def turned(self, *, least: float) -> Overlaps | None:
+        """Count the pairs (h, t) of each relation that stand as (t, h) in each other one, and in itself.
+
+        Parameters and result are those of :meth:`shared`.
+        """
+        ways, relations, starts, stops = self._runs()
+        pairs, back = np.divmod(ways[starts], 2)
+        del ways
+        loops = np.flatnonzero(pairs // self.entities == pairs % self.entities)
+        both = np.flatnonzero((pairs[1:] == pairs[:-1]) & (back[1:] > back[:-1]))
+        here, there = np.concatenate([both, both + 1, loops]), np.concatenate([both + 1, both, loops])
+        rows = [Rows.spans(starts[side], stops[side], relations) for side in (here, there)]
+        del relations
+        return self._count(rows[0], rows[1], least)
+
+    def _runs(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Split the facts into ordered pairs of entities and relations; where each pair starts and stops."""
+        ways, relations = np.divmod(self.codes, self.relations)
+        starts = starts_of_runs(ways)
+        return ways, relations, starts, np.append(starts[1:], len(ways))
+
+    def _count(self, here: Rows, there: Rows, least: float) -> Overlaps | None:
+        """Count each relation of a row ``here`` with each relation of the same row ``there``."""
+        sizes = self.sizes
+        if int(here.lengths @ there.lengths) > MOST_COMPARED:
+            return None
+        found = [np.empty((3, 0), np.int64)]
+        for counted in _products(here, there, self.relations):
+            first, second, shared = counted
+            found.append(counted[:, shared / np.minimum(sizes[first], sizes[second]) >= least])
+            if sum(part.shape[1] for part in found) > MOST_FOUND:
+                return None
+        first, second, shared = np.concatenate(found, axis=1)
+        return Overlaps(first, second, shared, sizes)
+
+
+def _products(here: Rows, there: Rows, relations: int) -> Iterator[IntArray]:
+    """Yield how often relations stand in the same rows, some first relations at a time; int64[3, pair]."""
+    if not len(here):
+        return
+    left, right = _incidence(here, relations).T.tocsr(), _incidence(there, relations)
+    work = np.bincount(here.ids, there.lengths[here.owners], relations)
+    blocks = np.cumsum(np.minimum(work, relations)) // AT_ONCE
+    bounds = [*starts_of_runs(blocks).tolist(), relations]
+    for low, high in pairwise(bounds):
+        product = left[low:high] @ right
+        product.sort_indices()
+        counted = product.tocoo()
+        yield np.stack([counted.row.astype(np.int64) + low, counted.col.astype(np.int64), counted.data])
+
+
+def _incidence(rows: Rows, relations: int) -> Any:
+    """Return a sparse matrix, int64[row, relation], with a one for each relation of a row."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(rows.ids), np.int64), rows.ids, rows.offsets), shape=(len(rows), relations))
+
+
+def _code(triples: Triples, entities: int, relations: int) -> IntArray:
+    """Number triples; int64[triple]."""
+    codes = np.minimum(triples.heads, triples.tails)
+    codes *= entities
+    codes += np.maximum(triples.heads, triples.tails)
+    codes *= 2
+    codes += triples.heads > triples.tails
+    codes *= relations
+    codes += triples.relations
+    return codes
+
+
+_NOTHING = np.empty(0, np.int64)
