@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.relation_overlaps import Overlaps, PairedFacts
+from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.triples import Triples
 
 INVERSE_SHARE = 0.8
@@ -68,7 +68,10 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
     if turned is None:
         return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in evaluated}
     inverses = turned.of_both(INVERSE_SHARE)
-    return {split: Leaks(repeated[split], turned_in(train, evaluated[split], inverses)) for split in evaluated}
+    return {
+        split: Leaks(repeated[split], train.partnered(triples, inverses, turned=True))
+        for split, triples in evaluated.items()
+    }
 
 
 def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None) -> list[str]:
@@ -100,14 +103,6 @@ def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
     listed = ", ".join(f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most)
     return f"{listed}{', …' if np.count_nonzero(counts) > len(most) else ''}"
-
-
-def turned_in(train: PairedFacts, triples: Triples, inverses: Overlaps) -> BoolArray:
-    """Whether train has each triple turned round, under a relation that overlaps its own; bool[triple]."""
-    partners = inverses.partners(triples.relations)
-    heads, _, tails = triples.ids[partners.owners].T
-    found = train.holds(Triples(np.stack([tails, partners.ids, heads], axis=1)))
-    return np.bincount(partners.owners[found], minlength=len(triples)) > 0
 
 
 _FOUND: WeakKeyDictionary[Dataset, dict[str, Leaks]] = WeakKeyDictionary()

@@ -20,8 +20,8 @@ MOST_COMPARED = 2**30
 MOST_FOUND = 2**22
 """the most pairs of relations that overlap; more are no list that anybody reads, but memory"""
 
-AT_ONCE = 2**24
-"""how many pairs of relations are counted at once: about 400 MB"""
+AT_ONCE = 2**23
+"""how many pairs of relations, or triples and partners of theirs, are worked on at once: below a gigabyte"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +147,28 @@ class PairedFacts:
         rows = [Rows.spans(starts[side], stops[side], relations) for side in (here, there)]
         del relations
         return self._count(rows[0], rows[1], least)
+
+    def partnered(self, triples: Triples, partners: Overlaps, *, turned: bool) -> BoolArray:
+        """Whether each triple is among the facts under a relation that overlaps its own; bool[triple].
+
+        Parameters
+        ----------
+        triples
+            the triples to look for
+        partners
+            the relations that overlap
+        turned
+            whether to look for them with head and tail swapped
+        """
+        lengths = np.bincount(partners.first, minlength=self.relations)[triples.relations]
+        bounds = [*starts_of_runs(np.cumsum(lengths) // AT_ONCE).tolist(), len(triples)]
+        found = np.zeros(len(triples), np.bool_)
+        for low, high in pairwise(bounds):
+            rows = partners.partners(triples.relations[low:high])
+            heads, _, tails = triples.ids[low + rows.owners].T
+            columns = [tails, rows.ids, heads] if turned else [heads, rows.ids, tails]
+            found[low + rows.owners[self.holds(Triples(np.stack(columns, axis=1)))]] = True
+        return found
 
     def _runs(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Split the facts into ordered pairs of entities and relations; where each pair starts and stops."""

@@ -57,6 +57,20 @@ def test_facts_hold_what_they_were_made_of(rows, sought):
     assert facts.holds(Triples.of(sought)).tolist() == [row in rows for row in sought]
 
 
+@given(triples, triples, st.booleans(), st.sampled_from([1, 5, 2**23]))
+def test_partners_are_looked_for_under_every_relation_that_overlaps(rows, sought, turned, at_once):
+    facts = PairedFacts.of([Triples.of(rows)], ENTITIES, RELATIONS)
+    partners = facts.turned(least=0.3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation_overlaps, "AT_ONCE", at_once)
+        found = facts.partnered(Triples.of(sought), partners, turned=turned)
+    overlaps = {*as_dictionary(partners)}
+    assert found.tolist() == [
+        any((r, q) in overlaps and ((t, q, h) if turned else (h, q, t)) in rows for q in range(RELATIONS))
+        for h, r, t in sought
+    ]
+
+
 @given(triples)
 def test_what_is_turned_twice_is_as_it_was(rows):
     """Swapping every head and tail swaps nothing in the counts; the pair (r, q) counts as (q, r)."""
