@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgeval.baselines.baseline import Baseline as Baseline
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
     from kgeval.checkpoints.reader import Reader as Reader
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Baseline": "baselines.baseline",
     "CallableScorer": "scorers.adapters.array_scorers",
     "CorruptionGenerator": "corruption.generator",
     "Dataset": "data.dataset",

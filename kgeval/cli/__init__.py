@@ -16,7 +16,7 @@ COMMANDS = {
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
-    "list": "List metrics, models, formats, protocols, corruptions or datasets.",
+    "list": "List metrics, models, baselines, formats, protocols, corruptions or datasets.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
     "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
     "run": "Run experiments from configuration files.",

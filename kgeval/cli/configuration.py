@@ -18,6 +18,7 @@ OPTIONS: dict[Place, str] = {
     ("dataset", "names"): "--names",
     ("model",): "CHECKPOINT",
     ("model", "path"): "CHECKPOINT",
+    ("model", "baseline"): "CHECKPOINT",
     ("model", "format"): "--format",
     ("model", "options"): "--option",
     ("metrics",): "--metric",
@@ -44,7 +45,7 @@ def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[
     command
         its name, for messages
     checkpoint, dataset
-        the model and the graph
+        the model, or ``baseline:`` and a name, and the graph
     options
         of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``, which come last
     blocks
@@ -59,7 +60,7 @@ def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
 
-    model = {"path": checkpoint, "format": options["format"], "options": pairs(options["options"], "--option")}
+    model = _model_block(checkpoint, options["format"], pairs(options["options"], "--option"))
     content = {"dataset": _dataset_block(dataset, options["layout"], options["names"]), "model": model, **blocks}
     document = Document(command, content, options=OPTIONS)
     for override in options["overrides"]:
@@ -95,6 +96,16 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
             raise ConfigError(f"{option} {text!r}: expected KEY=VALUE, for example model=ComplEx.")
         values[key] = parse_value(value, f"{option} {text!r}")
     return values
+
+
+def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the model's block of its path, or of a baseline's name, whose options are its settings."""
+    from kgeval.runs.config.models import model_block
+
+    block: dict[str, Any] = model_block(source)
+    if "baseline" not in block:
+        return {**block, "format": format, "options": options}
+    return {**block, **({} if format == "auto" else {"format": format}), **options}
 
 
 def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.relation_overlaps import PairedFacts
-from kgeval.data.triples import Triples
 
 INVERSE_SHARE = 0.8
 """Two relations are inverse where at least this share of the pairs of either, in all splits, stands swapped in the

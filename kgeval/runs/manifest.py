@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.run_directory.contents import describe_machine, sha256_of_file
@@ -75,6 +76,8 @@ def manifest(
 
 
 def _described(model: Scorer | VectorScorer) -> dict[str, Any]:
+    if isinstance(model, FittedBaseline):
+        return model.describe()
     if not isinstance(model, Checkpoint):
         return {"live": type(model).__name__}
     return model.describe() | {"files": [unstaged(str(path)) for path in model.files]}

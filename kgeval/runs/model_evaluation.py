@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ class ModelEvaluation(ABC):
         """Refuse a model that does not fit, before any model is evaluated."""
 
     @abstractmethod
-    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> Result:
-        """Evaluate a model, which the result calls by ``title``."""
+    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
+        """Evaluate a model, which the result calls by ``title``; ``policies`` are those of its metrics of ranks."""
 
     @property
     @abstractmethod
@@ -61,11 +62,11 @@ class Ranking(ModelEvaluation):
         """Refuse a model that does not know the triples."""
         check_unseen(model, self._dataset, self._settings)
 
-    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> RankResult:
+    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> RankResult:
         """Rank with a model."""
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(model, self._dataset, progress=progress, title=title)
-        return RankResult(table, self._config.metrics, self._config.policies)
+        return RankResult(table, self._config.metrics, policies)
 
     @property
     def negatives(self) -> Any:
@@ -82,13 +83,13 @@ class TaskEvaluation(ModelEvaluation):
         self._config, self._dataset, self._task = config, dataset, task
         self.num_ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
 
-    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> Result:
+    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
         """Carry the task out with a model."""
         metrics, task = self._config.metrics, self._task
         if isinstance(task, Classification):
             return ClassificationResult(task(model, self._dataset, title=title), metrics, task)
         found = task(model, self._dataset, progress=progress, title=title)
-        return ConfidenceResult(found, metrics, task, self._config.policies)
+        return ConfidenceResult(found, metrics, task, policies)
 
     @property
     def negatives(self) -> Any:

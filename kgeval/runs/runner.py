@@ -93,9 +93,10 @@ def run(
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = config.dataset.load()
-        config = check_against_dataset(config, dataset).resolved(dataset)
+        config = check_against_dataset(config, dataset)
+        jobs = jobs_of(config, stages, dataset)
+        config = config.resolved(dataset)
         work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, FileHashes())
-        jobs = jobs_of(config, stages)
         if config.models is None:
             return [work.run(jobs[0])]
         return _run_several(work, jobs, out, force=force, warn=warn)
@@ -218,7 +219,8 @@ class _Work:
             model = job.load(self.dataset)
         doing = job.name or self.evaluation.doing
         with clock.time(self.evaluation.step), self.watch(doing, self.evaluation.num_ranks) as progress:
-            result = self.evaluation.evaluate(model, title=job.title, progress=progress)
+            policies = job.config.policies
+            result = self.evaluation.evaluate(model, title=job.title, policies=policies, progress=progress)
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
             metrics = outcome.to_dict()

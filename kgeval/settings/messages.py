@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from kgeval.errors import did_you_mean
-from kgeval.settings.by_kind import ByKind
+from kgeval.settings.by_kind import KEYS, ByKind
 
 Location = tuple[str | int, ...]
 """the keys and positions that lead to a value"""
@@ -21,6 +21,9 @@ MAX_CHARACTERS = 100
 
 MAX_PROBLEMS = 100
 """how many problems are listed one by one"""
+
+UNTRAINED = "a baseline"
+"""pydantic's tag for models that learn nothing; the key that names one is called like their kind"""
 
 _KINDS = {
     "int_type": "a whole number",
@@ -88,7 +91,8 @@ def _problem(item: Any, content: Any, root: Any) -> Problem:
         choices = re.findall(r"'([^']*)'", context["expected"])
         return Problem(location, f"unknown value {short_repr(value)}", _nearest(value, choices))
     if kind.startswith("union_tag") or kind == "model_attributes_type":
-        return _unknown_kind(location, value, _kinds(_annotation(location, content, root)))
+        key = context.get("key", "kind")
+        return _unknown_kind(location, value, key, _kinds(_annotation(location, content, root), key))
     if kind == "value_error":
         return Problem.of(location, context["error"])
     expected = _KINDS.get(kind, item["msg"].removeprefix("Input should be ")).format(**context)
@@ -104,14 +108,14 @@ def _about_key(kind: str, location: Location, content: Any, root: Any) -> Proble
     return Problem(location, f"a key is text, found {short_repr(location[-1])}", "Write it in quotes.")
 
 
-def _unknown_kind(location: Location, value: Any, kinds: list[str]) -> Problem:
+def _unknown_kind(location: Location, value: Any, key: str, kinds: list[str]) -> Problem:
     if not isinstance(value, dict):
         return Problem(
-            location, f"expected a block with the key 'kind', found {short_repr(value)}", _nearest("", kinds)
+            location, f"expected a block with the key {key!r}, found {short_repr(value)}", _nearest("", kinds)
         )
-    if value.get("kind") is None:
-        return Problem(location, "the key 'kind' is missing", _nearest("", kinds))
-    return Problem(location, f"unknown kind {short_repr(value['kind'])}", _nearest(value["kind"], kinds))
+    if value.get(key) is None:
+        return Problem(location, f"the key {key!r} is missing", _nearest("", kinds))
+    return Problem(location, f"unknown {key} {short_repr(value[key])}", _nearest(value[key], kinds))
 
 
 def spelled(location: Location) -> tuple[str, ...]:
@@ -154,7 +158,7 @@ def _in_content(location: Location, content: Any) -> Location:
         if inside is not None:
             place = inside
             kept.append(step)
-    in_block = isinstance(place, dict) and (last in place or last != place.get("kind", "checkpoint"))
+    in_block = isinstance(place, dict) and (last in place or last not in (place.get("kind", "checkpoint"), UNTRAINED))
     return (*kept, last) if in_block or isinstance(place, str) or isinstance(last, int) else tuple(kept)
 
 
@@ -196,19 +200,19 @@ def _item(annotation: Any) -> Any:
 
 
 def _block(annotation: Any, place: Any) -> type[BaseModel] | None:
-    """Find the model that describes a block, by its ``kind`` where there are several."""
+    """Find the model that describes a block, by what tells them apart where there are several."""
     models = _models(annotation)
-    kind = place.get("kind") if isinstance(place, dict) else None
-    fitting = [model for model in models if kind in _kind(model)]
+    block = place if isinstance(place, dict) else {}
+    fitting = [model for key in KEYS for model in models if block.get(key) in _kind(model, key)]
     return next(iter([*fitting, *models]), None)
 
 
-def _kinds(annotation: Any) -> list[str]:
-    return [kind for model in _models(annotation) for kind in _kind(model)]
+def _kinds(annotation: Any, key: str) -> list[str]:
+    return [kind for model in _models(annotation) for kind in _kind(model, key)]
 
 
-def _kind(model: type[BaseModel]) -> tuple[Any, ...]:
-    return get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
+def _kind(model: type[BaseModel], key: str) -> tuple[Any, ...]:
+    return get_args(model.model_fields[key].annotation) if key in model.model_fields else ()
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -11,6 +11,7 @@ from pydantic import PrivateAttr
 from typing_extensions import Self
 
 from kgeval.arrays import BoolArray, Float64Array
+from kgeval.baselines.label_baseline import LabelBaseline, label_baselines
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
@@ -23,7 +24,6 @@ from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
 from kgeval.settings.settings import Settings
-from kgeval.tasks.baselines import CLASSIFICATION_BASELINES, Baseline
 from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import LabelledSplit, labelled, notes_on_negatives
 from kgeval.tasks.negatives import GeneratedNegatives, Negatives, NegativesFromFiles
@@ -95,7 +95,7 @@ class Classification(Settings):
         dataset = as_dataset(dataset)
         model = as_model(model, dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        table = scored_table(scorer, dataset, parts, CLASSIFICATION_BASELINES, side=self.side, unseen=self.unseen)
+        table = scored_table(scorer, dataset, parts, label_baselines(self.kind), side=self.side, unseen=self.unseen)
         return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))
 
 
@@ -151,7 +151,7 @@ def scored_table(
     scorer: Aligned,
     dataset: Dataset,
     parts: dict[str, LabelledSplit],
-    baselines: tuple[Baseline, ...],
+    baselines: tuple[LabelBaseline, ...],
     *,
     side: Side,
     unseen: Unseen,
@@ -167,8 +167,8 @@ def scored_table(
     triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
     notes += notes_on_equal_rows(scorer.scorer, [side]) + notes_on_repeatability(scorer, triples, [side])
     scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
-    scores |= {baseline.name: baseline.learn(dataset, parts)(triples) for baseline in baselines}
-    thresholds = {baseline.name: baseline.threshold for baseline in baselines if baseline.threshold is not None}
+    scores |= {it.baseline: it.triple_rule(dataset, parts["valid"].rows)(triples) for it in baselines}
+    thresholds = {it.baseline: it.threshold for it in baselines if it.threshold is not None}
     return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds, model=scorer.title)
 
 

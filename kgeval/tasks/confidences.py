@@ -13,6 +13,8 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import Self
 
 from kgeval.arrays import IntArray
+from kgeval.baselines.label_baseline import label_baselines
+from kgeval.baselines.same_or_reversed import confidences_of_train
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
@@ -36,7 +38,6 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.settings.settings import Settings
 from kgeval.tasks.baseline_scorer import knowing_alike
-from kgeval.tasks.baselines import CONFIDENCE_BASELINES, confidences_of_train
 from kgeval.tasks.classification import SPLITS, Unseen, scored_table
 from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import LabelledSplit, labelled
@@ -166,7 +167,8 @@ class Confidences(Settings):
         dataset = as_dataset(dataset)
         model = as_model(model, dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        labels = scored_table(scorer, dataset, parts, CONFIDENCE_BASELINES, side=self.side, unseen=self.unseen)
+        baselines = label_baselines(self.kind)
+        labels = scored_table(scorer, dataset, parts, baselines, side=self.side, unseen=self.unseen)
         labels = replace(
             labels,
             notes=(*labels.notes, *note_on_leakage(dataset)),
@@ -176,10 +178,10 @@ class Confidences(Settings):
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
         ranks = {"score": rank_model(scorer, dataset, ranking, progress=progress, title=title)}
         if self.rank_baselines:
-            for baseline in CONFIDENCE_BASELINES:
-                rule = baseline.learn(dataset, parts)
+            for baseline in baselines:
+                rule = baseline.triple_rule(dataset, parts["valid"].rows)
                 known = knowing_alike(rule, scorer, dataset)
-                ranks[baseline.name] = rank_model(known, dataset, ranking, title=baseline.name)
+                ranks[baseline.baseline] = rank_model(known, dataset, ranking, title=baseline.baseline)
         return ConfidenceTables(labels, ranks)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.errors import DatasetError, InputError
@@ -35,7 +36,7 @@ def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
         config = config.model_copy(update={"task": task})
     except InputError as error:
         problems.append(Problem.of(("task",), error))
-    problems += _nothing_to_train_on(config, dataset)
+    problems += _nothing_to_learn_from(config, dataset)
     if problems:
         raise config.document.refusal(problems)
     return config
@@ -70,7 +71,13 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
     return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
 
 
-def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     for name, model in config.jobs.items():
+        place: Location = ("models", name) if name else ("model",)
         if model.trains and "train" not in dataset.splits:
-            yield Problem(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")
+            yield Problem(place, f"dataset {dataset.name} has no train triples")
+        if isinstance(model, Baseline):
+            try:
+                model.refuse_lack(dataset)
+            except InputError as error:
+                yield Problem.of(place, error)
