@@ -45,7 +45,7 @@ class Baseline(Settings):
     ('baseline inverse', 13)
     >>> policies = ("optimistic", "expected", "pessimistic")
     >>> [round(summarize(table, ["mrr"], ties=policy)["mrr"], 3) for policy in policies]
-    [0.0, 0.0, 0.0]
+    [0.958, 0.527, 0.361]
     """
 
     display_name: ClassVar[str] = "settings of the baseline"

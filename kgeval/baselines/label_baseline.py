@@ -1,4 +1,4 @@
-"""Baselines of labelled triples: rules that score a triple, beside every model of a classification or of confidences."""
+"""Baselines of labelled triples: rules that score triples, beside every model of a classification or of confidences."""
 
 from __future__ import annotations
 
