@@ -44,6 +44,14 @@ class SparseScores:
         scores = np.append(self.scores, self.others)
         return np.asarray(scores[np.where(places < 0, len(self.scores), self.rows.offsets[rows] + places)])
 
+    def in_use(self) -> SparseScores:
+        """Keep the rows of these queries alone: a rule may share the rows of all relations."""
+        used, of_query = np.unique(self.of_query, return_inverse=True)
+        places = Rows.spans(self.rows.offsets[used], self.rows.offsets[used + 1], np.arange(len(self.scores)))
+        return SparseScores(
+            Rows(places.offsets, self.rows.ids[places.ids]), self.scores[places.ids], of_query, self.others
+        )
+
     def renumbered(self, ids: IntArray) -> SparseScores:
         """Give each entity another id, int64[entity]; those whose new one is negative are no longer listed."""
         there = ids[self.rows.ids] >= 0
@@ -59,8 +67,12 @@ class SparseScorer:
 
     num_entities: int
     num_relations: int
-    sparse_scores: Callable[[Queries], SparseScores]
+    rule: Callable[[Queries], SparseScores]
     """queries of one side -> their scores"""
+
+    def sparse_scores(self, queries: Queries) -> SparseScores:
+        """Score the entities that are listed for some queries of one side."""
+        return self.rule(queries).in_use()
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Look the scores of candidates up; float64[query, candidate]."""
@@ -73,7 +85,8 @@ class SparseScorer:
         known = np.flatnonzero(entity_rows >= 0)
         ids = np.full(self.num_entities, -1)
         ids[entity_rows[known]] = known
-        rule = self.sparse_scores
-        return SparseScorer(
-            len(entity_rows), self.num_relations, lambda queries: rule(map_queries(queries)).renumbered(ids)
-        )
+
+        def rule(queries: Queries) -> SparseScores:
+            return self.sparse_scores(map_queries(queries)).renumbered(ids)
+
+        return SparseScorer(len(entity_rows), self.num_relations, rule)

@@ -158,8 +158,9 @@ def _in_content(location: Location, content: Any) -> Location:
         if inside is not None:
             place = inside
             kept.append(step)
-    in_block = isinstance(place, dict) and (last in place or last not in (place.get("kind", "checkpoint"), UNTRAINED))
-    return (*kept, last) if in_block or isinstance(place, str) or isinstance(last, int) else tuple(kept)
+    in_block = isinstance(place, dict) and (last in place or last != place.get("kind", "checkpoint"))
+    is_key = last != UNTRAINED and (in_block or isinstance(place, str))
+    return (*kept, last) if is_key or isinstance(last, int) else tuple(kept)
 
 
 def _step(place: Any, step: str | int) -> Any:

@@ -145,6 +145,17 @@ def test_random_ranking_has_its_closed_forms(dataset):
         assert summary["amri"] == pytest.approx(0, abs=1e-12)
 
 
+def test_popularity_ranks_as_pykeens_margin_of_relations():
+    """PyKEEN's baseline by the marginal distribution of relations alone normalises the same counts."""
+    from pykeen.datasets import Nations
+    from pykeen.models import MarginalDistributionBaseline
+
+    graph = Nations()
+    model = MarginalDistributionBaseline(graph.training, entity_margin=False, relation_margin=True)
+    theirs, ours = (evaluate(one, graph) for one in (model, Baseline("popularity")))
+    assert theirs.data.drop_columns(["score"]).equals(ours.data.drop_columns(["score"]))
+
+
 def test_a_relation_that_train_turns_round_is_its_own_partner():
     rows = [("a", "near", "b"), ("b", "near", "a"), ("c", "near", "d")]
     data = Dataset.from_labels(train=rows, test=[("d", "near", "c")])

@@ -27,6 +27,7 @@ CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"
 KNOWN = {
     "metrics": {"mrr", "hits@k", "mr", "amri", "count"},
     "models": {"ComplEx", "DistMult", "RotatE", "TransE", "TuckER"},
+    "baselines": {"inverse", "popularity", "random", "relation majority", "same or reversed"},
     "formats": {"native", "pykeen"},
     "protocols": {"standard", "pykeen", "libkge", "ampligraph-best", "sun-random"},
     "corruptions": {"all", "uniform", "popular", "degree", "typed", "file", "ogb"},
