@@ -17,6 +17,7 @@ INTRODUCTIONS = {
     "protocols": "A protocol is the evaluation of a framework as data; `protocol:` in a configuration names it.",
     "corruptions": "A corruption chooses the candidates that compete with an answer; `corruption: {kind: …}` names it.",
     "models": "A family is a formula and the arrays that it needs; `--option model=NAME` names it.",
+    "baselines": "Baselines learn nothing; `baseline:NAME`, `model: {baseline: …}` and `kgeval.Baseline(…)` name them.",
     "formats": "How frameworks store models; a format is recognised from the files, or named by `--format`.",
     "datasets": "How frameworks store graphs; a layout is recognised from the files, or named by `--layout`.",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import jsonschema
 import numpy as np
 import pytest
 import yaml
@@ -197,6 +198,19 @@ def test_a_wrong_call_says_what_to_do(make, message):
     with pytest.raises(InputError) as refusal:
         make()
     assert message in str(refusal.value)
+
+
+def test_editors_know_baselines_and_their_settings():
+    schema = json.loads(call("schema").stdout)
+
+    def errors(model):
+        return [*jsonschema.Draft202012Validator(schema).iter_errors({"dataset": "umls", "model": model})]
+
+    assert not errors({"baseline": "ppr", "damping": 0.5})
+    assert not errors({"kind": "baseline", "baseline": "random"})
+    assert not errors("baseline:inverse")
+    assert errors({"baseline": "ppr", "threshold": 0.5})
+    assert errors({"baseline": "invers"})
 
 
 def test_a_baseline_is_a_value():

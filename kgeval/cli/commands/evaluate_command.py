@@ -66,6 +66,8 @@ def command(
     """Evaluate a checkpoint on a dataset: every true answer is ranked among all entities, both sides, filtered.
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
+
+    In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all.
     """
     from kgeval.cli.single_run import run_and_show
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
