@@ -72,7 +72,7 @@ class Baseline(Settings):
         return super().__new__(find_baseline(name or settings.get("baseline", "")) if cls is Baseline else cls)
 
     def __init__(self, name: str | None = None, /, **settings: Any) -> None:
-        super().__init__(**({} if name is None else {"baseline": name}), **settings)
+        super().__init__(**({"baseline": name} if name else {}) | settings)
 
     # As for Settings: nested ones are made without this, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -83,9 +83,22 @@ class Baseline(Settings):
         Raises
         ------
         InputError
-            if it is no baseline of rankings
+            if it ranks nothing, or the dataset has no train triples
+        """
+        dataset = as_dataset(dataset)
+        self.check(dataset)
+        settings = self.model_dump(mode="json", exclude={"kind"})
+        return FittedBaseline(settings, self.learn(dataset), dataset.entities, dataset.relations)
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse what it cannot rank, before any work.
+
+        Raises
+        ------
+        InputError
+            if it ranks nothing
         DatasetError
-            if the dataset has no train triples
+            if the dataset has not the triples that it counts
         """
         if "ranking" not in self.tasks:
             ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
@@ -93,19 +106,6 @@ class Baseline(Settings):
                 f"the baseline {self.baseline!r} ranks nothing: it stands beside every model in {self.tasks[0]}. "
                 f"{did_you_mean('', ranked)}"
             )
-        dataset = as_dataset(dataset)
-        self.refuse_lack(dataset)
-        settings = self.model_dump(mode="json", exclude={"kind"})
-        return FittedBaseline(settings, self.learn(dataset), dataset.entities, dataset.relations)
-
-    def refuse_lack(self, dataset: Dataset) -> None:
-        """Refuse a dataset that has not the triples to count.
-
-        Raises
-        ------
-        DatasetError
-            with the split
-        """
         for split in self.learns_from:
             if split not in dataset.splits:
                 raise DatasetError(

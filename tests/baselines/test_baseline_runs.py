@@ -153,7 +153,10 @@ PROBLEMS = {
         {"model": {"kind": "checkpoint", "baseline": "inverse"}},
         r"model.kind: unknown value 'checkpoint' .*Choose one of 'baseline'",
     ),
-    "a baseline of labels": ({"model": {"baseline": "tail frequency"}}, "the baseline 'tail frequency' ranks nothing"),
+    "a baseline of labels": (
+        {"model": {"baseline": "tail frequency"}},
+        r"model: the baseline 'tail frequency' ranks nothing: it stands .* in classification \(.*line 2",
+    ),
 }
 
 
@@ -180,6 +183,7 @@ def test_a_dataset_without_train_is_refused_but_by_random(graph, tmp_path):
 WRONG = {
     "an unknown name": (lambda: Baseline("popular"), "unknown baseline 'popular'. Did you mean 'popularity'"),
     "no name": (Baseline, "a baseline goes by its name. Choose one of 'inverse', 'popularity'"),
+    "two names": (lambda: Baseline("inverse", baseline="types"), "baseline: unknown value 'types'"),
     "a number": (lambda: Baseline(5), "unknown baseline 5. Choose one of"),
     "an unknown setting": (
         lambda: Baseline("ppr", step=3),

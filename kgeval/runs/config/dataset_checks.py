@@ -78,6 +78,6 @@ def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Prob
             yield Problem(place, f"dataset {dataset.name} has no train triples")
         if isinstance(model, Baseline):
             try:
-                model.refuse_lack(dataset)
+                model.check(dataset)
             except InputError as error:
                 yield Problem.of(place, error)
