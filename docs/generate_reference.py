@@ -16,6 +16,7 @@ INTRODUCTIONS = {
     "metrics": "A name is `[side.][ties.][average.]name[@k]`, for example `head.mrr` or `pessimistic.hits@10`.",
     "protocols": "A protocol is the evaluation of a framework as data; `protocol:` in a configuration names it.",
     "corruptions": "A corruption chooses the candidates that compete with an answer; `corruption: {kind: …}` names it.",
+    "slices": "A slice divides the rows of a rank table by what its dataset says of them; `--by NAME` groups by it.",
     "models": "A family is a formula and the arrays that it needs; `--option model=NAME` names it.",
     "baselines": "Baselines learn nothing; `baseline:NAME`, `model: {baseline: …}` and `kgeval.Baseline(…)` name them.",
     "formats": "How frameworks store models; a format is recognised from the files, or named by `--format`.",

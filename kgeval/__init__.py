@@ -5,8 +5,8 @@
     table = kgeval.evaluate(scorer, data)
     kgeval.summarize(table, ["mrr", "hits@10"])["mrr"]
 
-Everything, the public submodules ``kgeval.corruption``, ``kgeval.metrics``, ``kgeval.pykeen`` and ``kgeval.tasks``
-too, is imported on first use, so that ``import kgeval`` itself costs nothing.
+Everything, the public submodules ``kgeval.analysis``, ``kgeval.corruption``, ``kgeval.metrics``, ``kgeval.pykeen``
+and ``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` itself costs nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgeval.analysis.slices.annotation import annotate as annotate
+    from kgeval.analysis.slices.slice import Slice as Slice
     from kgeval.baselines.baseline import Baseline as Baseline
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
@@ -61,11 +63,13 @@ _HOMES = {
     "ScoreTable": "scorers.adapters.array_scorers",
     "ScoredLabels": "metrics.labels.scored_labels",
     "Scorer": "scorers.scorer",
+    "Slice": "analysis.slices.slice",
     "Summary": "metrics.summary",
     "TiePolicy": "metrics.ranks.ties",
     "Triples": "data.triples",
     "VectorScorer": "scorers.scorer",
     "Vocabulary": "data.vocabulary",
+    "annotate": "analysis.slices.annotation",
     "classify": "tasks.classification",
     "compare": "metrics.tables.comparison",
     "evaluate": "protocols.evaluate",
@@ -82,7 +86,7 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
-_SUBMODULES = ("corruption", "metrics", "pykeen", "tasks")
+_SUBMODULES = ("analysis", "corruption", "metrics", "pykeen", "tasks")
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,7 @@ GROUPS = (
     "kgeval.layouts",
     "kgeval.metrics",
     "kgeval.protocols",
+    "kgeval.slices",
     "kgeval.tie_policies",
 )
 """the groups of entry points: ``[project.entry-points."kgeval.metrics"]`` and so on in the package's pyproject.toml"""

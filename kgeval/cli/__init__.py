@@ -11,12 +11,13 @@ from kgeval.cli.streams import discard_output, say
 from kgeval.errors import KgevalError, did_you_mean
 
 COMMANDS = {
+    "audit": "Search a dataset for what makes a metric say less than it seems to.",
     "classify": "Tell true triples from false ones, beside baselines without a model.",
     "convert": "Write a checkpoint of any framework in the native format.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
-    "list": "List metrics, models, baselines, formats, protocols, corruptions or datasets.",
+    "list": "List metrics, models, baselines, formats, protocols, corruptions, slices or datasets.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
     "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
     "run": "Run experiments from configuration files.",

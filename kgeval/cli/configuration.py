@@ -28,7 +28,7 @@ OPTIONS: dict[Place, str] = {
     ("task", "negatives", "test"): "--test-negatives",
     ("task", "negatives", "corruption"): "--corruption",
     **{("task", name): f"--{name}" for name in ("sides", "unseen")},
-    **{(name,): f"--{name}" for name in ("protocol", "ties", "seed", "chance", "popularity")},
+    **{(name,): f"--{name}" for name in ("by", "protocol", "ties", "seed", "chance", "popularity")},
     **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "corruption", "unseen", "nan")},
     **{("evaluation", name): f"--{name.replace('_', '-')}" for name in ("batch_size", "memory_limit", "threads")},
 }

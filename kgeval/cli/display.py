@@ -56,14 +56,8 @@ def show_summary(summary: Summary) -> None:
     if isinstance(summary, LabelSummary):
         show_labels({"": summary})
     elif summary.by:
-        keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
         show_head(str(summary.provenance))
-        # Where a group has one side only, that side's metrics are those of both.
-        each = [
-            {name: value for name, value in group.values.items() if not _said_by_both(name, summary)}
-            for group in summary.groups
-        ]
-        _show_sides(summary.by, keys, each)
+        _show_rows(summary)
     else:
         show_head(str(summary.provenance))
         (group,) = summary.groups
@@ -73,6 +67,23 @@ def show_summary(summary: Summary) -> None:
             for base, values in group.rows()
         ]
         show_table(["", *sides], rows)
+
+
+def show_groups(groups: Summary | None) -> None:
+    """Print the groups of what was printed before, if there are any: a row each."""
+    if groups is not None:
+        say("")
+        _show_rows(groups)
+
+
+def _show_rows(summary: Summary) -> None:
+    keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
+    # Where a group has one side only, that side's metrics are those of both.
+    each = [
+        {name: value for name, value in group.values.items() if not _said_by_both(name, summary)}
+        for group in summary.groups
+    ]
+    _show_sides(summary.by, keys, each)
 
 
 def show_comparison(summaries: Mapping[str, RankSummary]) -> None:

@@ -34,11 +34,13 @@ def show_outcomes(outcomes: Sequence[Outcome]) -> None:
             show_summary(summary)
     elif ranked:
         show_comparison(ranked)
+        for outcome in outcomes:
+            _show_groups_of(outcome)
 
 
 def show_outcome(outcome: Outcome) -> None:
     """Print what the framework prints whose protocol was followed, unless metrics were asked for; else the summary."""
-    from kgeval.cli.display import show_head, show_notes, show_summary, show_table
+    from kgeval.cli.display import show_groups, show_head, show_notes, show_summary, show_table
 
     framework = outcome.result.framework
     if framework is None or not outcome.result.follows_protocol:
@@ -49,6 +51,17 @@ def show_outcome(outcome: Outcome) -> None:
         show_table([framework.protocol, ""], [*shown.items()])
         if len(shown) < len(framework.texts):
             show_notes([f"{len(shown)} of {len(framework.texts)} numbers; the others are in metrics.json and --json."])
+    show_groups(outcome.result.groups)
+
+
+def _show_groups_of(outcome: Outcome) -> None:
+    """Print the groups of one of several models under its name."""
+    from kgeval.cli.display import show_groups
+    from kgeval.cli.streams import say
+
+    if outcome.result.groups is not None:
+        say(f"\n{outcome.name}:")
+        show_groups(outcome.result.groups)
 
 
 def show_remarks(

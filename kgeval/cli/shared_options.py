@@ -45,6 +45,16 @@ METRIC = click.option(
 )
 
 
+BY = click.option(
+    "--by",
+    multiple=True,
+    callback=listed,
+    metavar="COLUMN",
+    help="Group by a column, such as relation, or by a slice, such as cardinality; may be repeated. "
+    "'kgeval list slices' shows all.",
+)
+
+
 def _bounds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
     bounds = {}
     for text in given:

@@ -39,6 +39,7 @@ def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
 
     Examples
     --------
+    >>> from kgeval.data.triples import Triples
     >>> from kgeval.data.vocabulary import Vocabulary
     >>> data = Dataset.build(
     ...     "family",

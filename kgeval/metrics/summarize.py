@@ -54,7 +54,7 @@ def summarize(  # noqa: PLR0913
         in which the metric is defined
     by
         the column, or columns, whose values divide the rows into groups, for example ``"relation"``, which is the only
-        one for labels and confidences
+        one for labels and confidences; ``kgeval.annotate`` adds slices of the dataset as columns
     ties
         the tie policy of metrics that name none: its name, or a ``TiePolicy``
     seed

@@ -74,7 +74,7 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
         raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
-    if dataset is not None and (path.is_dir() or path.suffix.lower() == ".parquet"):
+    if dataset is not None and is_stored(path):
         raise InputError(f"{str(path)!r} holds ranks that tell their dataset: leave --dataset out.")
     if dataset is not None:
         return load_ranks(path, dataset, **options)
@@ -84,6 +84,11 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
         what = f"{str(path)!r} is a label table: scores of labelled triples, not ranks"
         raise InputError(f"{what}. Give the folder of the run that it is part of.")
     return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
+
+
+def is_stored(path: Path) -> bool:
+    """Whether ranks are kgeval's own, which tell what they are of: those of a run, or of a ``.parquet`` file."""
+    return path.suffix.lower() == ".parquet" or (exists_safely(path) and path.is_dir())
 
 
 def read_labels(path: Path) -> LabelTable:

@@ -12,6 +12,7 @@ from kgeval.progress import Progress
 from kgeval.ranking.ranking_notes import check_unseen
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
+from kgeval.runs.sliced_ranks import with_slices
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 
@@ -66,7 +67,9 @@ class Ranking(ModelEvaluation):
         """Rank with a model."""
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(model, self._dataset, progress=progress, title=title)
-        return RankResult(table, self._config.metrics, policies)
+        by = self._config.by or ()
+        grouped = with_slices(table, by, self._dataset)
+        return RankResult(table, self._config.metrics, policies, groups_by=by, grouped=grouped)
 
     @property
     def negatives(self) -> Any:
@@ -85,11 +88,11 @@ class TaskEvaluation(ModelEvaluation):
 
     def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
         """Carry the task out with a model."""
-        metrics, task = self._config.metrics, self._task
+        metrics, task, by = self._config.metrics, self._task, self._config.by or ()
         if isinstance(task, Classification):
-            return ClassificationResult(task(model, self._dataset, title=title), metrics, task)
+            return ClassificationResult(task(model, self._dataset, title=title), metrics, task, by)
         found = task(model, self._dataset, progress=progress, title=title)
-        return ConfidenceResult(found, metrics, task, policies)
+        return ConfidenceResult(found, metrics, task, policies, by)
 
     @property
     def negatives(self) -> Any:

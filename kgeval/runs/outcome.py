@@ -35,13 +35,22 @@ class Outcome:
         """Return the content of ``metrics.json``."""
         framework = self.result.framework
         reported = {} if framework is None else {"protocol": framework.to_dict()}
-        return self.summary.to_dict() | {"notes": list(self.notes)} | reported
+        return self.summary.to_dict() | beside(self.result.groups) | {"notes": list(self.notes)} | reported
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know."""
-        framework = self.result.framework
-        return (*self.summary.notes, *(() if framework is None else framework.notes))
+        framework, groups = self.result.framework, self.result.groups
+        of_groups = () if groups is None else (note for note in groups.notes if note not in self.summary.notes)
+        return (*self.summary.notes, *of_groups, *(() if framework is None else framework.notes))
+
+
+def beside(groups: Summary | None) -> dict[str, Any]:
+    """Lay out what ``metrics.json`` has beside the metrics of the whole: the columns that group it, and each group."""
+    if groups is None:
+        return {}
+    content = groups.to_dict()
+    return {name: content[name] for name in ("by", "groups")}
 
 
 class ModelsFailed(RunError):

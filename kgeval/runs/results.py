@@ -46,6 +46,11 @@ class Result(ABC):
         summary = self.compute(self.metrics, by=self.by)
         return replace(summary, table_notes=(*summary.table_notes, *self.changes))
 
+    @property
+    def groups(self) -> Summary | None:
+        """The same metrics group by group, where they were requested beside those of the whole."""
+        return None
+
     @abstractmethod
     def compute(self, metrics: Sequence[str], *, by: tuple[str, ...] = ()) -> Summary:
         """Compute metrics by their names, whether or not they were requested."""
@@ -98,10 +103,19 @@ class RankResult(Result):
     """``ties``, ``seed``, ``chance`` and ``popularity``, as :func:`kgeval.summarize` takes them"""
     by: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    groups_by: tuple[str, ...] = ()
+    """the columns whose groups are given beside the whole"""
+    grouped: RankTable | None = None
+    """the ranks with the slices among those columns, if there are any"""
+
+    @cached_property
+    def groups(self) -> Summary | None:
+        """The metrics of each group."""
+        return self.compute(self.metrics, by=self.groups_by) if self.groups_by else None
 
     def compute(self, metrics: Sequence[str], *, by: tuple[str, ...] = ()) -> Summary:
         """Compute metrics of the ranks."""
-        return summarize(self.table, metrics, by=by, **self.policies)
+        return summarize(self.table if self.grouped is None else self.grouped, metrics, by=by, **self.policies)
 
     @property
     def tables(self) -> dict[str, ParquetTable]:

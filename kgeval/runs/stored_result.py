@@ -23,6 +23,7 @@ from kgeval.run_directory.contents import (
     holds_confidences,
     holds_labels_alone,
     is_run,
+    is_stored,
     ranks_of,
     read_labels,
     read_ranks,
@@ -30,6 +31,7 @@ from kgeval.run_directory.contents import (
 )
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, MetricRequest
 from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
+from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables
 
@@ -47,8 +49,9 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
     metrics
         their names; without any, those of the run
     options
-        what replaces the run's own: policies; ``by``, columns; ``calibration``, ``mapping``, ``high_confidence``; of
-        ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`
+        what replaces the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
+        ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
+        With slices, ``dataset`` is where the run's dataset is now
 
     Raises
     ------
@@ -65,7 +68,7 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
         "ranks": _read_ranking,
     }
     result = readers[kind](run, metrics, request, options)
-    return replace(result, changes=_notes_on_changes(run))
+    return replace(result, changes=(*_notes_on_changes(run), *result.changes))
 
 
 def read_request(run: Path) -> MetricRequest:
@@ -85,6 +88,12 @@ def read_request(run: Path) -> MetricRequest:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run.\n{error}") from error
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run ({reason(error)}).") from error
+
+
+def ungrouped(run: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what groups the rows: their columns and, of a stored run, the dataset of their slices."""
+    left_out = {"by", "dataset"} if is_stored(run) else {"by"}
+    return {name: value for name, value in options.items() if name not in left_out}
 
 
 def option_name(name: str) -> str:
@@ -142,10 +151,20 @@ def _read_ranking(
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
     if imported and "dataset" not in options:
         raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
-    table = read_ranks(run, options.get("dataset"), **imported)
+    by, source = options.get("by") or request.by or (), options.get("dataset")
+    table = read_ranks(run, None if is_stored(run) and names_slices(by) else source, **imported)
+    grouped, changes = group_stored(table, by, run, source)
     usual = () if request.task else request.metrics
     policies = {"ties": protocol_of(table).ties} | request.policies
-    return RankResult(table, metrics or usual or DEFAULT, policies, by=options.get("by", ()))
+    return RankResult(
+        table,
+        metrics or usual or DEFAULT,
+        policies,
+        by=options.get("by", ()),
+        changes=changes,
+        groups_by=() if "by" in options else by,
+        grouped=grouped,
+    )
 
 
 def _read_classification(
@@ -154,7 +173,7 @@ def _read_classification(
     task = request.task if isinstance(request.task, Classification) else Classification()
     task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
     names = metrics or request.metrics or CLASSIFICATION
-    return ClassificationResult(read_labels(run), names, task, by=options.get("by", ()))
+    return ClassificationResult(read_labels(run), names, task, by=options.get("by") or request.by or ())
 
 
 def _read_confidences(
@@ -173,4 +192,5 @@ def _read_confidences(
             ranks[baseline] = read_ranks(run / ranks_of(baseline))
     policies = {"ties": "realistic"} | request.policies
     names = metrics or request.metrics or CONFIDENCES
-    return ConfidenceResult(ConfidenceTables(labels, ranks), names, task, policies, by=options.get("by", ()))
+    by = options.get("by") or request.by or ()
+    return ConfidenceResult(ConfidenceTables(labels, ranks), names, task, policies, by=by)

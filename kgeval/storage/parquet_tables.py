@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgeval.arrays import BoolArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.errors import FileError, TableError, did_you_mean, reason
 from kgeval.files.opening import checked
 from kgeval.files.parquet_files import read_parquet
@@ -73,7 +73,23 @@ class Columns(ABC):
         """
         if name not in self.data.column_names:
             raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, self.columns)}")
-        return np.asarray(self.data.column(name).to_numpy())
+        column = self.data.column(name)
+        if pa.types.is_dictionary(column.type) and column.null_count:
+            # In chunks, pyarrow gives a missing value that of another row.
+            column = column.unify_dictionaries().combine_chunks()
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return np.asarray(column.to_numpy())
+
+    def ordered_codes(self, name: str) -> IntArray | None:
+        """Return the place of each row's value in the order that its column declares, -1 where it is missing.
+
+        Of a column that declares none there are no codes; int64[row].
+        """
+        kind = self.data.schema.field(name).type
+        if not (pa.types.is_dictionary(kind) and kind.ordered):
+            return None
+        column = self.data.column(name).unify_dictionaries().combine_chunks()
+        return np.asarray(column.indices.fill_null(-1), np.int64)
 
     def where(self, keep: BoolArray) -> Self:
         """Keep some rows (bool[row]).

@@ -31,6 +31,7 @@ KNOWN = {
     "formats": {"native", "pykeen"},
     "protocols": {"standard", "pykeen", "libkge", "ampligraph-best", "sun-random"},
     "corruptions": {"all", "uniform", "popular", "degree", "typed", "file", "ogb"},
+    "slices": {"cardinality", "pattern", "seen"},
     "datasets": {"labels", "openke", "umls", "nations"},
 }
 

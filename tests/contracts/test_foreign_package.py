@@ -176,6 +176,18 @@ def test_its_baseline(use, outcomes, counts):
     assert result(outcomes, use) == pytest.approx(realistic(*expected).mean())
 
 
+@pytest.mark.parametrize("use", ["slice by name", "slice as an object"])
+def test_its_slice(use, outcomes, counts, graph):
+    groups, error = outcomes[use]
+    assert error is None, error
+    heads, _, tails = graph["test"].T
+    answers, ranks = np.stack([tails, heads], axis=1).ravel(), realistic(*counts())
+    assert list(groups) == ["even", "odd"]
+    assert groups == {
+        name: pytest.approx(ranks[answers % 2 == parity].mean()) for parity, name in enumerate(["even", "odd"])
+    }
+
+
 def package(folder, name, group, value, *lines):
     """Lay a package of one module out as an installer leaves it; it brings one entry point, ``it``."""
     (folder / f"{name}.py").write_text("\n".join([*lines, ""]))

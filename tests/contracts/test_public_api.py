@@ -30,10 +30,11 @@ PUBLIC = {
             "Metric",
             "Protocol",
         ),
-        *("RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Summary", "TiePolicy", "Triples"),
-        *("VectorScorer", "Vocabulary", "classify", "compare", "evaluate", "explain", "framework_metrics"),
+        *("RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Slice", "Summary", "TiePolicy", "Triples"),
+        *("VectorScorer", "Vocabulary", "annotate", "classify", "compare", "evaluate", "explain", "framework_metrics"),
         *("generate_negatives", "load_checkpoint", "load_dataset", "load_ranks", "save_checkpoint", "summarize"),
     ],
+    "kgeval.analysis": ["Audit", "audit"],
     "kgeval.corruption": [
         *("AllEntities", "CorruptionGenerator", "DegreeWeighted", "FileNegatives", "OGBNegatives"),
         *("PopularityWeighted", "TypeConstrained", "Uniform"),

@@ -336,9 +336,9 @@ def test_a_score_that_is_no_number_is_refused():
 def test_a_group_is_the_table_of_its_rows():
     table = table_of(TIED)
     for column in ("relation", "head"):
-        for group in summarize(table, ["map", "ndcg@3"], by=[column]).groups:
+        for group in summarize(table, ["map", "ndcg@3", "count"], by=[column]).groups:
             labels = table.to_pandas()[f"{column}_label"].astype(str)
-            alone = summarize(table.where((labels == group.key[column]).to_numpy()), ["map", "ndcg@3"])
+            alone = summarize(table.where((labels == group.key[column]).to_numpy()), ["map", "ndcg@3", "count"])
             assert alone.groups[0].values == group.values
 
 

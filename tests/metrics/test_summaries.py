@@ -42,12 +42,13 @@ def test_both_pools_the_rows_of_the_sides():
 
 
 def test_groups_are_the_summaries_of_their_rows():
-    summary = summarize(TABLE, ["mrr", "hits@3"], by=("relation",))
+    names = ["mrr", "hits@3", "count"]
+    summary = summarize(TABLE, names, by=("relation",))
     assert [group.key["relation"] for group in summary.groups] == ["r00", "r01", "r02", "r03"]
     for index, group in enumerate(summary.groups):
-        alone = summarize(TABLE.where(TABLE.column("relation") == index), ["mrr", "hits@3"])
+        alone = summarize(TABLE.where(TABLE.column("relation") == index), names)
         assert alone.groups[0].values == group.values
-    assert summarize(TABLE, ["mrr", "hits@3"], by="relation") == summary
+    assert summarize(TABLE, names, by="relation") == summary
     frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_frame()
     assert len(frame) == 8
     with pytest.raises(MetricError, match="grouped by relation"):

@@ -9,6 +9,7 @@ import click
 
 from kgeval.cli.configuration import configuration, corruption_block, present
 from kgeval.cli.shared_options import (
+    BY,
     CORRUPTION,
     FAIL_UNDER,
     FOLDER,
@@ -48,6 +49,7 @@ from kgeval.cli.shared_options import (
     "--set task.KEY=VALUE.",
 )
 @METRIC
+@BY
 @policies(stored=False)
 @FAIL_UNDER
 @click.option("--out", type=FOLDER, help="Write a run directory.")
@@ -73,7 +75,7 @@ def command(
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
-    keys = present(options, "protocol", "metrics", "ties", "seed", "chance", "popularity")
+    keys = present(options, "protocol", "metrics", "by", "ties", "seed", "chance", "popularity")
     config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
     refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     outcome = run_and_show(config, out, force=force, as_json=as_json)

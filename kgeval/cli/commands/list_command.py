@@ -17,6 +17,7 @@ BRIEF = {
     "baselines": ("name", "title", "tasks"),
     "models": ("name", "score"),
     "corruptions": ("kind", "what it does"),
+    "slices": ("name", "title"),
 }
 """the columns of the page; those of one entry are all"""
 
@@ -24,12 +25,12 @@ BRIEF = {
 @click.command("list")
 @click.argument(
     "what",
-    type=click.Choice(["metrics", "models", "baselines", "formats", "protocols", "corruptions", "datasets"]),
+    type=click.Choice(["metrics", "models", "baselines", "formats", "protocols", "corruptions", "slices", "datasets"]),
 )
 @click.argument("name", required=False)
 @JSON
 def command(what: str, name: str | None, as_json: bool) -> None:
-    """List metrics, models, baselines, formats, protocols, corruptions or datasets; with a NAME, all about that one.
+    """List metrics, models, baselines, formats and so on; with a NAME, show all about that one.
 
     Example: kgeval list metrics ndcg
     """
@@ -143,6 +144,14 @@ def _corruptions() -> Listing:
     return columns, rows
 
 
+def _slices() -> Listing:
+    from kgeval.analysis.slices.slice import slices
+
+    return ["name", "title", "rule", "source"], [
+        [one.name, one.title, one.rule, one.source] for one in slices().values()
+    ]
+
+
 def _datasets() -> Listing:
     from kgeval.data.layout import layouts
     from kgeval.data.layouts.pykeen_layout import names
@@ -158,5 +167,6 @@ LISTINGS: dict[str, Callable[[], Listing]] = {
     "formats": _formats,
     "protocols": _protocols,
     "corruptions": _corruptions,
+    "slices": _slices,
     "datasets": _datasets,
 }

@@ -7,12 +7,16 @@ from typing import Any
 
 import click
 
-from kgeval.cli.shared_options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, policies
+from kgeval.cli.shared_options import BY, FAIL_UNDER, JSON, METRIC, NAMES, QUIET, policies
 
 
 @click.command("summarize")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--dataset", help="The graph that was ranked, for a text file of ranks that were made elsewhere.")
+@click.option(
+    "--dataset",
+    help="The graph that was ranked, for a text file of ranks that were made elsewhere, or for slices where the run "
+    "does not tell it, or it has moved.",
+)
 @click.option(
     "--split",
     type=click.Choice(["train", "valid", "test"]),
@@ -38,7 +42,7 @@ from kgeval.cli.shared_options import FAIL_UNDER, JSON, METRIC, NAMES, QUIET, po
 @click.option("--separator", help="What separates its columns, where the file does not tell.")
 @METRIC
 @policies(stored=True)
-@click.option("--by", multiple=True, metavar="COLUMN", help="Group by a column, such as relation; may be repeated.")
+@BY
 @click.option("--calibration", help="Of a classification: platt, isotonic or none.  [default: as in the run]")
 @click.option(
     "--mapping",
@@ -88,23 +92,27 @@ def _summarize_one(
     as_json: bool,
 ) -> None:
     """Show the metrics of one run, or of ranks alone."""
-    from kgeval.cli.display import show_notes, show_summary
+    from kgeval.cli.display import show_groups, show_notes, show_summary
     from kgeval.cli.streams import say_json
     from kgeval.data.human_names import Names, read_names
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
     from kgeval.runs.named_groups import named
-    from kgeval.runs.stored_result import read_result
+    from kgeval.runs.outcome import beside
+    from kgeval.runs.stored_result import read_result, ungrouped
 
-    summary = read_result(run, metrics, options).summary
+    result = read_result(run, metrics, options)
+    summary, groups = result.summary, result.groups
     if bounds:
-        bounded = read_result(run, tuple(bounds), _ungrouped(options)).summary
+        bounded = read_result(run, tuple(bounds), ungrouped(run, options)).summary
         refuse_bounds(bounds, bounded.kind, [*bounds])
     if names:
-        summary = named(summary, Names.merged(map(read_names, names)))
+        spelled = Names.merged(map(read_names, names))
+        summary, groups = named(summary, spelled), groups and named(groups, spelled)
     if as_json:
-        say_json(summary.to_dict())
+        say_json(summary.to_dict() | beside(groups))
     else:
         show_summary(summary)
+        show_groups(groups)
     show_notes(summary.notes)
     if bounds:
         refuse_shortfalls({"": bounded}, bounds)
@@ -121,6 +129,7 @@ def _summarize_several(
     from kgeval.runs.fail_under import refuse_shortfalls
     from kgeval.runs.outcome import common_table
     from kgeval.runs.resume import read_outcomes, read_unfinished
+    from kgeval.runs.stored_result import ungrouped
 
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = read_common_table(folder)["failed"], read_unfinished(folder)
@@ -133,9 +142,5 @@ def _summarize_several(
         f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
     )
     if bounds:
-        bounded = read_outcomes(folder, tuple(bounds), _ungrouped(options))
+        bounded = read_outcomes(folder, tuple(bounds), ungrouped(folder, options))
         refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, bounds)
-
-
-def _ungrouped(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name != "by"}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import IntArray
 from kgeval.data.queries import starts_of_runs
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, TableError, did_you_mean
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.numerics.group_means import OfGroups
 from kgeval.metrics.summary import Group
@@ -47,6 +47,8 @@ class Grouping:
 def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     """Group a table by the values of columns; entities and relations are keyed by their labels.
 
+    Groups are in the order that a column declares of its values, such as 1-1, 1-N, N-1, N-N, or else in their own.
+
     Raises
     ------
     TableError
@@ -55,8 +57,15 @@ def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
         if its values are not numbers, text or dates
     """
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
+    for name in columns:
+        if name not in table.columns:
+            hint = f"{did_you_mean(name, table.columns)} Slices of the dataset are added first, by kgeval.annotate."
+            raise TableError(f"by: the table has no column {name!r}. {hint}")
     values = [table.column(name) for name in columns]
-    codes = [_codes(value, name) for value, name in zip(values, by, strict=True)]
+    ordered = [table.ordered_codes(name) for name in columns]
+    codes = [
+        _codes(value, name) if order is None else order for value, order, name in zip(values, ordered, by, strict=True)
+    ]
     rows = np.lexsort(codes[::-1])
     starts = starts_of_runs(*(code[rows] for code in codes))
     group_ids = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))

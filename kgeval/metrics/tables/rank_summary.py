@@ -11,7 +11,7 @@ from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summary import Group, Summary
 from kgeval.metrics.tables.groups import group_rows, groups_of, summarize_all
-from kgeval.metrics.tables.names import PARTS, Kind, MetricName, parse_all
+from kgeval.metrics.tables.names import PARTS, Kind, MetricName, parse, parse_all
 from kgeval.metrics.tables.rendering import number
 from kgeval.metrics.tables.selection import RankColumns, TableView
 
@@ -116,6 +116,8 @@ def rank_summary(table: RankColumns, metrics: Any, *, by: Any, options: MetricOp
             raise MetricError(f"{name}: the table has no {name.side} ranks.")
     of_sides = [replace(name, side=part) for name in names for part in ([name.side] if name.side else parts)]
     distinct, columns = list(dict.fromkeys(of_sides)), column_names(by)
+    if columns:  # a value says little without how many ranks it is of
+        distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
     groups = groups_of(group_rows(table, columns), distinct, view) if columns else [summarize_all(distinct, view)]
     return RankSummary(table.provenance, tuple(groups), columns, tuple(names), tuple(table.notes), options)
 

@@ -56,6 +56,10 @@ class RankColumns(Protocol):
         """Return one column."""
         ...
 
+    def ordered_codes(self, name: str) -> IntArray | None:
+        """Return the place of each value of a column in the order that it declares, if it declares one."""
+        ...
+
 
 def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
     """Whether a table is one of ranks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kgeval.analysis.slices.slice import slices
 from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
@@ -13,7 +14,7 @@ from kgeval.settings.messages import Location, Problem
 
 
 def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Refuse splits that the dataset lacks, negatives or types that do not fit it, and a task it is not made for.
+    """Refuse splits and slices that the dataset lacks, negatives or types that do not fit it, and an unfit task.
 
     Returns
     -------
@@ -25,7 +26,7 @@ def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
     ConfigError
         with all problems at once, each with its line
     """
-    problems = [*_missing_splits(config, dataset)]
+    problems = [*_missing_splits(config, dataset), *_impossible_slices(config, dataset)]
     try:
         config = _with_negatives(config, dataset)
     except DatasetError as error:
@@ -54,6 +55,15 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
             dataset.split(split)
         except DatasetError as error:
             yield Problem.of(location, error)
+
+
+def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+    for index, name in enumerate(config.by or ()):
+        try:
+            if name in slices():
+                slices()[name].refuse_unfit(dataset)
+        except DatasetError as error:
+            yield Problem.of(("by", index), error)
 
 
 def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from kgeval.metrics.metric_options import Chance
-from kgeval.runs.config.types import Exponents, Metrics, TieName
+from kgeval.runs.config.types import ColumnsAndSlices, Exponents, Metrics, TieName
 from kgeval.settings.settings import Settings
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
@@ -52,6 +52,10 @@ class MetricRequest(Settings):
     """what adjusted metrics compare with: random ranking among N candidates, or the N − 1 without the answer"""
     popularity: Exponents = (1.0, 1.0)
     """the exponents of the frequencies of answer and relation, which ``strat`` metrics weigh against"""
+
+    by: ColumnsAndSlices | None = None
+    """what divides the rows into groups, whose metrics are given beside those of the whole: columns of the rank table,
+    such as ``relation``, and slices, which ``kgeval list slices`` shows; with several, every combination"""
 
     @field_validator(*POLICIES)
     @classmethod

@@ -10,12 +10,14 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticKnownError
 
+from kgeval.analysis.slices.slice import slices
 from kgeval.data.io.text import first_line
-from kgeval.errors import InputError
+from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.metric_options import checked_exponents
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.metrics.tables.names import parse
 from kgeval.paths import exists_safely, no_file
+from kgeval.ranking.rank_table import SCHEMA
 from kgeval.settings.messages import short_repr
 from kgeval.settings.settings import listed
 
@@ -86,6 +88,28 @@ Metrics = Annotated[
     Field(strict=False),
 ]
 """one metric name, or several"""
+
+
+def _split_at_commas(value: Any) -> Any:
+    return tuple(name.strip() for name in value.split(",")) if isinstance(value, str) else value
+
+
+def _column_or_slice(name: str, block: ValidationInfo) -> str:
+    """Refuse what no table of the block's task, or no rank table without one, can be grouped by."""
+    task = block.data.get("task")
+    if task is not None and name != "relation":
+        raise ValueError(f"a run of {task.kind} is grouped by relation only, found {short_repr(name)}")
+    if name not in (known := [*SCHEMA.names, *slices()]):
+        raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known)}")
+    return name
+
+
+ColumnsAndSlices = Annotated[
+    tuple[Annotated[str, AfterValidator(_column_or_slice)], ...],
+    BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...]),
+    Field(strict=False),
+]
+"""the name of one column of rank tables or of a slice, or several, as a list or with commas between them"""
 
 
 def _tie_name(value: Any) -> Any:

@@ -17,6 +17,7 @@ from kgeval_foreign.corruption import SameParity
 from kgeval_foreign.family import TransM
 from kgeval_foreign.layout import LAYOUT
 from kgeval_foreign.metric import MEAN_LOG_RANK
+from kgeval_foreign.parity_slice import ANSWER_PARITY
 from kgeval_foreign.protocol import CAUTIOUS
 from kgeval_foreign.reader import READER
 
@@ -59,6 +60,24 @@ def in_python(model: Any = None, *, ties: Any = "realistic", metric: Any = "mr",
     return {name: kgeval.summarize(table, [metric], ties=ties)[name]}
 
 
+def by_parity(groups: list[dict[str, Any]]) -> dict[str, float]:
+    """Take the mean rank of each group of the slice, in the order of the groups."""
+    return {group["key"]["answer-parity"]: group["metrics"]["both"]["mr"] for group in groups}
+
+
+def sliced_on_the_command_line() -> dict[str, float]:
+    """Group by the slice, by name."""
+    words = ["evaluate", str(MODEL), "--dataset", str(FOLDER), "--json", "--quiet", "-m", "mr", "--by", "answer-parity"]
+    return by_parity(json.loads(command(*words))["groups"])
+
+
+def sliced_in_python() -> dict[str, float]:
+    """Group by the slice as an object."""
+    data = LAYOUT.read(FOLDER)
+    table = kgeval.annotate(kgeval.evaluate(kgeval.load_checkpoint(MODEL), data), data, ANSWER_PARITY)
+    return by_parity(kgeval.summarize(table, ["mr"], by="answer-parity").to_dict()["groups"])
+
+
 def tie_policy() -> Any:
     """Import the tie policy, which only its own uses need."""
     from kgeval_foreign.tie_policy import GEOMETRIC
@@ -93,6 +112,8 @@ USES: dict[str, Callable[[], Any]] = {
     ),
     "baseline as an object": lambda: in_python(Remainder(modulus=3)),
     "baseline by its name in Python": lambda: in_python(kgeval.Baseline("remainder", modulus=3)),
+    "slice by name": sliced_on_the_command_line,
+    "slice as an object": sliced_in_python,
     "family in the list": lambda: command("list", "models", "--json"),
     "metric as an object": lambda: in_python(metric=MEAN_LOG_RANK),
     "protocol as an object": lambda: in_python(protocol=CAUTIOUS, ties="pessimistic"),

@@ -1,0 +1,27 @@
+"""Analysis: what the numbers of a rank table mean, and of which of its triples they hold."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgeval.analysis.audits.audit import Audit as Audit
+    from kgeval.analysis.audits.audit import audit as audit
+
+_HOMES = {
+    "Audit": "audits.audit",
+    "audit": "audits.audit",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kgeval.analysis' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"kgeval.analysis.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

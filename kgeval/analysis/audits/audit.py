@@ -1,0 +1,221 @@
+"""The audit of a dataset: related relations, leaked and unseen triples, hubs, rarities and label twins."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kgeval.analysis.audits.audit_text import SectionTable, explained, section_tables
+from kgeval.analysis.audits.cartesian import CartesianRelations, cartesian_found
+from kgeval.analysis.audits.degrees import degrees_found
+from kgeval.analysis.audits.finding import Finding, Tally
+from kgeval.analysis.audits.kinds import KINDS
+from kgeval.analysis.audits.label_twins import twins_found
+from kgeval.analysis.audits.leaked import flags_of, leaked_found
+from kgeval.analysis.audits.related import RelatedRelations, related_found
+from kgeval.arrays import BoolArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.leaks import INVERSE_SHARE
+from kgeval.data.loading import Source, as_dataset
+from kgeval.errors import DatasetError, InputError, did_you_mean
+from kgeval.metrics.tables.rendering import as_html, as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+One = TypeVar("One", Tally, Finding)
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found in a dataset. :func:`audit` makes one."""
+
+    dataset: Dataset
+    threshold: float
+    """the share of pairs from which on relations are related"""
+    tallies: tuple[Tally, ...]
+    """how much there is of each kind, and of triples, in each split"""
+    findings: tuple[Finding, ...]
+    """each thing that was found, by kind, the largest first"""
+    split_flags: dict[str, dict[str, BoolArray]]
+    """by split and kind, bool[triple]"""
+    notes: tuple[str, ...] = ()
+    """what was not searched for"""
+
+    def of_kind(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of one kind.
+
+        Raises
+        ------
+        InputError
+            if there is no such kind
+        """
+        _check_kind(kind)
+        return self._by_kind[kind]
+
+    def count(self, kind: str, split: str | None = None) -> int:
+        """Return how much there is of a kind; of triples, in one split or in valid and test together.
+
+        Raises
+        ------
+        InputError
+            if there is no such kind or split, or if the dataset, or the split, was not searched for it
+        """
+        _check_kind(kind)
+        if split is not None:
+            self.dataset.split(split)
+        tallies = [tally for tally in self.tallies if tally.kind == kind and split in (None, tally.split)]
+        if not tallies:
+            where = f"dataset {self.dataset.name}" + (f", split {split}," if split else "")
+            raise InputError(f"{where} was not searched for {kind!r}. {' '.join(self.notes)}".strip())
+        return sum(tally.count for tally in tallies)
+
+    def flags(self, split: str = "test") -> dict[str, BoolArray]:
+        """Return which triples of a split are of which kind; bool[triple], in the order of ``dataset.split(split)``.
+
+        Raises
+        ------
+        DatasetError
+            if the dataset has no such split, or if it is train, which is what the others are compared with
+        """
+        if split == "train":
+            raise DatasetError("triples of valid and test are flagged, by what train has. Choose 'valid' or 'test'.")
+        self.dataset.split(split)
+        return dict(self.split_flags[split])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of ``audit.json``."""
+        return {
+            "schema": 1,
+            "dataset": self.dataset.name,
+            "entities": len(self.dataset.entities),
+            "relations": len(self.dataset.relations),
+            "triples": {split: len(triples) for split, triples in self.dataset.splits.items()},
+            "threshold": self.threshold,
+            "counts": [tally.to_dict() for tally in self.tallies],
+            "findings": {kind: [finding.to_dict() for finding in self._by_kind[kind]] for kind in KINDS},
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each finding: kind, subject, partner, split, count, total, share, detail."""
+        import pandas as pd
+
+        columns = ["kind", "subject", "partner", "split", "count", "total", "share", "detail"]
+        rows = [[getattr(finding, column) for column in columns] for finding in self.findings]
+        return pd.DataFrame(rows, columns=columns)
+
+    @cached_property
+    def _by_kind(self) -> dict[str, tuple[Finding, ...]]:
+        found = defaultdict(list)
+        for finding in self.findings:
+            found[finding.kind].append(finding)
+        return {kind: tuple(found[kind]) for kind in KINDS}
+
+    @property
+    def head(self) -> str:
+        """What was searched, in a line."""
+        sizes = ", ".join(f"{len(triples):,} {split}" for split, triples in self.dataset.splits.items())
+        entities, relations = len(self.dataset.entities), len(self.dataset.relations)
+        about = f"{self.dataset.name}: {entities:,} entities, {relations:,} relations, triples: {sizes}"
+        return f"{about}, threshold {self.threshold:g}"
+
+    def explanations(self) -> dict[str, str]:
+        """Say of each kind of which there is any what it means, with the worst of it."""
+        there = dict.fromkeys(tally.kind for tally in self.tallies if tally.count)
+        return {
+            kind: explained(kind, self._by_kind[kind], threshold=self.threshold, display=self.dataset.display_label)
+            for kind in there
+        }
+
+    def sections(self) -> tuple[SectionTable, ...]:
+        """Return a table for each section: relations, triples, degrees, labels."""
+        return tuple(section_tables(self.tallies))
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.head, *(as_text([], *table, []) for table in self.sections()), *self._remarks()])
+
+    def __repr__(self) -> str:
+        return f"Audit({self.dataset.name}: {len(self.findings)} findings at threshold {self.threshold:g})"
+
+    def _repr_html_(self) -> str:
+        *tables, last = self.sections()
+        parts = [as_html([self.head], *tables[0], []), *(as_html([], *table, []) for table in tables[1:])]
+        return "".join([*parts, as_html([], *last, self._remarks())])
+
+    def _remarks(self) -> list[str]:
+        return [*(f"{kind}: {text}" for kind, text in self.explanations().items()), *self.notes]
+
+
+def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Audit:
+    """Search a dataset for what makes a metric say less than it seems to.
+
+    Relations are related by P_r, their pairs (head, tail) over all splits: near-duplicates if |P1 ∩ P2| is at least
+    the threshold of |P1| and of |P2|; reverse duplicates with P2 turned round, a symmetric relation being its own;
+    Cartesian if |P_r| is at least the threshold of its heads times its tails (Akrami et al., 2020). An inverse rule
+    holds if at least the threshold of either relation's train pairs stands turned round in the other (Dettmers et al.,
+    2018). :data:`kgeval.analysis.audits.kinds.KINDS` has the meaning of every kind of finding.
+
+    Parameters
+    ----------
+    dataset
+        the graph, or the folder or PyKEEN name of one
+    threshold
+        the share of pairs from which on relations are related, above 0 and at most 1
+
+    Raises
+    ------
+    InputError
+        if the threshold is no such share, or if the dataset cannot be read
+
+    Examples
+    --------
+    >>> family = Dataset.from_labels(
+    ...     train=[("Eve", "parent_of", "Abel"), ("Eve", "parent_of", "Cain"), ("Abel", "child_of", "Eve")],
+    ...     test=[("Cain", "child_of", "Eve")],
+    ... )
+    >>> found = audit(family)
+    >>> [(finding.subject, finding.partner, finding.share) for finding in found.of_kind("reverse-duplicate relations")]
+    [('child_of', 'parent_of', 1.0)]
+    >>> found.flags("test")["reverse"], found.count("leaked", "test")
+    (array([ True]), 1)
+    """
+    dataset = as_dataset(dataset)
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+        raise InputError(f"threshold: expected a share above 0 and at most 1, found {threshold!r}.")
+    related = RelatedRelations.of(dataset, threshold)
+    cartesian = CartesianRelations.of(dataset, related.sizes, threshold)
+    flags: dict[str, dict[str, BoolArray]] = {
+        split: flags_of(dataset, split, related, cartesian.ids)
+        for split in ("test", "valid")
+        if split in dataset.splits
+    }
+    parts = [
+        related_found(dataset, related),
+        *([cartesian_found(dataset, cartesian)] if related.train is not None else []),
+        *(leaked_found(dataset, split, of_split) for split, of_split in flags.items()),
+        degrees_found(dataset),
+        twins_found(dataset.entities),
+        twins_found(dataset.relations),
+    ]
+    return Audit(
+        dataset,
+        float(threshold),
+        tuple(_in_order([tally for part in parts for tally in part.tallies])),
+        tuple(_in_order([finding for part in parts for finding in part.findings])),
+        flags,
+        (related.unknown,) if related.unknown else (),
+    )
+
+
+def _in_order(found: list[One]) -> list[One]:
+    """Sort by kind, and leave the order within a kind as it is."""
+    order = list(KINDS)
+    return sorted(found, key=lambda one: order.index(one.kind))
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise InputError(f"an audit has no kind {kind!r}. {did_you_mean(str(kind), KINDS)}")

@@ -1,0 +1,135 @@
+"""``kgeval.annotate``: join slices to a rank table, as columns that group it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, find_slice
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.loading import Source, as_dataset
+from kgeval.data.lookup import TripleIndex
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import TableError
+from kgeval.provenance import UNKNOWN
+from kgeval.ranking.rank_table import RankTable
+
+
+def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | Sequence[str | Slice]) -> RankTable:
+    """Add a column to a rank table for each slice.
+
+    Rows are matched with the dataset by the labels of their triples. What a row is in a slice depends on its triple and
+    side and on the dataset alone, not on the other rows of the table.
+
+    Parameters
+    ----------
+    table
+        the ranks
+    dataset
+        the graph that was ranked, or the folder or PyKEEN name of one
+    slices
+        names, which ``kgeval list slices`` shows, or ``Slice`` objects
+
+    Returns
+    -------
+    RankTable
+        the same rows with a further column for each slice, whose categories are in the order of their groups
+
+    Raises
+    ------
+    TableError
+        if the table was not ranked on this dataset, with what differs; if a slice is unknown, or a column of its name
+        is there already
+    DatasetError
+        if the dataset cannot give a slice, with the reason
+
+    Examples
+    --------
+    >>> from kgeval import evaluate, load_dataset, summarize
+    >>> data = load_dataset("nations")
+    >>> table = annotate(evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, data), data, "cardinality")
+    >>> print(summarize(table, ["both.mrr"], by="cardinality").to_frame().round(3).to_string(index=False))
+    cardinality  both.mrr  both.count
+            1-1     0.170           8
+            1-N     0.260           6
+            N-1     0.252          16
+            N-N     0.390         372
+    """
+    if not isinstance(table, RankTable):
+        raise TableError(f"expected a rank table, found {type(table).__name__}.")
+    dataset = as_dataset(dataset)
+    chosen = [find_slice(name) for name in ([slices] if isinstance(slices, str | Slice) else slices)]
+    for one in chosen:
+        one.refuse_unfit(dataset)
+    rows = _rows_in(dataset, table)
+    data = table.data
+    for one in dict.fromkeys(chosen):
+        if one.name in data.column_names:
+            raise TableError(f"the table has a column {one.name!r} already. Leave the slice out, or drop the column.")
+        data = data.append_column(one.name, _column(one, one.assign(rows, dataset), len(table)))
+    return replace(table, data=data)
+
+
+def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
+    """Take the rows of a table in the ids of a dataset, and refuse those that its split does not have."""
+    columns = [
+        _ids(table, name, labels, dataset)
+        for name, labels in (("head", dataset.entities), ("relation", dataset.relations), ("tail", dataset.entities))
+    ]
+    triples, split = Triples(np.stack(columns, axis=1)), _split_of(table, dataset)
+    strange = ~TripleIndex.of(split).contains(triples)
+    if strange.any():
+        count = len(np.unique(table.column("triple")[strange]))
+        example = dataset.triple(*triples.ids[np.argmax(strange)])
+        raise _not_of(
+            dataset, f"of the {table.num_triples} triples that were ranked, it lacks {count}, such as {example}"
+        )
+    return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split)
+
+
+def _split_of(table: RankTable, dataset: Dataset) -> Triples:
+    """Return the triples of the split that was ranked, or of all where the table does not tell."""
+    if table.split != UNKNOWN:
+        return dataset.split(table.split)
+    return Triples(np.concatenate([triples.ids for triples in dataset.splits.values()]))
+
+
+def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:
+    """Find the ids that a dataset has for the labels of a column; int64[row]."""
+    column = table.data.column(f"{name}_label").unify_dictionaries().combine_chunks()
+    if column.null_count:
+        raise TableError(f"row {int(np.argmax(column.is_null()))} has no label of its {name}.")
+    codes = np.asarray(column.indices)
+    ids = np.asarray(labels.ids(column.dictionary)[codes])
+    if (strange := ids < 0).any():
+        label, others = column[int(np.argmax(strange))].as_py(), len(np.unique(codes[strange])) - 1
+        more = f", nor {others} more of the table" if others else ""
+        raise _not_of(dataset, f"it has no {labels.kind} {label!r}{more}")
+    return ids
+
+
+def _not_of(dataset: Dataset, why: str) -> TableError:
+    return TableError(f"the ranks are not of dataset {dataset.name}: {why}. Give the one that was ranked.")
+
+
+def _column(one: Slice, assigned: Any, size: int) -> pa.DictionaryArray:
+    """Lay categories out as a column that knows their order.
+
+    Raises
+    ------
+    TableError
+        if a slice, as an installed package may bring it, did not give each row a category
+    """
+    if not isinstance(assigned, Categories):
+        raise TableError(f"slice {one.name!r}: expected Categories, found {type(assigned).__name__}.")
+    codes, names = np.asarray(assigned.codes), assigned.names
+    fits = codes.shape == (size,) and codes.dtype.kind in "iu" and len(set(names)) == len(names)
+    if not fits or (size and not 0 <= codes.min() <= codes.max() < len(names)):
+        raise TableError(f"slice {one.name!r}: expected one of its {len(names)} categories for each of {size} rows.")
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()), ordered=True)

@@ -1,0 +1,58 @@
+"""``kgeval audit``: what in a dataset makes a metric say less than it seems to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kgeval.cli.shared_options import JSON, NAMES, QUIET
+
+
+@click.command("audit")
+@click.argument("dataset")
+@click.option("--layout", default="auto", help="The layout of the dataset's folder.  [default: auto]")
+@NAMES
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="The share of pairs from which on relations are duplicates, symmetric, Cartesian or inverse.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="A .json file for everything that is found.")
+@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@QUIET
+@JSON
+def command(
+    dataset: str, layout: str, names: tuple[str, ...], threshold: float, out: Path | None, force: bool, as_json: bool
+) -> None:
+    """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and label twins.
+
+    Example: kgeval audit wn18rr --out audit.json
+    """
+    from kgeval.analysis.audits.audit import audit
+    from kgeval.cli.audit_page import show_audit
+    from kgeval.cli.display import show_notes, show_place, watching
+    from kgeval.cli.streams import say_json
+    from kgeval.data.loading import load_dataset
+    from kgeval.errors import InputError
+    from kgeval.paths import exists_safely
+    from kgeval.run_directory.contents import as_json as written
+    from kgeval.storage.atomic import write_text
+
+    if out is not None and exists_safely(out) and not force:
+        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+    with watching("loading dataset"):
+        graph = load_dataset(dataset, layout=layout, names=names)
+    with watching("comparing relations"):
+        found = audit(graph, threshold=threshold)
+    if out is not None:
+        write_text(out, written(found.to_dict()))
+    if as_json:
+        say_json(found.to_dict())
+    else:
+        show_audit(found)
+    show_notes([*graph.notes, *found.notes])
+    if out is not None:
+        show_place(out)
