@@ -1,4 +1,4 @@
-"""One of several settings, told apart by their ``kind``; which there are is found out when first needed."""
+"""One of several settings, distinguished by their ``kind``; the registry of kinds is read when first needed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 @dataclass(frozen=True)
 class ByKind:
-    """The mark of a field that takes an object of a type, or a block whose ``kind`` names a class of a registry.
+    """The annotation of a field that takes an object of a type, or a block whose ``kind`` names a class of a registry.
 
-    A union that pydantic tells apart by itself would be closed: it takes no class that somebody brings later.
+    A discriminated union of pydantic would be closed: it takes no class of another package.
     """
 
     base: type[BaseModel]
     registry: Callable[[], Mapping[str, type[BaseModel]]]
-    """gives the classes by kind"""
+    """returns the classes by kind"""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.validate)
@@ -30,7 +30,7 @@ class ByKind:
         return handler(TypeAdapter(union).core_schema)
 
     def validate(self, value: Any) -> BaseModel:
-        """Take an object as it is; make one of a block."""
+        """Return an object unchanged; make one from a block."""
         if isinstance(value, self.base):
             return value
         kind = value.get("kind") if isinstance(value, Mapping) else None

@@ -1,4 +1,4 @@
-"""Checks of a configuration against its dataset, before a model is read or trained."""
+"""Checks of a configuration against its dataset, before any model is read or trained."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kgeval.settings.messages import Location, Problem
 
 
 def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Refuse splits and slices that the dataset lacks, negatives or types that do not fit it, and an unfit task.
+    """Refuse missing splits and slices, negatives or types that do not fit the dataset, and unfit tasks.
 
     Returns
     -------
     RunConfig
-        the configuration, whose corruption and task have read their files
+        the configuration, with a corruption and a task that have read their files
 
     Raises
     ------
@@ -36,7 +36,11 @@ def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
         config = config.model_copy(update={"task": task})
     except InputError as error:
         problems.append(Problem.of(("task",), error))
-    problems += _nothing_to_train_on(config, dataset)
+    problems += [
+        Problem(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")
+        for name, model in config.jobs.items()
+        if model.trains and "train" not in dataset.splits
+    ]
     if problems:
         raise config.document.refusal(problems)
     return config
@@ -46,10 +50,10 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     evaluation = config.evaluation
     if config.task is not None:
         return
-    wanted: dict[Location, str] = {("evaluation", "split"): evaluation.split}
+    splits: dict[Location, str] = {("evaluation", "split"): evaluation.split}
     if "filter" in evaluation.model_fields_set:
-        wanted |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
-    for location, split in wanted.items():
+        splits |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
+    for location, split in splits.items():
         try:
             dataset.split(split)
         except DatasetError as error:
@@ -66,7 +70,7 @@ def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]
 
 
 def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Read the files of the corruption, and refuse those that fit none of the queries."""
+    """Read the files of the corruption, and refuse negatives that fit no query."""
     evaluation = config.evaluation
     if config.task is not None or evaluation.split not in dataset.splits:
         return config
@@ -78,9 +82,3 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
         queries = corruption.queries(dataset.split(evaluation.split), side)
         corruption.choose(queries, known_answers(queries, []), dataset)
     return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
-
-
-def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
-    for name, model in config.jobs.items():
-        if model.trains and "train" not in dataset.splits:
-            yield Problem(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")
