@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.tables.names import MetricName
     from kgeval.metrics.tables.rank_summary import RankSummary
     from kgeval.progress import Progress
-    from kgeval.protocols.explain import Explanation
+    from kgeval.protocols.explanation import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
 
 QUIET = "kgeval.quiet"

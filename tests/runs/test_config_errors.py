@@ -223,7 +223,7 @@ def test_references_to_references_are_not_multiplied_out(config):
     levels = [f"l{n + 1}: &l{n + 1} [{', '.join([f'*l{n}'] * 10)}]" for n in range(5)]
     content = "\n".join(["l0: &l0 [x]", *levels, "dataset: {path: graph}", "model: model.safetensors"])
     path = config(content)
-    with at_most(8), pytest.raises(ConfigError, match="its aliases unfold to more than 20000 values"):
+    with at_most(8), pytest.raises(ConfigError, match="its aliases expand to more than 20000 values"):
         load_config(path)
 
 

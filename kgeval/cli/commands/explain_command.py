@@ -10,7 +10,7 @@ from kgeval.cli.configuration import configuration, present
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
 
 if TYPE_CHECKING:
-    from kgeval.protocols.explain import Explanation
+    from kgeval.protocols.explanation import Explanation
     from kgeval.runs.config.run_config import RunConfig
 
 
