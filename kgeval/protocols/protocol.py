@@ -215,7 +215,7 @@ class ResolvedEvaluation:
         progress: Progress | bool | None = None,
         title: str | None = None,
     ) -> RankTable:
-        """Rank a model; ``title`` is its name in the result, the other arguments are those of :func:`kgeval.evaluate`."""
+        """Rank a model; ``title`` is its name in the result, the rest is as in :func:`kgeval.evaluate`."""
         answers = len(dataset.split(self.evaluation.split)) * len(self.evaluation.sides)
         with reporting(answers, progress=progress) as report:
             return rank_model(

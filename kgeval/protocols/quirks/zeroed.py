@@ -17,7 +17,7 @@ from kgeval.scorers.alignment import Aligned
 
 @dataclass(frozen=True)
 class KnownAnswersKeepZero(FrameworkQuirk):
-    """Known answers get probability 0.0, so they tie with an answer whose float32 sigmoid is 0.0 (score below −88.7)."""
+    """Known answers get probability 0.0, and tie with an answer whose float32 sigmoid is 0.0 (score below −88.7)."""
 
     cause: ClassVar[str] = "zeroed answers"
 
