@@ -35,7 +35,7 @@ def read_parquet(path: Path) -> pa.Table:
         metadata, schema = file.metadata, file.schema_arrow
         groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
         Budget(path, times=MAX_EXPANSION).take(sum(group.total_byte_size for group in groups))
-        flat = [field for field in schema if _is_flat(field.type)]
+        flat = [f for f in schema if not pa.types.is_nested(f.type) and not pa.types.is_fixed_size_binary(f.type)]
         coded = any(pa.types.is_dictionary(field.type) for field in flat)
         rows = min(CODED_ROWS if coded else ROWS, max(1, LEAST // max(1, _longest(path, flat))))
         budget, pieces = Budget(path, times=MAX_EXPANSION), []
@@ -51,10 +51,6 @@ def _decoded_size(column: pa.Array) -> int:
     if not pa.types.is_dictionary(column.type) or pa.types.is_primitive(column.type.value_type):
         return int(column.nbytes)
     return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
-
-
-def _is_flat(kind: Any) -> bool:
-    return not pa.types.is_nested(kind) and not pa.types.is_fixed_size_binary(kind)
 
 
 def _longest(path: Path, fields: list[Any]) -> int:

@@ -253,7 +253,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         return results
 
     def _check_corruption(self) -> None:
-        """Refuse a corruption whose files are missing, or that needs train triples in the raw setting, which has none."""
+        """Refuse a corruption whose files are missing, or that needs train triples in the raw setting."""
         if not self.filtered:
             self._require_train_triples()
         for file in self.evaluation.corruption.files:
