@@ -206,7 +206,10 @@ def test_a_state_can_be_set_on_nothing_that_matters(file, thing, state):
 def test_one_file_leaves_no_trace_for_the_next(file, slot):
     function = named("torch._utils", "_rebuild_parameter")
     mark = mapping(marked=value("yes"))
-    refuse(archive(file, program(function + (row(value(None), mark) if slot else mark) + b"b")), "tries to change an object")
+    refuse(
+        archive(file, program(function + (row(value(None), mark) if slot else mark) + b"b")),
+        "tries to change an object",
+    )
     assert not hasattr(read_torch(archive(file, program(function))), "marked")
 
 
