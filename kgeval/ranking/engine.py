@@ -201,6 +201,10 @@ def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of its result, so it computes a part at a time.
     parts = [query_arrays(scorer, queries[part]) for part in slices(len(queries), QUERY_VECTOR_BATCH)]
+    for part, _ in parts[1:]:
+        if part.shape[1] != parts[0][0].shape[1]:
+            widths = f"{parts[0][0].shape[1]} dimensions for some queries, {part.shape[1]} for others"
+            raise ScoreError(f"the scorer's query vectors have {widths}: they must be equally wide.")
     vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if scorer.similarity == "cosine":
         return QueryVectors("dot", unit(vectors), offsets)

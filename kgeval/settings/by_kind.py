@@ -1,4 +1,4 @@
-"""One of several settings, told apart by their ``kind`` or another key; which there are is found out when needed."""
+"""One of several settings, distinguished by their ``kind`` or another key; the registry is read when first needed."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ KEYS = ("baseline", "kind")
 
 @dataclass(frozen=True)
 class ByKind:
-    """The mark of a field that takes an object of a type, or a block whose ``kind`` names a class of a registry.
+    """The annotation of a field that takes an object of a type, or a block whose ``kind`` names a class of a registry.
 
-    A union that pydantic tells apart by itself would be closed: it takes no class that somebody brings later.
+    A discriminated union of pydantic would be closed: it takes no class of another package.
     """
 
     base: type[BaseModel]
     registry: Callable[[], Mapping[str, type[BaseModel]]]
-    """gives the classes by kind"""
+    """returns the classes by kind"""
     key: str = "kind"
-    """what tells them apart"""
+    """the key that distinguishes them"""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.validate)
@@ -35,7 +35,7 @@ class ByKind:
         return handler(TypeAdapter(union).core_schema)
 
     def validate(self, value: Any) -> BaseModel:
-        """Take an object as it is; make one of a block."""
+        """Return an object unchanged; make one from a block."""
         if isinstance(value, self.base):
             return value
         kind = value.get(self.key) if isinstance(value, Mapping) else None

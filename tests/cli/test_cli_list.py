@@ -229,9 +229,9 @@ def test_the_first_ranking_says_that_it_compiles(done, monkeypatch):
 
     command = ("evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1")
     done("list", "models")
-    told = "Compiling the loops that count"
+    message = "Compiling the counting loops"
     monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: True)
-    assert told in invoke(*command).stderr
-    assert told not in invoke(*command, "--quiet").stderr
+    assert message in invoke(*command).stderr
+    assert message not in invoke(*command, "--quiet").stderr
     monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: False)
-    assert told not in invoke(*command).stderr
+    assert message not in invoke(*command).stderr

@@ -16,9 +16,9 @@ from kgeval.cli.shared_options import (
     JSON,
     METRIC,
     QUIET,
-    listed,
     model_and_dataset,
     policies,
+    split_at_commas,
 )
 
 
@@ -26,12 +26,16 @@ from kgeval.cli.shared_options import (
 @model_and_dataset
 @click.option("--split", help="The split whose triples are ranked.  [default: test]")
 @click.option(
-    "--sides", multiple=True, callback=listed, metavar="SIDE", help="head, tail; may be repeated.  [default: both]"
+    "--sides",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="SIDE",
+    help="head, tail; may be repeated.  [default: both]",
 )
 @click.option(
     "--filter",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="SPLIT",
     help="A split whose triples are known answers, or none; may be repeated.  [default: as the protocol says, all]",
 )

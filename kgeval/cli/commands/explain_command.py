@@ -10,7 +10,7 @@ from kgeval.cli.configuration import configuration, present
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
 
 if TYPE_CHECKING:
-    from kgeval.protocols.explain import Explanation
+    from kgeval.protocols.explanation import Explanation
     from kgeval.runs.config.run_config import RunConfig
 
 
@@ -45,7 +45,7 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
 
 
 def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
-    """Refuse keys that change nothing here: those of protocols and of tasks, and where a run is written."""
+    """Refuse keys without effect here, such as those of the protocol, of tasks and of the output folder."""
     from kgeval.errors import ConfigError
 
     for text in overrides:

@@ -1,4 +1,4 @@
-"""z-scores: by how many standard deviations of random ranking a metric is better than random ranking."""
+"""z-scores: how many standard deviations a metric is better than its expectation under random ranking."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from kgeval.metrics.ranks.ranks import Ranks
 
 
 def z_score(mean: Mean, *, increasing: bool) -> Callable[[Ranks, int], float]:
-    """Make the function (M − E[M]) / √V[M] of a mean M of values v, its sign turned so that larger is better.
+    """Return the function z = ±(M − E[M]) / √V[M] of a mean M of values v, with the sign for which larger is better.
 
-    It is Σ w (v − E[v]) / √(Σ w² V[v]): an answer that could not rank otherwise adds nothing, however large its weight,
-    beside which the others would vanish in the difference of two means.
+    It is computed as Σ w (v − E[v]) / √(Σ w² V[v]), with weights w that sum to 1. An answer without competitors adds 0,
+    whatever its weight; in the difference of two means, a large weight of such an answer would round the others away.
     """
 
     def score(ranks: Ranks, k: int) -> float:
         refuse_certainty(ranks, k)
         deviations = ranks.normalized_weights * np.sqrt(mean.variances(ranks, k))
-        largest = deviations.max()  # squares of tiny weights would be 0
+        largest = deviations.max()  # divided by it, squares of tiny weights do not underflow
         if not largest:
             raise Undefined("no answer with a weight had a competitor")
-        gained = float(
+        improvement = float(
             ranks.normalized_weights / largest @ (mean.values(ranks, k) - mean.expected_under_random(ranks, k))
         )
-        return (gained if increasing else -gained) / float(np.linalg.norm(deviations / largest))
+        return (improvement if increasing else -improvement) / float(np.linalg.norm(deviations / largest))
 
     return score
 
 
 def z_score_of_geometric_mean(ranks: Ranks, k: int) -> float:  # noqa: ARG001
-    """(E[M] − M) / √V[M], both divided by E[M], which keeps digits that the difference of two near numbers loses."""
+    """(E[M] − M) / √V[M], computed as (1 − M / E[M]) / √(V[M] / E[M]²) from logarithms, without cancellation."""
     refuse_certainty(ranks, 0)
     spread = np.sqrt(np.expm1(GEOMETRIC_MEAN.log_relative_square(ranks)))
     return float(-np.expm1(GEOMETRIC_MEAN.log_relative(ranks)) / spread)

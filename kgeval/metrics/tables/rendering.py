@@ -9,7 +9,7 @@ Rows = Sequence[Sequence[str]]
 
 
 def number(value: float | None) -> str:
-    """Print a metric for people: counts whole, all else with six digits after the point, however large.
+    """Format a metric: counts as integers, other values with six decimals, from 10¹² on in scientific notation.
 
     >>> number(20466), number(1), number(1.0), number(0.3126566306), number(None)
     ('20466', '1', '1.000000', '0.312657', 'undefined')
@@ -20,12 +20,12 @@ def number(value: float | None) -> str:
         return "undefined"
     if isinstance(value, int):
         return str(value)
-    # Adding 0.0 takes the sign from what is printed as zero.
+    # Adding 0.0 turns a negative zero into 0.0.
     return f"{round(value, 6) + 0.0:.6f}" if abs(value) < 1e12 else f"{value:.6e}"
 
 
 def as_text(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Iterable[str]) -> str:
-    """Lay out a table, the first column to the left and the others to the right, between its headings and notes."""
+    """Format a table, its first column left-aligned and the others right-aligned, between its headings and notes."""
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     table = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in (columns, *rows)
@@ -34,7 +34,7 @@ def as_text(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Ite
 
 
 def as_html(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Iterable[str]) -> str:
-    """Lay out a table as HTML between its headings and notes; labels may hold any characters.
+    """Format a table as HTML between its headings and notes; labels are escaped.
 
     >>> as_html(["R&D"], ["", "mrr"], [["<b>", "0.5"]], [])
     '<div><p>R&amp;D</p><table><tr><th></th><th>mrr</th></tr><tr><th>&lt;b&gt;</th><td>0.5</td></tr></table></div>'

@@ -1,4 +1,4 @@
-"""Checks of a configuration against its dataset, before a model is read or trained."""
+"""Checks of a configuration against its dataset, before any model is read or trained."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kgeval.settings.messages import Location, Problem
 
 
 def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Refuse splits and slices that the dataset lacks, negatives or types that do not fit it, and an unfit task.
+    """Refuse missing splits and slices, negatives or types that do not fit the dataset, and unfit tasks.
 
     Returns
     -------
     RunConfig
-        the configuration, whose corruption and task have read their files
+        the configuration, with a corruption and a task that have read their files
 
     Raises
     ------
@@ -47,10 +47,10 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     evaluation = config.evaluation
     if config.task is not None:
         return
-    wanted: dict[Location, str] = {("evaluation", "split"): evaluation.split}
+    splits: dict[Location, str] = {("evaluation", "split"): evaluation.split}
     if "filter" in evaluation.model_fields_set:
-        wanted |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
-    for location, split in wanted.items():
+        splits |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
+    for location, split in splits.items():
         try:
             dataset.split(split)
         except DatasetError as error:
@@ -67,7 +67,7 @@ def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]
 
 
 def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Read the files of the corruption, and refuse those that fit none of the queries."""
+    """Read the files of the corruption, and refuse negatives that fit no query."""
     evaluation = config.evaluation
     if config.task is not None or evaluation.split not in dataset.splits:
         return config
