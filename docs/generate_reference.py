@@ -18,6 +18,7 @@ INTRODUCTIONS = {
     "corruptions": "A corruption chooses the candidates that compete with an answer; `corruption: {kind: …}` names it.",
     "slices": "A slice divides the rows of a rank table by what its dataset says of them; `--by NAME` groups by it.",
     "models": "A family is a formula and the arrays that it needs; `--option model=NAME` names it.",
+    "baselines": "Baselines learn nothing; `baseline:NAME`, `model: {baseline: …}` and `kgeval.Baseline(…)` name them.",
     "formats": "How frameworks store models; a format is recognised from the files, or named by `--format`.",
     "datasets": "How frameworks store graphs; a layout is recognised from the files, or named by `--layout`.",
 }

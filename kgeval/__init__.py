@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
+    from kgeval.baselines.baseline import Baseline as Baseline
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
     from kgeval.checkpoints.reader import Reader as Reader
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Baseline": "baselines.baseline",
     "CallableScorer": "scorers.adapters.array_scorers",
     "CorruptionGenerator": "corruption.generator",
     "Dataset": "data.dataset",

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from kgeval.errors import InputError, reason
 
 GROUPS = (
+    "kgeval.baselines",
     "kgeval.checkpoints",
     "kgeval.corruptions",
     "kgeval.families",

@@ -20,10 +20,10 @@ import difflib
 from collections.abc import Iterable
 
 MAX_CHARACTERS = 300
-"""how many characters of a library's message are repeated"""
+"""the most characters of a library's message"""
 
 NEAR, NEAR_WITHOUT_FIRST = 0.61, 0.74
-"""the least similarity, of 0 to 1, of a mistaken name and what it means; of names with other first letters"""
+"""the least similarity (0 to 1) of a misspelt name and a valid one, with the same or another first letter"""
 
 
 class KgevalError(Exception):
@@ -59,7 +59,7 @@ class ConfigError(InputError):
 
 
 class MetricError(InputError):
-    """A metric is unknown, or cannot be computed from what it was given."""
+    """A metric is unknown, or cannot be computed from its input."""
 
 
 class TableError(InputError):
@@ -67,7 +67,7 @@ class TableError(InputError):
 
 
 class FileError(CheckpointError, DatasetError, ConfigError, TableError):
-    """A file is no file of data, or asks for memory or time out of proportion, whatever it was given for."""
+    """A file of any kind is no regular file, or needs too much memory or time for its size."""
 
 
 class RunError(KgevalError):
@@ -79,7 +79,7 @@ class ScoreError(RunError):
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of a library's error message, or the beginning of that.
+    """Return the first line of a library's error message, cut at ``MAX_CHARACTERS``.
 
     >>> reason(ValueError("bad magic.")), reason(EOFError())
     ('bad magic', 'EOFError')
@@ -89,7 +89,7 @@ def reason(error: BaseException) -> str:
 
 
 def nearest(word: str, choices: Iterable[str]) -> list[str]:
-    """Find the two choices that a mistaken name most likely meant, if any is near; few mistake the first letter.
+    """Find at most two valid names that are similar to a misspelt one; with another first letter, very similar.
 
     >>> nearest("hits", ["mrr", "hits@k"])
     ['hits@k']
@@ -111,7 +111,7 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Name the nearest valid choices, or all of them where nothing is near.
+    """Suggest the nearest valid choices, or list all where none is near.
 
     >>> did_you_mean("hits", ["mrr", "hits@k"])
     "Did you mean 'hits@k'?"

@@ -18,24 +18,24 @@ EVERY = 10.0
 
 @contextmanager
 def watching(what: str, total: int | None = None) -> Iterator[Progress]:
-    """Show how far a piece of work is.
+    """Show the progress of some work.
 
     Parameters
     ----------
     what
         the work, such as ``"ranking"``
     total
-        how many ranks it will compute; without it, only the time it takes is shown
+        the number of ranks that it will compute; without it, only the elapsed time is shown
     """
-    shown: AbstractContextManager[Progress] = nullcontext(lambda _: None)
+    display: AbstractContextManager[Progress] = nullcontext(lambda _: None)
     if sys.stderr is not None:
-        shown = _bar(what, total) if sys.stderr.isatty() else _lines(what, total, sys.stderr)
-    with shown as report:
+        display = _bar(what, total) if sys.stderr.isatty() else _lines(what, total, sys.stderr)
+    with display as report:
         yield report
 
 
 def reporting(total: int, *, progress: Progress | bool | None) -> AbstractContextManager[Progress]:
-    """Take the argument ``progress`` of an evaluation: a function that is called, or whether to show a bar."""
+    """Resolve the argument ``progress`` of an evaluation: a function to call, or whether to show a bar."""
     if callable(progress):
         return nullcontext(progress)
     return watching("ranking", total) if progress else nullcontext(lambda _: None)
@@ -59,8 +59,8 @@ def _bar(what: str, total: int | None) -> Iterator[Progress]:
         def render(self, task: Any) -> Text:
             return Text(f"{task.finished_speed or task.speed or 0:,.0f} ranks/s")
 
-    counted = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), *(counted if total else (TimeElapsedColumn(),)))
+    counts = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), *(counts if total else (TimeElapsedColumn(),)))
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=total or None)
         yield lambda done: bars.advance(task, done)
@@ -88,14 +88,14 @@ def _lines(what: str, total: int | None, stream: TextIO) -> Iterator[Progress]:
 
 
 def _line(what: str, done: int, total: int | None, seconds: float) -> str:
-    """Say how far the work is.
+    """Format the progress of some work.
 
     >>> _line("ranking", 500, 2000, 10), _line("ranking", 0, 2000, 10), _line("loading umls", 0, None, 20)
     ('ranking: 500 of 2,000 ranks, 50 ranks/s, 30 s left', 'ranking: 0 of 2,000 ranks, 10 s', 'loading umls: 20 s')
     """
     if not total:
         return f"{what}: {seconds:.0f} s"
-    counted = f"{what}: {done:,} of {total:,} ranks"
+    counts = f"{what}: {done:,} of {total:,} ranks"
     if not done:
-        return f"{counted}, {seconds:.0f} s"
-    return f"{counted}, {done / seconds:,.0f} ranks/s, {max(total - done, 0) * seconds / done:,.0f} s left"
+        return f"{counts}, {seconds:.0f} s"
+    return f"{counts}, {done / seconds:,.0f} ranks/s, {max(total - done, 0) * seconds / done:,.0f} s left"

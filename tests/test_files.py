@@ -108,7 +108,7 @@ def test_json_that_the_memory_has_no_room_for_is_refused(tmp_path, monkeypatch):
 
 
 def test_settings_have_a_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "CONFIGURATION", 10)
+    monkeypatch.setattr(files, "MAX_SETTINGS", 10)
     (tmp_path / "a.yaml").write_text("a: 12345678")
     with pytest.raises(FileError, match="it has 11 bytes; settings have at most 10"):
         load_config(tmp_path / "a.yaml")

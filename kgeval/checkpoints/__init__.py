@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.baselines.baseline import Baseline
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats
@@ -68,7 +69,9 @@ def load_checkpoint(
 
 
 def as_model(model: Any, dataset: Dataset, *, nan: str = "error") -> Any:
-    """Take a model as it is, or load the checkpoint that a path names."""
+    """Take a model as it is, load the checkpoint that a path names, or let a baseline count a dataset."""
+    if isinstance(model, Baseline):
+        return model.fit(dataset)
     return load_checkpoint(Path(model), dataset=dataset, nan=nan) if isinstance(model, str | os.PathLike) else model
 
 

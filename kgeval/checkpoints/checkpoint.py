@@ -20,12 +20,12 @@ from kgeval.scorers.scorer import Numbering, refuse_other_queries
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 BATCH_ROWS = 2**16
-"""rows of an array that are looked at together"""
+"""rows of an array that are checked at a time"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Checkpoint:
-    """A scorer that was read from files. It speaks its own ids; ``evaluate`` aligns them with a dataset by label."""
+    """A scorer that was read from files. It has its own ids, which ``evaluate`` aligns with a dataset by label."""
 
     model: Family | Reciprocal
     format: str
@@ -35,17 +35,17 @@ class Checkpoint:
     entities: Vocabulary | None = None
     relations: Vocabulary | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
-    """where the model's name and each option came from"""
+    """the source of the model's name and of each option"""
     name: str | None = None
-    """what the framework calls the model, where that is not the name of its family"""
+    """the framework's name of the model, where that is not the name of its family"""
     numbering: Numbering = "dataset"
-    """what its ids are where it has no labels: a framework may give them to sorted labels, or keep them in its files"""
+    """the meaning of its ids, where it has no labels: those of the dataset, of sorted labels, or of framework files"""
     layouts: tuple[str, ...] = ()
-    """the layouts of datasets whose files give the ids that it has, where its framework keeps them in files"""
+    """the layouts of datasets whose files have its ids, where ``numbering`` is ``files``"""
     lower_is_better: bool = False
-    """whether the framework's own evaluator takes the lowest of these scores for the best"""
+    """whether the framework's own evaluator takes the lowest score for the best"""
     missing_without_dataset: str = ""
-    """what its scores depend on and only a dataset tells, where it was read without one"""
+    """the parameters of its scores that only a dataset has, where it was read without one"""
 
     def __post_init__(self) -> None:
         for labels, size in ((self.entities, self.num_entities), (self.relations, self.num_relations)):
@@ -67,17 +67,17 @@ class Checkpoint:
 
     @property
     def title(self) -> str:
-        """What results call it: the family, and the file that was read first."""
-        return f"{self.family.name} ({shortened(self.files[0])})"
+        """Its name in results: the family, and its first file."""
+        return f"{self.family.name} ({with_folder(self.files[0])})"
 
     @property
     def num_entities(self) -> int:
-        """How many entities it knows."""
+        """The number of its entities."""
         return self.model.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows."""
+        """The number of its relations."""
         return self.model.num_relations
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -86,7 +86,7 @@ class Checkpoint:
         return self.model.scores(queries, candidates)
 
     def describe(self) -> dict[str, Any]:
-        """Tell what it is: what ``kgeval inspect`` shows."""
+        """Return what ``kgeval inspect`` shows."""
         family = self.family
         return {
             "format": self.format,
@@ -104,12 +104,12 @@ class Checkpoint:
         }
 
     def labelled(self, dataset: Dataset) -> Checkpoint:
-        """Take the labels that the framework keeps nowhere from the dataset that they are sorted labels of.
+        """Return the checkpoint with the sorted labels of a dataset, if its framework numbers these and stores none.
 
         Raises
         ------
         CheckpointError
-            if the dataset has another number of them
+            if the dataset has another number of labels
         """
         if self.numbering != "sorted":
             return self
@@ -120,7 +120,7 @@ class Checkpoint:
         )
 
     def refuse_nonfinite(self) -> None:
-        """Refuse arrays that hold NaN or infinity, which no score survives.
+        """Refuse arrays that contain NaN or infinity.
 
         Raises
         ------
@@ -140,17 +140,17 @@ class Checkpoint:
                 )
 
 
-def shortened(path: Path) -> str:
-    """Name a file with its folder alone.
+def with_folder(path: Path) -> str:
+    """Return the name of a file after that of its folder.
 
-    >>> shortened(Path("checkpoints/umls-complex/trained_model.pkl"))
+    >>> with_folder(Path("checkpoints/umls-complex/trained_model.pkl"))
     'umls-complex/trained_model.pkl'
     """
     return "/".join(path.absolute().parts[-2:])
 
 
 def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
-    """Count the values that are not finite, and find the first; block by block, since a mapped array may be large."""
+    """Count the values that are not finite, and find the first; in batches, since a mapped array may be large."""
     count = 0
     first: tuple[int, ...] = ()
     for start in range(0, len(array), BATCH_ROWS):

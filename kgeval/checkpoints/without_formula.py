@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kgeval.checkpoints.checkpoint import Checkpoint, shortened
+from kgeval.checkpoints.checkpoint import Checkpoint, with_folder
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import Family
 
@@ -28,7 +28,7 @@ class ModelWithoutFormula(Checkpoint):
     @property
     def title(self) -> str:
         """What results call it: what wrote it, and the file that was read first."""
-        return f"{self.name or self.format} ({shortened(self.files[0])})"
+        return f"{self.name or self.format} ({with_folder(self.files[0])})"
 
     def describe(self) -> dict[str, Any]:
         """Tell what it is: what ``kgeval inspect`` shows."""

@@ -1,4 +1,4 @@
-"""The command line: thin commands, each importing what it needs when it is called."""
+"""The command line: thin commands, which import what they need when they are called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMANDS = {
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
-    "list": "List metrics, models, formats, protocols, corruptions or datasets.",
+    "list": "List metrics, models, baselines, formats, protocols, corruptions, slices or datasets.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
     "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
     "run": "Run experiments from configuration files.",
@@ -27,16 +27,14 @@ COMMANDS = {
 
 
 CLOSED_PIPE = 128 + 13
-"""the exit status of a program that nobody reads on from, as a shell gives it to those that SIGPIPE ends"""
+"""the exit status of a program whose reader has closed the pipe, as shells report it after SIGPIPE"""
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are called, and whose refusals are one clear message."""
+    """Commands that are imported when they are called, and whose errors are one clear message."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [
-            *COMMANDS
-        ]  # the module kgeval.cli.commands.list_command, once imported, stands in the place of the built-in name
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -66,7 +64,7 @@ class _Commands(click.Group):
         except UnicodeEncodeError as error:  # some libraries open files by UTF-8 names only
             say(f"Error: {error.object!r} is not UTF-8 text. Give it another name.", err=True)
             ctx.exit(2)
-        except BrokenPipeError:  # nobody reads on, as behind 'head': that is no failure to speak of
+        except BrokenPipeError:  # the reader has closed the pipe, as 'head' does
             discard_output()
             ctx.exit(CLOSED_PIPE)
         except OSError as error:

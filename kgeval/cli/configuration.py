@@ -1,4 +1,4 @@
-"""The configuration that the options of a command make; problems in it are told by option."""
+"""The configuration that the options of a command make; its problems are reported by option."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ OPTIONS: dict[Place, str] = {
     ("dataset", "names"): "--names",
     ("model",): "CHECKPOINT",
     ("model", "path"): "CHECKPOINT",
+    ("model", "baseline"): "CHECKPOINT",
     ("model", "format"): "--format",
     ("model", "options"): "--option",
     ("metrics",): "--metric",
@@ -34,7 +35,7 @@ OPTIONS: dict[Place, str] = {
     **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "corruption", "unseen", "nan")},
     **{("evaluation", name): f"--{name.replace('_', '-')}" for name in ("batch_size", "memory_limit", "threads")},
 }
-"""by place in the configuration"""
+"""the option of each key of the configuration"""
 
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
@@ -47,9 +48,9 @@ def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[
     command
         its name, for messages
     checkpoint, dataset
-        the model and the graph
+        the model, or ``baseline:`` and a name, and the graph
     options
-        of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``, which come last
+        those of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``
     blocks
         the other blocks of the configuration
 
@@ -62,7 +63,7 @@ def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
 
-    model = {"path": checkpoint, "format": options["format"], "options": pairs(options["options"], "--option")}
+    model = _model_block(checkpoint, options["format"], pairs(options["options"], "--option"))
     content = {"dataset": _dataset_block(dataset, options["layout"], options["names"]), "model": model, **blocks}
     document = Document(command, content, options=OPTIONS)
     for override in options["overrides"]:
@@ -71,13 +72,13 @@ def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[
 
 
 def present(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Keep those of some options that were given; what may be repeated becomes a list."""
-    found = {name: options[name] for name in names if options[name] not in (None, ())}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    """Return those of the named options that have a value; a repeatable option becomes a list."""
+    values = {name: options[name] for name in names if options[name] not in (None, ())}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def corruption_block(text: str) -> dict[str, Any]:
-    """Read ``KIND:K=V,…`` as the block of a configuration; a list stands in brackets.
+    """Parse ``KIND:K=V,…`` as a block of a configuration; lists are in brackets.
 
     >>> corruption_block("uniform:count=500,seed=3"), corruption_block("typed:splits=[train,valid]")
     ({'kind': 'uniform', 'count': 500, 'seed': 3}, {'kind': 'typed', 'splits': ['train', 'valid']})
@@ -87,7 +88,7 @@ def corruption_block(text: str) -> dict[str, Any]:
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
-    """Read ``KEY=VALUE`` texts; values are YAML, so that ``norm=1`` is a number and ``clamp=true`` a truth value."""
+    """Parse ``KEY=VALUE`` texts; values are YAML, so ``norm=1`` is a number and ``clamp=true`` a truth value."""
     from kgeval.errors import ConfigError
     from kgeval.runs.config.yaml_document import parse_value
 
@@ -100,8 +101,18 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
     return values
 
 
+def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the model's block of its path, or of a baseline's name, whose options are its settings."""
+    from kgeval.runs.config.models import model_block
+
+    block: dict[str, Any] = model_block(source)
+    if "baseline" not in block:
+        return {**block, "format": format, "options": options}
+    return {**block, **({} if format == "auto" else {"format": format}), **options}
+
+
 def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
-    """Make the dataset's block of its path or its PyKEEN name, and of what else is known of it."""
+    """Make the block of a dataset from its path or PyKEEN name, its layout and its files of names."""
     from kgeval.data.loading import PYKEEN
     from kgeval.runs.config.run_config import dataset_block
 

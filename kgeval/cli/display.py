@@ -1,4 +1,4 @@
-"""What people see: results on standard output; notes, progress and places on standard error, unless ``--quiet``."""
+"""Display: results on standard output; notes, progress and paths on standard error, unless ``--quiet``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.streams import say, spelled, width
-from kgeval.cli.terminal_tables import Table, wrapped
+from kgeval.cli.streams import say, transliterate, width
+from kgeval.cli.terminal_tables import Table, wrap_lines
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from kgeval.metrics.tables.names import MetricName
     from kgeval.metrics.tables.rank_summary import RankSummary
     from kgeval.progress import Progress
-    from kgeval.protocols.explain import Explanation
+    from kgeval.protocols.explanation import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
 
 QUIET = "kgeval.quiet"
-"""where the context of a command keeps whether ``--quiet`` was said"""
+"""the key of the flag ``--quiet`` in the context of a command"""
 
 DIGITS = "kgeval.digits"
 """where it keeps how many digits after the point ``--digits`` wants"""
@@ -44,15 +44,15 @@ def show_prose(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, keys: int = 1, parts: Sequence[str] = ()) -> Table:
-    # The spelling of the stream may be longer: a table is laid out as it will be written.
+    # Transliterated text may be longer, and the layout depends on its length.
     def cells(row: Sequence[str]) -> tuple[str, ...]:
-        return tuple(row if sys.stdout is None else (spelled(text, sys.stdout) for text in row))
+        return tuple(row if sys.stdout is None else (transliterate(text, sys.stdout) for text in row))
 
     return Table(cells(columns), tuple(map(cells, rows)), keys, tuple(parts))
 
 
 def show_summary(summary: Summary) -> None:
-    """Print a summary: a row per metric, a column per side; groups get a row each."""
+    """Print a summary: a row per metric and a column per side, or with groups a row per group."""
     from kgeval.metrics.labels.label_summary import LabelSummary
 
     if isinstance(summary, LabelSummary):
@@ -68,7 +68,7 @@ def show_summary(summary: Summary) -> None:
 
 
 def show_groups(groups: Summary | None) -> None:
-    """Print the groups of what was printed before, if there are any: a row each."""
+    """Print the groups of a summary, a row each, if there are any."""
     if groups is not None:
         say("")
         _show_rows(groups)
@@ -76,51 +76,52 @@ def show_groups(groups: Summary | None) -> None:
 
 def _show_rows(summary: Summary) -> None:
     keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
-    # Where a group has one side only, that side's metrics are those of both.
-    each = [
-        {name: group.cell(name, _digits()) for name in group.values if not _said_by_both(name, summary)}
-        for group in summary.groups
-    ]
-    _show_sides(summary.by, keys, each)
+    cells = [{name: group.cell(name, _digits()) for name in group.values} for group in summary.groups]
+    _show_sides(summary.by, keys, [_without_repeated_side(of_group, summary.by) for of_group in cells])
 
 
 def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
-    """Print a row for each of several models, with the metrics that were requested, and what they are not alike in.
+    """Print a row for each of several models: its requested metrics, and its provenance where models differ.
 
     A metric that was requested without a side is that of both.
     """
     _, *further = next(iter(summaries.values())).heads
-    apart = _show_common_head([summary.provenance for summary in summaries.values()], *further)
+    different = _show_common_head([summary.provenance for summary in summaries.values()], *further)
     keys = [
-        [model, *(_value(getattr(summary.provenance, name)) for name in apart)] for model, summary in summaries.items()
+        [model, *(_text(getattr(summary.provenance, name)) for name in different)]
+        for model, summary in summaries.items()
     ]
     values = [
         {name: summary.groups[0].cell(name, _digits()) for name in summary.requested_columns}
         for summary in summaries.values()
     ]
-    _show_sides(["model", *apart], keys, values, pooled="")
+    _show_sides(["model", *different], keys, values, pooled="")
 
 
 def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *further: str) -> list[str]:
-    """Print what the numbers of several models are of, as far as it is the same, and further; name what is not."""
+    """Print the provenance that several models have in common, and further heads; return its parts that differ."""
     first, *others = provenances
-    of = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
-    apart = [name for name, value in of.items() if any(getattr(other, name) != value for other in others)]
-    if apart:
-        show_head(", ".join(f"{name} {_value(value)}" for name, value in of.items() if name not in apart), *further)
-    elif others:
-        show_head(str(replace(first, model=f"{len(provenances)} models")), *further)
+    values = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
+    different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
+    if different:
+        common = ", ".join(f"{name} {_text(value)}" for name, value in values.items() if name not in different)
     else:
-        show_head(str(first), *further)
-    return apart
+        common = str(replace(first, model=f"{len(provenances)} models") if others else first)
+    show_head(common, *further)
+    return different
 
 
-def _value(value: Any) -> str:
+def _text(value: Any) -> str:
     return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
 
 
-def _said_by_both(name: MetricName, summary: Summary) -> bool:
-    return "side" in summary.by and replace(name, side="both") in summary.groups[0].values and name.side != "both"
+def _without_repeated_side(values: Mapping[MetricName, str], by: Sequence[str]) -> Mapping[MetricName, str]:
+    """Leave out metrics of one side in groups by side, where those of both sides have the same values."""
+    if "side" not in by:
+        return values
+    return {
+        name: value for name, value in values.items() if name.side == "both" or replace(name, side="both") not in values
+    }
 
 
 def _show_sides(
@@ -135,23 +136,23 @@ def _show_sides(
 
     names = sorted(values[0], key=lambda name: PARTS.index(name.side or "both")) if values else []
     titles = [f"{pooled}{name.base}" if name.side == "both" else str(name) for name in names]
-    rows = [[*key, *(mine[name] for name in names)] for key, mine in zip(keys, values, strict=True)]
+    rows = [[*key, *(row[name] for name in names)] for key, row in zip(keys, values, strict=True)]
     show_table([*columns, *titles], rows, keys=len(columns), parts=[str(name.side) for name in names])
 
 
 def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
     """Print summaries of labelled triples: a row per model, baseline and group, a column per metric.
 
-    The baselines are the same beside every model, and are shown once, at the end.
+    The baselines are the same for every model, and are shown once, at the end.
     """
     from kgeval.metrics.summary import MODEL
 
     _show_common_head([summary.provenance for summary in summaries.values()])
-    whole = next(iter(summaries.values()))
-    every = [(name or MODEL, group) for name, summary in summaries.items() for group in summary.groups]
-    own = [(name, group) for name, group in every if group.predictor == MODEL]
-    lines = [*own, *((group.predictor, group) for group in whole.groups if group.predictor != MODEL)]
-    names = list(whole.groups[0].values)
+    first = next(iter(summaries.values()))
+    models = [(model or MODEL, group) for model, summary in summaries.items() for group in summary.groups]
+    lines = [(model, group) for model, group in models if group.predictor == MODEL]
+    lines += [(group.predictor, group) for group in first.groups if group.predictor != MODEL]
+    names = list(first.groups[0].values)
     keys = list(dict.fromkeys(key for _, group in lines for key in group.key))
     rows = [
         [
@@ -165,51 +166,51 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
 
 
 def show_head(*heads: str) -> None:
-    """Print what the numbers of a table are of."""
+    """Print above a table what its numbers are of."""
     for head in heads:
-        for line in wrapped(head, width()):
+        for line in wrap_lines(head, width()):
             say(line)
     say("")
 
 
-def show_explanation(told: Explanation) -> None:
-    """Print a row per protocol, under what the standard one gives."""
-    columns, rows = told.table()
-    show_head(f"{told.provenance}: {told.metric} {told.standard:.6f}")
+def show_explanation(explanation: Explanation) -> None:
+    """Print a row per protocol, below the value of the standard one."""
+    columns, rows = explanation.table()
+    show_head(f"{explanation.provenance}: {explanation.metric} {explanation.standard:.6f}")
     show_table(columns, rows)
 
 
 def show_notes(notes: Iterable[str]) -> None:
-    """Print what a reader of the results should know."""
+    """Print notes on results."""
     for note in notes:
         show_note(note)
 
 
 def show_note(note: str) -> None:
-    """Print what a reader of the results should know, or somebody who waits for them."""
+    """Print a note on results, which may come before them."""
     _remark(f"Note: {note}")
 
 
 def show_place(path: Any, *, stored: bool = False) -> None:
-    """Say where results were written, or where an earlier run had written them."""
+    """Print where results were written, or which earlier run they were read from."""
     _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
 
 
 def watching(what: str, total: int | None = None) -> AbstractContextManager[Progress]:
-    """Show how far a piece of work is."""
+    """Show the progress of some work."""
     from kgeval import progress
 
     if total is not None and not _quiet():
         from kgeval.compiling import is_cache_cold
 
         if is_cache_cold():
-            _remark("Compiling the loops that count, which later runs on this machine find compiled.")
+            _remark("Compiling the counting loops, once on this machine.")
     return nullcontext(lambda _: None) if _quiet() else progress.watching(what, total)
 
 
 def _remark(text: str) -> None:
     if not _quiet():
-        for line in wrapped(text, width(err=True)):
+        for line in wrap_lines(text, width(err=True)):
             say(line, err=True)
 
 

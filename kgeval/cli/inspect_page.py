@@ -1,28 +1,28 @@
-"""The page of ``kgeval inspect``: what people look for in a description; ``--json`` has all of it."""
+"""The output of ``kgeval inspect``: the main parts of a description; ``--json`` prints all of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-LEFT_OUT = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics")
-"""keys that machines read, and those that are shown as a table"""
+OMITTED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics")
+"""keys for machines, and those that are shown as a table"""
 
 PARTS = {
     "dataset": ("name", "entities", "relations", "triples"),
     "model": ("model", "live", "options", "format", "entities", "relations"),
 }
-"""what is shown of a block that has more"""
+"""the keys of blocks that are shown only in part"""
 
 
-def show_page(described: Mapping[str, Any]) -> None:
+def show_page(description: Mapping[str, Any]) -> None:
     """Print a description: a line for each key, and the metrics as a table."""
     from kgeval.cli.display import show_prose, show_table
     from kgeval.cli.streams import say
 
-    shown = {key: _line(key, value) for key, value in described.items() if key not in LEFT_OUT}
-    tables = [_by_part(described.get("metrics", {})), _by_model(described.get("models", {}))]
-    show_prose(["", ""], [[key, text] for key, text in shown.items() if text and key != "models"])
+    texts = {key: _line(key, value) for key, value in description.items() if key not in OMITTED}
+    tables = [_by_part(description.get("metrics", {})), _by_model(description.get("models", {}))]
+    show_prose(["", ""], [[key, text] for key, text in texts.items() if text and key != "models"])
     for columns, rows in tables:
         if rows:
             say("")
@@ -45,7 +45,7 @@ def _inside(value: Any) -> str:
 
 
 def _by_part(metrics: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Lay out the metrics of a run: a row per metric; a column per side, or per predictor."""
+    """Make a table of the metrics of a run: a row per metric, a column per side or predictor."""
     from kgeval.metrics.tables.rendering import number
 
     names = dict.fromkeys(name for values in metrics.values() for name in values)
@@ -54,15 +54,15 @@ def _by_part(metrics: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[
 
 
 def _by_model(models: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Lay out the metrics of several runs: a row per model, of both sides or of the model itself."""
+    """Make a table of the metrics of several runs: a row per model, with the metrics of both sides or of the model."""
     from kgeval.metrics.tables.rendering import number
 
-    found: dict[str, Mapping[str, Any]] = {
+    by_model: dict[str, Mapping[str, Any]] = {
         name: next(iter(content["metrics"].values()), {}) for name, content in models.items()
     }
-    columns = list(dict.fromkeys(metric for values in found.values() for metric in values))
+    columns = list(dict.fromkeys(metric for values in by_model.values() for metric in values))
     rows = [
         [name, *(number(values[metric]) if metric in values else "" for metric in columns)]
-        for name, values in found.items()
+        for name, values in by_model.items()
     ]
     return ["model", *columns], rows

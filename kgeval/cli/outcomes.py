@@ -10,47 +10,48 @@ if TYPE_CHECKING:
 
 
 def show_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """Print one model's numbers; of several, a table with a row each, or where they are grouped, a table each."""
+    """Print the metrics of one model; of several, one table with a row each, or with groups a table each."""
     from kgeval.cli.display import show_comparison, show_labels, show_summary
     from kgeval.cli.streams import say
     from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.metrics.tables.rank_summary import RankSummary
     from kgeval.runs.outcome import comparability_notes
 
-    judged = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
-    ranked = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, RankSummary)}
-    if judged:
-        # Baselines are counted on the triples of their model: only the same triples give the same baselines.
-        parts = [{name: judged[name]} for name in judged] if comparability_notes(outcomes) else [judged]
+    of_labels = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
+    of_ranks = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, RankSummary)}
+    if of_labels:
+        # The baselines of models are the same only where the models were evaluated on the same triples.
+        parts = [{name: of_labels[name]} for name in of_labels] if comparability_notes(outcomes) else [of_labels]
         for index, part in enumerate(parts):
             if index:
                 say("")
             show_labels(part)
     elif len(outcomes) == 1:
         show_outcome(outcomes[0])
-    elif any(summary.by for summary in ranked.values()):
-        for name, summary in ranked.items():
+    elif any(summary.by for summary in of_ranks.values()):
+        for name, summary in of_ranks.items():
             say(f"{name}:")
             show_summary(summary)
-    elif ranked:
-        show_comparison(ranked)
+    elif of_ranks:
+        show_comparison(of_ranks)
         for outcome in outcomes:
             _show_groups_of(outcome)
 
 
 def show_outcome(outcome: Outcome) -> None:
-    """Print what the framework prints whose protocol was followed, unless metrics were asked for; else the summary."""
+    """Print the framework's own metrics if its protocol was followed and no others were requested; else the summary."""
     from kgeval.cli.display import show_groups, show_head, show_notes, show_summary, show_table
 
     framework = outcome.result.framework
     if framework is None or not outcome.result.follows_protocol:
         show_summary(outcome.summary)
     else:
-        shown = framework.headline
+        headline = framework.headline
         show_head(str(outcome.summary.provenance))
-        show_table([framework.protocol, ""], [*shown.items()])
-        if len(shown) < len(framework.texts):
-            show_notes([f"{len(shown)} of {len(framework.texts)} numbers; the others are in metrics.json and --json."])
+        show_table([framework.protocol, ""], [*headline.items()])
+        if len(headline) < len(framework.texts):
+            counts = f"{len(headline)} of {len(framework.texts)} numbers"
+            show_notes([f"{counts}; the others are in metrics.json and --json."])
     show_groups(outcome.result.groups)
 
 
@@ -67,7 +68,7 @@ def _show_groups_of(outcome: Outcome) -> None:
 def show_remarks(
     outcomes: Sequence[Outcome], failures: Mapping[str, object] | None = None, *, places: bool = True
 ) -> None:
-    """Print the notes on outcomes, the places where they were written, if they compare, and which models failed."""
+    """Print the notes on outcomes, their folders, whether they compare, and which models failed."""
     from kgeval.cli.display import show_notes, show_place
     from kgeval.runs.outcome import comparability_notes, notes_by_model
 

@@ -30,9 +30,9 @@ DIGITS = click.option(
 )
 
 
-def listed(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Take an option that may be repeated, and that may hold several names with commas between them."""
-    return tuple(name.strip() for text in given for name in text.split(","))
+def split_at_commas(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split the values of a repeatable option at commas."""
+    return tuple(name.strip() for value in values for name in value.split(","))
 
 
 NAMES = click.option(
@@ -47,7 +47,7 @@ METRIC = click.option(
     "-m",
     "metrics",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="METRIC",
     help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
 )
@@ -56,19 +56,19 @@ METRIC = click.option(
 BY = click.option(
     "--by",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="COLUMN",
     help="Group by a column, such as relation, or by a slice, such as cardinality; may be repeated. "
     "'kgeval list slices' shows all.",
 )
 
 
-def _bounds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+def _bounds(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     bounds = {}
-    for text in given:
-        metric, equals, least = text.partition("=")
+    for text in values:
+        metric, equals, bound = text.partition("=")
         try:
-            bounds[metric.strip()] = float(least)
+            bounds[metric.strip()] = float(bound)
         except ValueError:
             equals = ""
         if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
@@ -122,7 +122,7 @@ FAIL_UNDER = click.option(
 
 
 class _Folder(click.Path):
-    """A folder to write into. An empty name, as an unset variable of the shell leaves it, is not the current folder."""
+    """A folder to write to; an empty name, as of an unset shell variable, is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
@@ -133,13 +133,13 @@ class _Folder(click.Path):
 FOLDER = _Folder(path_type=Path)
 
 
-def _exponents(_: click.Context, __: click.Parameter, given: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Check the exponents of popularity where the option is, so that the message names it."""
+def _exponents(_: click.Context, __: click.Parameter, value: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Check the exponents of popularity while options are parsed, so that the message names the option."""
     from kgeval.errors import MetricError
     from kgeval.metrics.metric_options import checked_exponents
 
     try:
-        return None if given is None else checked_exponents(given)
+        return None if value is None else checked_exponents(value)
     except MetricError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -175,7 +175,7 @@ def interval_block(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add what metrics of ranks depend on: ties, seed, chance and popularity; of a stored run, which tells its own."""
+    """Add the options that metrics of ranks depend on: ties, seed, chance and popularity; a stored run has its own."""
     run = "as the run says, or " if stored else ""
     options = (
         click.option(

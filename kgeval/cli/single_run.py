@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: bool) -> Outcome:
-    """Evaluate one model, print what was found, and where it was written, if it was."""
+    """Evaluate one model, and print its metrics and its run directory."""
     from kgeval.cli.display import show_note, watching
     from kgeval.cli.outcomes import show_outcome, show_remarks
     from kgeval.cli.streams import say_json

@@ -1,4 +1,4 @@
-"""Streams: what is said reaches terminals, pipes and files of whatever encoding, spelled with what that has."""
+"""Output streams: text is written to terminals, pipes and files in the characters that their encoding has."""
 
 from __future__ import annotations
 
@@ -56,55 +56,55 @@ SPELLINGS = {
 }
 """characters of tables and formulas, in ASCII"""
 
-RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀᵉᵐᵖˣ]+")
+SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀᵉᵐᵖˣ]+")
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a line to standard output, or to standard error; what is closed is not written to."""
+    """Print a line to standard output, or to standard error; a closed stream is skipped."""
     stream = sys.stderr if err else sys.stdout
     if stream is not None:
-        click.echo(spelled(text, stream), file=stream)
+        click.echo(transliterate(text, stream), file=stream)
 
 
 def say_json(content: Any) -> None:
-    """Print what a machine reads: JSON, escaped where the stream's encoding lacks a character."""
+    """Print JSON, with escapes for the characters that the stream's encoding lacks."""
     import json
 
     from kgeval.run_directory.contents import as_json
 
     text = as_json(content)
     if sys.stdout is not None:
-        text = text if _holds(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
+        text = text if _can_encode(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
         click.echo(text, nl=False, file=sys.stdout)
 
 
 def discard_output() -> None:
-    """Write to nowhere from here on, so that nothing of what is left goes to a pipe that was closed."""
+    """Redirect all further output to the null device, after the reader has closed the pipe."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # a stream may be closed, missing, or none of the system's
+        with suppress(OSError, ValueError, AttributeError):  # a stream may be closed, missing, or have no descriptor
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def spelled(text: str, stream: TextIO) -> str:
+def transliterate(text: str, stream: TextIO) -> str:
     r"""Replace the characters that a stream's encoding lacks: those of formulas by ASCII, those of labels by escapes.
 
     >>> from io import BytesIO, TextIOWrapper
-    >>> print(spelled("Σ 1/rank² ≤ β, Zoë", TextIOWrapper(BytesIO(), encoding="ascii")))
+    >>> print(transliterate("Σ 1/rank² ≤ β, Zoë", TextIOWrapper(BytesIO(), encoding="ascii")))
     Sum 1/rank^2 <= beta, Zo\xeb
     """
-    if _holds(stream, text):
+    if _can_encode(stream, text):
         return text
-    raised = RAISED.sub(lambda found: found[0] if _holds(stream, found[0]) else f"^{found[0]}", text)
-    return "".join(char if _holds(stream, char) else _plain(char) for char in raised)
+    text = SUPERSCRIPTS.sub(lambda match: match[0] if _can_encode(stream, match[0]) else f"^{match[0]}", text)
+    return "".join(char if _can_encode(stream, char) else _to_ascii(char) for char in text)
 
 
 def width(*, err: bool = False) -> int | None:
-    """Columns of the terminal; none where nobody watches (a pipe, a file): lines are as long as they need to be."""
+    """Columns of the terminal; None for a pipe or a file, where lines may have any length."""
     stream = sys.stderr if err else sys.stdout
     return shutil.get_terminal_size().columns if stream is not None and stream.isatty() else None
 
 
-def _holds(stream: TextIO, text: str) -> bool:
+def _can_encode(stream: TextIO, text: str) -> bool:
     try:
         text.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -112,12 +112,12 @@ def _holds(stream: TextIO, text: str) -> bool:
     return True
 
 
-def _plain(char: str) -> str:
+def _to_ascii(char: str) -> str:
     if char in SPELLINGS:
         return SPELLINGS[char]
-    name, decomposed = unicodedata.name(char, ""), unicodedata.decomposition(char)
+    name, decomposition = unicodedata.name(char, ""), unicodedata.decomposition(char)
     if name.startswith("GREEK") and "LETTER" in name:
         return name.rpartition(" ")[2].lower()
-    if decomposed.startswith(("<super>", "<sub>")):
-        return "".join(part if part.isascii() else _plain(part) for part in unicodedata.normalize("NFKD", char))
+    if decomposition.startswith(("<super>", "<sub>")):
+        return "".join(part if part.isascii() else _to_ascii(part) for part in unicodedata.normalize("NFKD", char))
     return char.encode("ascii", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: split into blocks, stacked or wrapped at words, never with a cell cut short."""
+"""Tables that fit the terminal: split into blocks, stacked or wrapped at words; no cell is truncated."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from typing import Any
 GAP = "  "
 RULE = "─"
 
-READABLE = 24
-"""columns that running text takes at least beside others"""
+MIN_PROSE_WIDTH = 24
+"""the least width of a column of running text"""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text: columns that say what a row is, and columns of numbers, or of prose."""
+    """Rows of text: key columns, then columns of numbers or of prose."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     keys: int = 1
-    """how many columns, from the left, say what a row is"""
+    """the number of key columns, which are the first ones"""
     parts: tuple[str, ...] = ()
-    """what each column of numbers belongs to, such as its side: where blocks are split first"""
+    """the group of each column of numbers, such as its side: blocks are split between groups first"""
 
     def numbers(self, width: int | None) -> Iterator[str]:
-        r"""Yield the lines of a table of numbers; one that is too wide becomes several, each with the keys.
+        r"""Yield the lines of a table of numbers; a table that is too wide is split into several, each with the keys.
 
         Parameters
         ----------
         width
-            columns of the terminal; none where lines may be as long as they need to be
+            columns of the terminal; None where lines may have any length
 
         Examples
         --------
@@ -58,7 +58,7 @@ class Table:
             yield from self._block(block, width)
 
     def prose(self, width: int | None) -> Iterator[str]:
-        r"""Yield the lines of a table of text; one that is too wide becomes a paragraph per row, wrapped at words.
+        r"""Yield the lines of a table of text; a table that is too wide becomes a paragraph per row, wrapped at words.
 
         >>> table = Table(("name", "title", "range"), (("mrr", "mean reciprocal rank", "0 … 1"),))
         >>> print(*table.prose(24), sep="\n")
@@ -71,16 +71,17 @@ class Table:
         if width is not None and not _fits(widths, width):
             widest = widths.index(max(widths))
             widths[widest] += width - _total(widths)
-            if widths[widest] < max(READABLE, self._longest_word(widest)):
+            longest_word = max((cells(word) for row in self.rows for word in row[widest].split()), default=0)
+            if widths[widest] < max(MIN_PROSE_WIDTH, longest_word):
                 for index, row in enumerate(self.rows):
                     yield from ([""] if index and len(row) > 2 else [])
                     yield from _paragraph(self.columns, row, width)
                 return
         if any(self.columns):
-            yield from _beside(self.columns, widths)
+            yield from _wrapped_row(self.columns, widths)
             yield RULE * _total(widths)
         for row in self.rows:
-            yield from _beside(row, widths)
+            yield from _wrapped_row(row, widths)
 
     def _widths(self) -> list[int]:
         return [
@@ -88,45 +89,46 @@ class Table:
             for column in zip(self.columns, *self.rows, strict=True)
         ]
 
-    def _longest_word(self, column: int) -> int:
-        return max((cells(word) for row in self.rows for word in row[column].split()), default=0)
-
     def _blocks(self, width: int | None) -> Iterator[list[int]]:
         """Yield the columns of numbers of each block."""
         widths, numbers = self._widths(), range(self.keys, len(self.columns))
         if width is None or _fits(widths, width):
             yield list(numbers)
             return
-        room = width - min(_total(widths[: self.keys]), max(16, width // 4))
+        available = width - min(_total(widths[: self.keys]), max(16, width // 4))
         block: list[int] = []
         for column in numbers:
-            apart = self.parts and block and self.parts[column - self.keys] != self.parts[block[0] - self.keys]
-            if block and (apart or _total([0, *(widths[number] for number in (*block, column))]) > room):
+            new_part = self.parts and block and self.parts[column - self.keys] != self.parts[block[0] - self.keys]
+            if block and (new_part or _total([0, *(widths[number] for number in (*block, column))]) > available):
                 yield block
                 block = []
             block.append(column)
         yield block
 
     def _block(self, numbers: list[int], width: int | None) -> Iterator[str]:
-        """Yield the lines of one block; a key that leaves its numbers no room stands on a line of its own."""
+        """Yield the lines of one block; a key that is too long for its column gets a line of its own."""
         widths = self._widths()
-        right = [min(widths[number], width or widths[number]) for number in numbers]
-        left = widths[: self.keys]
-        full = _total([*left, *right])
+        number_widths = [min(widths[number], width or widths[number]) for number in numbers]
+        key_widths = widths[: self.keys]
+        full = _total([*key_widths, *number_widths])
         if width is not None:
-            while any(left) and (excess := _total([*left, *right]) - width) > 0:
-                longest = left.index(max(left))
-                left[longest] = max(0, left[longest] - excess)
+            while any(key_widths) and (excess := _total([*key_widths, *number_widths]) - width) > 0:
+                longest = key_widths.index(max(key_widths))
+                key_widths[longest] = max(0, key_widths[longest] - excess)
             full = min(full, width)
-        indent = max(0, full - _total(right))
-        yield from _hanging(self.columns, left, numbers, right, indent)
+        indent = max(0, full - _total(number_widths))
+
+        def lines(row: Sequence[str]) -> Iterator[str]:
+            return _row(row[: self.keys], key_widths, [row[number] for number in numbers], number_widths, indent)
+
+        yield from lines(self.columns)
         yield RULE * full
         for row in self.rows:
-            yield from _hanging(row, left, numbers, right, indent)
+            yield from lines(row)
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes: Chinese characters take two each.
+    """Return how many columns of a terminal a text takes: Chinese characters take two each.
 
     >>> cells("rank"), cells("秩")
     (4, 2)
@@ -144,60 +146,61 @@ def _fits(widths: Sequence[int], width: int | None) -> bool:
     return width is None or _total(widths) <= width
 
 
-def _beside(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    """Yield a row of text, wrapped in its columns."""
-    beside = [wrapped(text, width) for text, width in zip(row, widths, strict=True)]
-    for line in zip_longest(*beside, fillvalue=""):
-        yield GAP.join(text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=True)).rstrip()
+def _left(row: Sequence[str], widths: Sequence[int]) -> str:
+    return GAP.join(text + " " * (width - cells(text)) for text, width in zip(row, widths, strict=True))
 
 
-def _hanging(
-    row: Sequence[str], left: Sequence[int], numbers: Sequence[int], right: Sequence[int], indent: int
+def _wrapped_row(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a row of text, wrapped in its columns."""
+    columns = [wrap_lines(text, width) for text, width in zip(row, widths, strict=True)]
+    yield from (_left(line, widths).rstrip() for line in zip_longest(*columns, fillvalue=""))
+
+
+def _row(
+    keys: Sequence[str], key_widths: Sequence[int], numbers: Sequence[str], number_widths: Sequence[int], indent: int
 ) -> Iterator[str]:
-    """Yield a row: the keys and then its numbers, which go to the next line where a key is too long."""
-    keys = row[: len(left)]
-    values = GAP.join(
-        " " * (width - cells(row[number])) + row[number] for number, width in zip(numbers, right, strict=True)
+    """Yield a row: the keys, then the numbers; these are on the next line, indented, where a key is too long."""
+    right = GAP.join(
+        " " * (width - cells(number)) + number for number, width in zip(numbers, number_widths, strict=True)
     )
-    if all(cells(key) <= width for key, width in zip(keys, left, strict=True)):
-        padded = GAP.join(key + " " * (width - cells(key)) for key, width in zip(keys, left, strict=True))
-        yield (padded + GAP + values).rstrip()
+    if all(cells(key) <= width for key, width in zip(keys, key_widths, strict=True)):
+        yield (_left(keys, key_widths) + GAP + right).rstrip()
     else:
         yield GAP.join(keys)
-        yield " " * indent + values
+        yield " " * indent + right
 
 
 def _paragraph(columns: Sequence[str], row: Sequence[str], width: int) -> Iterator[str]:
-    """Yield a row of text as an entry of a list: what it is, and beneath it all else that is not empty."""
+    """Yield a row of text as a list item: its key, and below it all cells that are not empty."""
     yield row[0]
     if len(row) == 2:
-        yield from (GAP + line for line in wrapped(row[1], width - len(GAP)))
+        yield from (GAP + line for line in wrap_lines(row[1], width - len(GAP)))
         return
     line = ""
-    for told in (f"{column}: {text}" for column, text in zip(columns[1:], row[1:], strict=True) if text):
-        if line and cells(line + told) + 2 * len(GAP) <= width:
-            line = f"{line}{GAP}{told}"
+    for cell in (f"{column}: {text}" for column, text in zip(columns[1:], row[1:], strict=True) if text):
+        if line and cells(line + cell) + 2 * len(GAP) <= width:
+            line = f"{line}{GAP}{cell}"
             continue
-        yield from _hanging_text(line, width)
-        line = GAP + told
-    yield from _hanging_text(line, width)
+        yield from _hanging_indent(line, width)
+        line = GAP + cell
+    yield from _hanging_indent(line, width)
 
 
-def _hanging_text(line: str, width: int) -> Iterator[str]:
+def _hanging_indent(line: str, width: int) -> Iterator[str]:
     if line:
-        first, *further = wrapped(line, width - len(GAP))
+        first, *others = wrap_lines(line, width - len(GAP))
         yield first
-        yield from (GAP + more for more in further)
+        yield from (GAP + other for other in others)
 
 
-def wrapped(text: str, width: int | None) -> list[str]:
-    """Wrap at words, and keep how far each line is to the right; a word that is too long is left to the terminal."""
+def wrap_lines(text: str, width: int | None) -> list[str]:
+    """Wrap each line of a text at words, with its own indent; a word that is too long is left to the terminal."""
     lines = []
     for line in text.splitlines():
         if width is None or cells(line) <= width:
             lines.append(line)
         else:
             indent = line[: len(line) - len(line.lstrip())]
-            whole: Any = {"break_long_words": False, "break_on_hyphens": False}
-            lines += wrap(line.strip(), max(width, 1), initial_indent=indent, subsequent_indent=indent, **whole)
+            options: Any = {"break_long_words": False, "break_on_hyphens": False}
+            lines += wrap(line.strip(), max(width, 1), initial_indent=indent, subsequent_indent=indent, **options)
     return lines or [""]

@@ -223,6 +223,10 @@ class Dataset:
         cells = ((self.entities, head), (self.relations, relation), (self.entities, tail))
         return f"({', '.join(self.display_label(labels[index]) if index >= 0 else '?' for labels, index in cells)})"
 
+    def examples(self, ids: IntArray) -> str:
+        """Write the first three of some triples, int64[triple, 3], and ``…`` in place of the others."""
+        return ", ".join([*(self.triple(*row) for row in ids[:3].tolist()), *(["…"] if len(ids) > 3 else [])])
+
     def display_label(self, label: str) -> str:
         """Write a label with its name before it, if it has one."""
         return display_label(label, self.names)

@@ -16,8 +16,7 @@ from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 
 PYKEEN = "pykeen"
-"""the layout of datasets that are no folders"""
-
+"""the layout of PyKEEN's own datasets, which are no folders"""
 
 Source: TypeAlias = str | Path | Any
 """a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
@@ -35,7 +34,7 @@ def load_dataset(source: Source, *, layout: str = "auto", names: NamesSource = (
         ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows, or
         ``"pykeen"`` for a PyKEEN name where there is a folder of that name too
     names
-        what people call entities and relations, by label, or files of rows ``label<TAB>name``; by default
+        human names of entities and relations, by label, or files of rows ``label<TAB>name``; by default
         ``entity2text.txt`` and ``relation2text.txt``, where the folder has them. Messages and tables show them
 
     Raises
@@ -72,7 +71,7 @@ def _read_source(source: Source, layout: str) -> Dataset:
 
 
 def as_dataset(dataset: Dataset | Source) -> Dataset:
-    """Take a dataset as it is, or load it as :func:`load_dataset` does.
+    """Return a dataset unchanged; load anything else with :func:`load_dataset`.
 
     >>> as_dataset("nations")
     Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
@@ -96,13 +95,13 @@ def _read_folder(path: Path, layout: str) -> Dataset:
 
 
 def _read(layout: Layout, path: Path) -> Dataset:
-    """Read a folder and the names in it, and remember whose ids it has."""
+    """Read a folder and the names in it, and record the layout that its ids are from."""
     dataset = with_found_names(layout.read(path), path)
     return replace(dataset, id_source=dataset.id_source or layout.name)
 
 
 def _read_named(name: str, path: Path, layout: str) -> Dataset:
-    # PyKEEN takes seconds to import, so a path that is plainly a path is refused without asking it.
+    # PyKEEN takes seconds to import, so what is clearly a path is refused without importing it.
     if len(path.parts) > 1 or path.is_absolute():
         why = f"layout {PYKEEN!r} takes a PyKEEN name" if exists_safely(path) else f"no such folder {name!r}"
         raise DatasetError(f"{why}. {suggest_paths(path)}".strip())

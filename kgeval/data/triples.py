@@ -36,7 +36,7 @@ class Triples:
 
     @classmethod
     def of(cls, rows: Triples | Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:
-        """Take rows of three ids; triples stay as they are.
+        """Make triples of rows of three ids; triples are returned unchanged.
 
         Raises
         ------
@@ -87,29 +87,29 @@ class Triples:
         return SideQueries(self.tails, self.relations, self.heads)
 
     def distinct(self) -> Distinct:
-        """Keep the first of equal triples, in their order."""
+        """Keep the first of equal triples, in the original order."""
         if len(self) == 0:
             return Distinct(self, None)
         order = np.lexsort((self.tails, self.relations, self.heads))
-        ordered = self.ids[order]
-        first = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
-        if first.all():
+        sorted_ids = self.ids[order]
+        is_first = np.r_[True, (sorted_ids[1:] != sorted_ids[:-1]).any(axis=1)]
+        if is_first.all():
             return Distinct(self, None)
-        starts = np.flatnonzero(first)
-        places, multiplicity = order[starts], np.diff(np.append(starts, len(order)))
-        in_order = np.argsort(places)
-        return Distinct(Triples(self.ids[places[in_order]]), multiplicity[in_order])
+        starts = np.flatnonzero(is_first)
+        rows, multiplicity = order[starts], np.diff(np.append(starts, len(order)))
+        original = np.argsort(rows)
+        return Distinct(Triples(self.ids[rows[original]]), multiplicity[original])
 
 
 def _as_array(rows: Any) -> np.ndarray[Any, Any]:
     try:
-        listed = rows if hasattr(rows, "__array__") else list(rows)
+        sequence = rows if hasattr(rows, "__array__") else list(rows)
     except TypeError as error:
         raise DatasetError(f"triples must be integer ids of shape (n, 3), not {type(rows).__name__}.") from error
     try:
-        return np.asarray(listed)
+        return np.asarray(sequence)
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        ragged = [row for row, ids in enumerate(listed) if np.size(ids) != np.size(listed[0])]
+        ragged = [row for row, ids in enumerate(sequence) if np.size(ids) != np.size(sequence[0])]
         why = f"row {ragged[0]} has another length than row 0" if ragged else reason(error)
         raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
 

@@ -1,4 +1,4 @@
-"""The message for a folder in no known layout: what is there, which layout is nearest, and what is missing."""
+"""The error message for a folder in no known layout: its files, the nearest layout, and the missing files."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import NamedTuple
 from kgeval.data.layout import Layout
 
 SIMILAR = 0.75
-"""the similarity from which on a file name may be a mistaken one"""
+"""the least similarity (0 to 1) of a misspelt file name and the right one"""
 
 MAX_NAMES = 8
-"""how many files or folders the message lists"""
+"""the most files or folders that the message lists"""
 
 
 class _Fit(NamedTuple):
-    """How far a folder is in a layout."""
+    """The files of a layout that a folder has and lacks."""
 
     layout: str
-    there: list[str]
+    present: list[str]
     missing: list[str]
-    mistaken: dict[str, str]
-    """the needed name that a file's name may stand for, by that name"""
+    misspelt: dict[str, str]
+    """the right names of files, by their misspelt ones"""
 
     @property
     def nearness(self) -> tuple[float, float]:
-        """How much of what is needed is there, a mistaken name counting half, and how little is missing."""
-        return len(self.there) + len(self.mistaken) / 2, -len(self.missing)
+        """A key for the nearest layout: files that are present (misspelt ones count half), then fewest missing."""
+        return len(self.present) + len(self.misspelt) / 2, -len(self.missing)
 
 
 def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
-    """Say what is in a folder that no layout recognises, and what each of the layouts takes, line by line.
+    """List the files in a folder that no layout recognises, and the files of each layout.
 
     >>> print(describe_unknown(Path("kgeval/data/layouts"), {}).splitlines()[0])
     folder 'kgeval/data/layouts' is in no known layout.
@@ -46,10 +46,11 @@ def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
     ]
     if datasets:
         kind = "folders that are datasets" if len(datasets) > 1 else "folder that is a dataset"
-        lines = [f"It holds {len(datasets)} {kind}: {_listed(f'{entry.name}/' for entry in datasets)}. Choose one."]
+        names = [f"{entry.name}/" for entry in datasets]
+        lines = [f"It holds {len(datasets)} {kind}: {_first_names(names)}. Choose one."]
     else:
-        held = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
-        lines = [f"It holds {_listed(held)}." if held else "It is empty."]
+        names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
+        lines = [f"It holds {_first_names(names)}." if names else "It is empty."]
         fits = [_fit(folder, known.name, known.needs, [entry.name for entry in entries]) for known in layouts.values()]
         nearest = max(fits, key=lambda fit: fit.nearness, default=None)
         lines += _nearest_layout(nearest) if nearest is not None and nearest.nearness > (0, 0) else []
@@ -60,32 +61,31 @@ def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
 def _fit(folder: Path, layout: str, needs: Iterable[tuple[str, ...]], names: list[str]) -> _Fit:
     fit = _Fit(layout, [], [], {})
     for alternatives in needs:
-        found = [path for pattern in alternatives for path in sorted(folder.glob(pattern))]
-        fit.there.extend(str(path.relative_to(folder)) for path in found[:1])
-        if not found:
+        paths = [path for pattern in alternatives for path in sorted(folder.glob(pattern))]
+        fit.present.extend(str(path.relative_to(folder)) for path in paths[:1])
+        if not paths:
             fit.missing.append(alternatives[0])
-            fit.mistaken.update(_mistaken(alternatives, [name for name in names if name not in fit.there]))
+            fit.misspelt.update(_misspelt(alternatives, [name for name in names if name not in fit.present]))
     return fit
 
 
-def _mistaken(alternatives: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """Find a file whose ending is right, and whose name is nearly so."""
+def _misspelt(alternatives: tuple[str, ...], names: list[str]) -> dict[str, str]:
+    """Find a file with the suffix of an alternative and a similar stem; by its name, the right one."""
     for name in names:
-        for needed in alternatives:
-            stem, ending = needed.split(".", 1) if "." in needed else (needed, "")
-            own, _, rest = name.lower().partition(".")
-            if rest == ending and (stem in own or SequenceMatcher(None, own, stem).ratio() >= SIMILAR):
-                return {name: needed}
+        for right in alternatives:
+            stem, suffix = right.split(".", 1) if "." in right else (right, "")
+            own_stem, _, own_suffix = name.lower().partition(".")
+            if own_suffix == suffix and (stem in own_stem or SequenceMatcher(None, own_stem, stem).ratio() >= SIMILAR):
+                return {name: right}
     return {}
 
 
 def _nearest_layout(fit: _Fit) -> list[str]:
-    there = f"{', '.join(fit.there)} {'are' if len(fit.there) > 1 else 'is'} there; " if fit.there else ""
+    present = f"{', '.join(fit.present)} {'are' if len(fit.present) > 1 else 'is'} there; " if fit.present else ""
     missing = f"{', '.join(fit.missing)} {'are' if len(fit.missing) > 1 else 'is'} missing"
-    lines = [f"The nearest layout is {fit.layout}: {there}{missing}."]
-    return lines + [f"{name}: did you mean {needed}?" for name, needed in fit.mistaken.items()]
+    lines = [f"The nearest layout is {fit.layout}: {present}{missing}."]
+    return lines + [f"{name}: did you mean {right}?" for name, right in fit.misspelt.items()]
 
 
-def _listed(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join([*listed[:MAX_NAMES], *(["…"] if len(listed) > MAX_NAMES else [])])
+def _first_names(names: list[str]) -> str:
+    return ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])

@@ -7,38 +7,38 @@ from pathlib import Path
 from kgeval.errors import FileError
 
 LEAST = 64 * 2**20
-"""bytes that may be made of any file, however small"""
+"""bytes that may be decoded from any file, however small"""
 
 STEPS = 4
-"""how many instructions may be followed for each byte of a file"""
+"""the most instructions for each byte of a file"""
 
 LEAST_STEPS = 10_000
 
 MOST_STEPS = 2**25
-"""how many of them may be followed in any file: a minute or so"""
+"""the most instructions of any file, which take about a minute"""
 
 STEP = 256
 """bytes that a single instruction may take"""
 
 
 def free_memory() -> int:
-    """Ask how many bytes of memory are free."""
+    """Return the bytes of memory that are free."""
     import psutil
 
     return int(psutil.virtual_memory().available)
 
 
 class Budget:
-    """The bytes and steps that are left for what is decoded from a file.
+    """The remaining bytes and steps for decoding a file.
 
     Parameters
     ----------
     path
         the file
     times
-        how many bytes may be made of each of its bytes
+        the most bytes that may be decoded from each of its bytes
     least
-        how many may be made of any file, if not the usual number
+        the bytes that may be decoded from any file; by default ``LEAST``
 
     Examples
     --------
@@ -57,12 +57,12 @@ class Budget:
         self._steps = min(max(LEAST_STEPS, STEPS * self._size), MOST_STEPS, free // STEP)
 
     def take(self, count: int) -> None:
-        """Account for bytes before they are made.
+        """Account for bytes before they are decoded.
 
         Raises
         ------
         FileError
-            if no so many are left
+            if fewer are left
         """
         self._left -= count
         if self._left < 0:
@@ -72,7 +72,7 @@ class Budget:
             )
 
     def step(self) -> None:
-        """Account for an instruction before it is followed.
+        """Account for an instruction before it is executed.
 
         Raises
         ------

@@ -29,30 +29,30 @@ class Arrays:
             if it is missing, damaged, no array of numbers, larger than the file can hold, or not in the file
         """
         try:
-            found = self._found(name)
-            if found.dtype.kind not in "iuf":
-                raise FileError(f"{self.path}: {name!r} holds {found.dtype}, no numbers.")
-            block = int(np.prod(found.chunks or (), dtype=object)) * found.dtype.itemsize
-            self._budget.take(found.nbytes if block <= LEAST else max(found.nbytes, block))
-            return np.asarray(found[()])
+            array = self._find(name)
+            if array.dtype.kind not in "iuf":
+                raise FileError(f"{self.path}: {name!r} holds {array.dtype}, no numbers.")
+            block = int(np.prod(array.chunks or (), dtype=object)) * array.dtype.itemsize
+            self._budget.take(array.nbytes if block <= LEAST else max(array.nbytes, block))
+            return np.asarray(array[()])
         except (KeyError, OSError, ValueError, AttributeError, RuntimeError, TypeError) as error:
             raise FileError(f"{self.path}: {name!r} is missing or damaged ({reason(error)}).") from error
 
-    def _found(self, name: str) -> Any:
+    def _find(self, name: str) -> Any:
         """Follow a path; every step of it, and the numbers at its end, must be in this file."""
         import h5py
 
-        place = self._file
+        node = self._file
         for step in name.split("/"):
-            link = place.get(step, getlink=True)
+            link = node.get(step, getlink=True)
             if link is None:
                 raise KeyError(step)
             if not isinstance(link, h5py.HardLink):
                 raise FileError(f"{self.path}: {name!r} is a link, perhaps to another file. It was refused.")
-            place = place[step]
-        if place.is_virtual or place.external:
+            node = node[step]
+        if node.is_virtual or node.external:
             raise FileError(f"{self.path}: the numbers of {name!r} are in other files. It was refused.")
-        return place
+        return node
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
     path
         the file
     times
-        how many times the size of the file all that is read of it may have: more than once where it is compressed
+        the most bytes that may be read, as a multiple of the size of the file: more than one where it is compressed
 
     Raises
     ------

@@ -19,28 +19,28 @@ SPECIAL = {
 }
 
 SYSTEM = (Path("/proc"), Path("/sys"))
-"""what lies here looks like files, but is the system itself: it may have no end"""
+"""folders of the system, whose files may have no end"""
 
 SPARSE = 2**30
-"""bytes from which on a file is looked at for holes"""
+"""the least bytes of a file that is checked for holes"""
 
-CONFIGURATION = 2**21
-"""bytes that a file of settings may have"""
+MAX_SETTINGS = 2**21
+"""the most bytes of a file of settings"""
 
 READ = 2
-"""how many bytes of memory each byte of a file takes that is read"""
+"""the bytes of memory for each byte of a file while it is read"""
 
 JSON = 10
-"""how many it takes as labels and numbers of Python, at most"""
+"""the same, for JSON as Python objects"""
 
 
 def refuse_special(path: Path) -> None:
-    """Refuse a path that leads to a pipe, a socket, a device or the system itself; what is not there passes.
+    """Refuse a path to a pipe, a socket, a device or a file of the system; a missing file passes.
 
     Raises
     ------
     FileError
-        with what it is
+        if it is one of these
 
     Examples
     --------
@@ -67,24 +67,22 @@ def checked(path: Path, *, times: int = 0) -> int:
     path
         the file
     times
-        how many bytes of memory are needed for each of its bytes; none where it is mapped
+        the bytes of memory that are needed for each of its bytes; 0 where it is memory-mapped
 
     Raises
     ------
     FileError
-        if it is no file of data, was mostly never written, or is larger than the memory that is free
+        if it is no regular file, consists mostly of holes, or needs more memory than is free
     OSError
-        if it is not there
+        if it is missing
     """
     refuse_special(path)
     size = path.stat().st_size
     if size >= SPARSE and _written(path, size) < size // 2:
         raise FileError(f"{path}: of its {size} bytes most were never written. It was refused.")
     if times and times * size > free_memory():
-        raise FileError(
-            f"{path}: it has {size} bytes, which take {times} times that to read; {free_memory()} bytes of memory are "
-            "free."
-        )
+        what = f"{path}: it has {size} bytes, which take {times} times that to read"
+        raise FileError(f"{what}; {free_memory()} bytes of memory are free.")
     return size
 
 
@@ -102,22 +100,22 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_settings(path: Path) -> str:
-    """Read a text of settings, which people or frameworks write.
+    """Read a text file of settings.
 
     Raises
     ------
     FileError, OSError
-        as :func:`checked` does, and if it is too large to be one
+        as :func:`checked` does, and if it is too large
     ValueError
         if it is no UTF-8 text
     """
-    if checked(path) > CONFIGURATION:
-        raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {CONFIGURATION}.")
+    if checked(path) > MAX_SETTINGS:
+        raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {MAX_SETTINGS}.")
     return read_bytes(path).decode("utf-8")
 
 
 def read_json(path: Path, *, strict: bool = False) -> Any:
-    """Read a JSON file; a strict reader refuses NaN and Infinity, which Python writes but which are no JSON.
+    """Read a JSON file; ``strict`` refuses NaN and Infinity, which Python writes but which are no JSON.
 
     Raises
     ------

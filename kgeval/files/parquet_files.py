@@ -13,29 +13,29 @@ from kgeval.files.budget import LEAST, Budget
 from kgeval.files.opening import checked
 
 MAX_EXPANSION = 100
-"""how many times its size a file may have in memory"""
+"""the most bytes in memory, as a multiple of the size of the file"""
 
 ROWS, CODED_ROWS = 2**14, 2**20
-"""how many rows are read at a time, and how many where every piece repeats the texts that it has codes for"""
+"""rows of a batch, and of a batch with dictionary-encoded columns, where each batch repeats the dictionary"""
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Read the columns of text and numbers; those of lists and blocks, which nothing here is, are left aside.
+    """Read the columns of text and numbers; nested columns are left out.
 
     Raises
     ------
     FileError
-        if it is no file of data, or unfolds out of proportion
+        if it is no regular file, or its columns are too large for its size
     ArrowException, OSError, ValueError
         if it is missing or damaged
     """
     checked(path)
-    # The file alone: to read_table, a folder that is called key=value is a column, and repeated names are too much.
+    # Not read_table, which makes a column of a folder named key=value, and fails for repeated column names.
     with pq.ParquetFile(path) as file:
         metadata, schema = file.metadata, file.schema_arrow
         groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
         Budget(path, times=MAX_EXPANSION).take(sum(group.total_byte_size for group in groups))
-        flat = [field for field in schema if _is_flat(field.type)]
+        flat = [f for f in schema if not pa.types.is_nested(f.type) and not pa.types.is_fixed_size_binary(f.type)]
         coded = any(pa.types.is_dictionary(field.type) for field in flat)
         rows = min(CODED_ROWS if coded else ROWS, max(1, LEAST // max(1, _longest(path, flat))))
         budget, pieces = Budget(path, times=MAX_EXPANSION), []
@@ -47,18 +47,14 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def _decoded_size(column: pa.Array) -> int:
-    """Count the bytes of a column whose texts stand in every row, though they may be kept as codes."""
+    """Return the bytes of a column without its dictionary encoding."""
     if not pa.types.is_dictionary(column.type) or pa.types.is_primitive(column.type.value_type):
         return int(column.nbytes)
     return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
 
 
-def _is_flat(kind: Any) -> bool:
-    return not pa.types.is_nested(kind) and not pa.types.is_fixed_size_binary(kind)
-
-
 def _longest(path: Path, fields: list[Any]) -> int:
-    """Find the length of the longest text that a code stands for, without a row being made of it."""
+    """Return the length of the longest text in the dictionaries of dictionary-encoded columns."""
     texts = [field.name for field in fields if not pa.types.is_primitive(field.type)]
     longest = 0
     with pq.ParquetFile(path, read_dictionary=texts) as file:

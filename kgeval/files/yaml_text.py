@@ -8,14 +8,14 @@ import yaml
 
 from kgeval.errors import KgevalError
 
-MOST = 20_000
-"""values that a text may have, those of an alias wherever it is used"""
+MAX_VALUES = 20_000
+"""the most values of a text, those of an alias counted wherever it is used"""
 
-LONGEST = 100
-"""characters of a number or a date"""
+MAX_SCALAR = 100
+"""the most characters of a number or a date"""
 
-KEY = 17
-"""characters of a number that is a key: larger ones can be chosen so that a dictionary takes forever"""
+MAX_KEY = 17
+"""the most characters of a number that is a key: the hashes of larger ones can be made to collide"""
 
 TEXT = "tag:yaml.org,2002:str"
 
@@ -26,8 +26,7 @@ def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
     Raises
     ------
     ValueError
-        if it is not readable, for whichever of the library's many reasons; if it has too many values, or its aliases
-        lead back to themselves
+        if it is no YAML, has too many values, or has a cycle of aliases
 
     Examples
     --------
@@ -39,54 +38,54 @@ def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
         root = document.get_single_node()
         if root is None:
             return None
-        _refuse_unfolding(root)
+        _refuse_expansion(root)
         return document.construct_document(root)
-    except KgevalError:  # of a loader that refuses more
+    except KgevalError:  # of a loader with checks of its own
         raise
     except Exception as error:
         raise ValueError(str(error)) from error
 
 
 class CountingLoader(yaml.SafeLoader):
-    """Counts values as they are read, for reading them takes most of the time."""
+    """Counts values while it reads them, which takes most of the time."""
 
     count = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Compose one value."""
         self.count += 1
-        if self.count > MOST:
-            raise ValueError(f"it has more than {MOST} values")
+        if self.count > MAX_VALUES:
+            raise ValueError(f"it has more than {MAX_VALUES} values")
         return super().compose_node(parent, index)
 
 
-def _refuse_unfolding(root: yaml.Node) -> None:
-    """Count the values under each node, those of an alias wherever it is used."""
+def _refuse_expansion(root: yaml.Node) -> None:
+    """Refuse too many values, counting those of an alias wherever it is used, and cycles of aliases."""
     sizes: dict[int, int | None] = {}
-    waiting = [(root, False)]
-    while waiting:
-        node, is_counted = waiting.pop()
-        inside = _inside(node)
-        if is_counted:
-            size = 1 + sum(sizes[id(part)] or 0 for part in inside)
-            if size > MOST:
-                raise ValueError(f"its aliases unfold to more than {MOST} values")
+    stack = [(root, False)]
+    while stack:  # depth first, children before parents
+        node, after_children = stack.pop()
+        children = _children(node)
+        if after_children:
+            size = 1 + sum(sizes[id(child)] or 0 for child in children)
+            if size > MAX_VALUES:
+                raise ValueError(f"its aliases expand to more than {MAX_VALUES} values")
             sizes[id(node)] = size
         elif id(node) not in sizes:
             sizes[id(node)] = None
-            waiting.append((node, True))
-            waiting.extend((part, False) for part in inside)
-            if any(sizes.get(id(part), 0) is None for part in inside):
-                raise ValueError("a block holds itself")
+            stack.append((node, True))
+            stack.extend((child, False) for child in children)
+            if any(sizes.get(id(child), 0) is None for child in children):
+                raise ValueError("a block contains itself")
 
 
-def _inside(node: yaml.Node) -> list[yaml.Node]:
+def _children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
-        if any(key.tag != TEXT and isinstance(key.value, str) and len(key.value) > KEY for key, _ in node.value):
-            raise ValueError(f"a key is a number of more than {KEY} characters")
-        return [part for pair in node.value for part in pair]
+        if any(key.tag != TEXT and isinstance(key.value, str) and len(key.value) > MAX_KEY for key, _ in node.value):
+            raise ValueError(f"a key is a number of more than {MAX_KEY} characters")
+        return [child for pair in node.value for child in pair]
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
-    if node.tag != TEXT and len(node.value) > LONGEST:
+    if node.tag != TEXT and len(node.value) > MAX_SCALAR:
         raise ValueError(f"a value of {len(node.value)} characters is no text")
     return []

@@ -1,4 +1,4 @@
-"""Zip archives, whose list of contents is read only where it is short: Python makes an object of every entry."""
+"""Zip archives with a bound on the list of contents, of which Python makes an object per entry."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from kgeval.errors import FileError
 
-LONGEST_LIST = 2**21
-"""bytes that the list of an archive's contents may have: about 20,000 tensors"""
+MAX_CONTENTS = 2**21
+"""the most bytes of an archive's list of contents: about 20,000 tensors"""
 
 
 class _ShortReads(io.BufferedReader):
-    """A file that is read in pieces of a bounded length while it is opened as an archive."""
+    """A file with a bound on the length of a read, which applies while it is opened as an archive."""
 
-    longest: int | None = LONGEST_LIST
+    longest: int | None = MAX_CONTENTS
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read some bytes; ``zipfile`` reads the list of contents as one piece."""

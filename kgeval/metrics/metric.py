@@ -1,4 +1,4 @@
-"""Metrics: what is declared of each, and the registry of all of them."""
+"""Metrics: the declaration of a metric, and the registry of all of them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import MetricError
 
 Needs = Literal["ranks", "lists", "labels", "confidences"]
-"""what a metric is a function of: the rank of each answer; where all answers of a query stand in one list; triples with
-labels; triples with confidences"""
+"""the input of a metric: the ranks of answers; the ranked list of each query with all its answers; triples with labels;
+triples with confidences"""
 
 Cutoff = Literal["none", "optional", "required"]
 
 DIGITS = 18
 LARGEST_CUTOFF = 10**DIGITS - 1
-"""which int64 holds, also when it is added to a count"""
+"""so large that its sum with a count fits into int64"""
 
 ROUNDING = 1e-9
-"""how far the rounding of a mean, of up to billions of values, may take it out of its range"""
+"""the largest rounding error of a mean of billions of values, by which it may exceed its range"""
 
 
 def check_name(kind: str, name: str) -> None:
-    """Refuse what cannot be part of ``[side.][ties.][average.]name[@k]``, whose names are in lower case.
+    """Refuse a name that cannot be part of ``[side.][ties.][average.]name[@k]``.
 
     Raises
     ------
@@ -46,7 +46,7 @@ class Undefined(MetricError):
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A metric: what ``kgeval list metrics`` prints of it, and the function that computes it.
+    """A metric: its description (see ``kgeval list metrics``), and the function that computes it.
 
     Raises
     ------
@@ -69,24 +69,24 @@ class Metric:
     formula: str
     source: str
     lowest: float
-    """the end of its range that it approaches or reaches from above"""
+    """the lower end of its range, which it may only approach"""
     highest: float
     increasing: bool | None
-    """whether larger is better; ``None`` where it says nothing about quality"""
+    """whether larger is better; ``None`` where it is no measure of quality"""
     compute: Callable[[Any, int], float]
-    """(what it needs, the cut-off or 0) -> its value"""
+    """(input, cut-off or 0) -> its value"""
     needs: Needs = "ranks"
     cutoff: Cutoff = "none"
     """whether its name takes ``@k``"""
     averaged: bool = True
-    """whether it is a mean, so that relations, queries or popularity may weigh it"""
+    """whether it is a mean over answers, which macro, relation and popularity weights apply to"""
     synonyms: tuple[str, ...] = ()
-    """other names, PyKEEN's among them; ``{k}`` stands for the cut-off"""
+    """other names, such as PyKEEN's; ``{k}`` is the cut-off"""
     undefined: str = "no ranks"
-    """when it has no value"""
+    """the cases in which it has no value"""
 
     def __post_init__(self) -> None:
-        """Refuse a name that cannot be read again."""
+        """Refuse a name that cannot be parsed."""
         check_name("metric", self.name)
 
     def __call__(self, data: Any, *, k: int = 0) -> float:
@@ -105,12 +105,12 @@ class Metric:
         return self.bounded(value if isinstance(value, int) else float(value))
 
     def at(self, k: int) -> Metric:
-        """Return the metric with a cut-off of its own, for metrics that are given as objects.
+        """Return the metric with a fixed cut-off, for use as an object.
 
         Raises
         ------
         MetricError
-            if it takes none, or ``k`` is no whole number from 1
+            if it has no cut-off, or ``k`` is no whole number from 1
 
         Examples
         --------
@@ -128,7 +128,7 @@ class Metric:
         )
 
     def bounded(self, value: float) -> float:
-        """Return a value of the metric; one that only rounding took out of its range is the range's end.
+        """Return a value of the metric; one that exceeds the range by a rounding error becomes the end of the range.
 
         >>> metrics()["ndcg"].bounded(1.0000000000000002)
         1.0
@@ -146,7 +146,7 @@ class Metric:
         return end if abs(value - end) <= ROUNDING else value
 
     def cutoff_in(self, text: str) -> int | None:
-        """Read the cut-off in one of its names, 0 in a name without one; ``None`` if the text is none of its names.
+        """Parse the cut-off of one of its names, 0 in a name without one; ``None`` if the text is none of its names.
 
         >>> [metrics()["ndcg"].cutoff_in(text) for text in ("ndcg@10", "ndcg", "map")]
         [10, 0, None]
@@ -159,23 +159,23 @@ class Metric:
         return None
 
     def spellings(self) -> list[str]:
-        """List its names, the first the one that results carry; ``{k}`` stands for the cut-off."""
-        spelled = []
+        """List its names, first that of results; ``{k}`` is the cut-off."""
+        names = []
         for name in (self.name, *self.synonyms):
             if "{k}" in name or self.cutoff == "none":
-                spelled.append(name)
+                names.append(name)
             else:
-                spelled += [f"{name}@{{k}}"] if self.cutoff == "required" else [name, f"{name}@{{k}}"]
-        return spelled
+                names += [f"{name}@{{k}}"] if self.cutoff == "required" else [name, f"{name}@{{k}}"]
+        return names
 
 
 @cache
 def metrics(*needs: Needs) -> dict[str, Metric]:
-    """Return all metrics that need one of some things, by name; by default those of rank tables: ranks and lists.
+    """Return all metrics of some inputs by name; by default those of rank tables: ranks and lists.
 
-    A name is one metric of rank tables, of labels, and of confidences: ``f1`` at a cut-off of a list is not that of
-    triple classification.
+    Names are unique among the metrics of rank tables, of labels, and of confidences: ``f1@10`` of a list is another
+    metric than ``f1`` of triple classification.
     """
-    wanted = needs or ("ranks", "lists")
+    needs = needs or ("ranks", "lists")
     every = [*instances("kgeval.metrics", Metric), *brought("kgeval.metrics", Metric)]
-    return by_name("metrics", [metric for metric in every if metric.needs in wanted])
+    return by_name("metrics", [metric for metric in every if metric.needs in needs])

@@ -1,4 +1,4 @@
-"""Pickle files: archives of ``torch.save``, its older streams, plain pickles; and the strings in them."""
+"""Pickle files: zip archives and older streams of ``torch.save``, plain pickles; and the strings in them."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from kgeval.pickles.unpickle import StubObject, unpickle
 MAGIC = 0x1950A86A20F9469CFC6C
 """the number that a stream of ``torch.save`` (before version 1.6) begins with"""
 
-BEGINNING = b"\x80\x02\x8a\n" + MAGIC.to_bytes(10, "little") + b"."
-"""its pickle"""
+STREAM_START = b"\x80\x02\x8a\n" + MAGIC.to_bytes(10, "little") + b"."
+"""the pickle of that number"""
 
-UNPACKED = 4
-"""how many times the size of a file all that is decoded from it may have"""
+MAX_EXPANSION = 4
+"""the most bytes that are decoded from a file, as a multiple of its size"""
 
 PICKLES = 5
-"""in a stream: magic number, version, machine, the object itself, and the order of its numbers"""
+"""the pickles of a stream: magic number, version, machine, the object, and the order of its storages"""
 
 
 def read_torch(path: Path) -> Any:
-    """Read the object in a ``torch.save`` file, of today or of before version 1.6: tensors as arrays, objects inert.
+    """Read the object in a ``torch.save`` file of any version: tensors as arrays, other objects as stubs.
 
     Raises
     ------
     PickleError
-        if the file is damaged or cut short, or if its pickle asks for a name that no model needs
+        if the file is damaged or truncated, or if its pickle contains a name that no model needs
     """
-    return _guarded(path, lambda budget: (_read_archive if _is_zip(path) else _read_older)(path, budget))
+    return _read_safely(path, lambda budget: (_read_archive if _is_zip(path) else _read_stream_file)(path, budget))
 
 
 def read_pickle(path: Path) -> Any:
@@ -53,7 +53,7 @@ def read_pickle(path: Path) -> Any:
     PickleError
         as :func:`read_torch` does
     """
-    return _guarded(path, lambda budget: _unpickle(read_bytes(path), _no_numbers, budget))
+    return _read_safely(path, lambda budget: _unpickle(read_bytes(path), _no_numbers, budget))
 
 
 def read_any(path: Path) -> Any:
@@ -66,14 +66,14 @@ def read_any(path: Path) -> Any:
     """
     checked(path)
     with path.open("rb") as file:
-        beginning = file.read(len(BEGINNING))
-    return read_torch(path) if beginning[:2] == b"PK" or _is_stream(beginning) else read_pickle(path)
+        start = file.read(len(STREAM_START))
+    return read_torch(path) if start[:2] == b"PK" or start == STREAM_START else read_pickle(path)
 
 
 def pickle_strings(path: Path) -> frozenset[str]:
     """Collect the strings in the pickles of a file, by which its framework is recognised; nothing is executed.
 
-    Of a damaged file, those are collected that could be read.
+    For a damaged file, these are the strings before the damage.
     """
     try:
         checked(path)
@@ -85,22 +85,22 @@ def pickle_strings(path: Path) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _cached_strings(path: Path, size: int, _: int) -> frozenset[str]:
-    found: set[str] = set()
-    budget = Budget(path, times=UNPACKED)
+    strings: set[str] = set()
+    budget = Budget(path, times=MAX_EXPANSION)
     try:
         if _is_zip(path):
             with open_zip(path) as archive:
                 name = _program_name(archive)
                 if archive.getinfo(name).file_size <= size:
-                    found.update(_strings_of(io.BytesIO(archive.read(name)), budget))
+                    strings.update(_strings_of(io.BytesIO(archive.read(name)), budget))
         else:
             with path.open("rb") as file:
                 if file.read(1) == b"\x80":
                     file.seek(0)
-                    found.update(_strings_of(file, budget))
-    except Exception:  # noqa: S110 - a damaged file has fewer strings, and its reader will say what is wrong
+                    strings.update(_strings_of(file, budget))
+    except Exception:  # noqa: S110 - a damaged file has fewer strings, and its reader raises the error
         pass
-    return frozenset(found)
+    return frozenset(strings)
 
 
 def _strings_of(file: Any, budget: Budget) -> list[str]:
@@ -118,18 +118,19 @@ def _strings_of(file: Any, budget: Budget) -> list[str]:
     return strings
 
 
-def _guarded(path: Path, read: Callable[[Budget], Any]) -> Any:
+def _read_safely(path: Path, read: Callable[[Budget], Any]) -> Any:
+    """Read a file within its budget, and turn every error into one that names the file."""
     if not checked(path):
         raise PickleError(f"{path}: the file is empty.")
     try:
-        return read(Budget(path, times=UNPACKED))
+        return read(Budget(path, times=MAX_EXPANSION))
     except FileError:
         raise
     except PickleError as error:
         raise PickleError(f"{path}: {error}") from error
     except zipfile.BadZipFile as error:
         raise PickleError(f"{path}: not a PyTorch file (a zip archive), or cut short ({reason(error)}).") from error
-    except Exception as error:  # a damaged pickle can fail in any way; nothing of it has run
+    except Exception as error:  # a damaged pickle can fail in any way; none of its code is executed
         raise PickleError(f"{path}: damaged ({type(error).__name__}: {reason(error)}).") from error
 
 
@@ -138,28 +139,24 @@ def _is_zip(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _is_stream(content: bytes) -> bool:
-    return content[: len(BEGINNING)] == BEGINNING
-
-
-def _read_older(path: Path, budget: Budget) -> Any:
+def _read_stream_file(path: Path, budget: Budget) -> Any:
     content = read_bytes(path)
-    if not _is_stream(content):
+    if not content.startswith(STREAM_START):
         raise PickleError("not a PyTorch file (a zip archive), or cut short (it is another kind of file).")
     return read_stream(content, budget)
 
 
 def read_stream(content: bytes, budget: Budget) -> Any:
-    """Read what ``torch.save`` wrote before version 1.6: five pickles, then the numbers of each storage.
+    """Read the format of ``torch.save`` before version 1.6: five pickles, then the numbers of each storage.
 
     Raises
     ------
     PickleError
-        if it is no such stream, or one of a big-endian machine; damage raises whatever it raises
+        if it is no such stream, or one of a big-endian machine; damage raises any exception
     FileError
-        if the budget of the file is spent
+        if the budget of the file is exceeded
     """
-    if not _is_stream(content):
+    if not content.startswith(STREAM_START):
         raise PickleError("not a stream that torch.save wrote.")
     file = io.BytesIO(content)
     programs = []
@@ -171,12 +168,14 @@ def read_stream(content: bytes, budget: Budget) -> Any:
     machine = _unpickle(programs[2], _no_numbers, budget)
     if not machine.get("little_endian"):
         raise PickleError("written on a big-endian machine, which is not supported.")
-    kinds = _storages(programs[3], budget)
-    parts: dict[str, bytes] = {}
+    refuse_instructions(programs[3], budget)
+    types = _StorageTypes(programs[3])
+    types.load()
+    numbers: dict[str, bytes] = {}
     for key in _unpickle(programs[4], _no_numbers, budget):
         count = int.from_bytes(file.read(8), "little")
-        parts[key] = file.read(min(count * kinds[key].itemsize, len(content)))
-    return _unpickle(programs[3], parts.__getitem__, budget)
+        numbers[key] = file.read(min(count * types.dtypes[key].itemsize, len(content)))
+    return _unpickle(programs[3], numbers.__getitem__, budget)
 
 
 def _unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -> Any:
@@ -184,27 +183,20 @@ def _unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -
 
 
 class _StorageTypes(pickle.Unpickler):
-    """Collects the types of the storages that a pickle refers to, and makes nothing of them."""
+    """Collects the dtypes of the storages that a pickle refers to, without reading their numbers."""
 
     def __init__(self, program: bytes) -> None:
         super().__init__(io.BytesIO(program))
-        self.kinds: dict[str, np.dtype[Any]] = {}
+        self.dtypes: dict[str, np.dtype[Any]] = {}
 
     def find_class(self, module: str, name: str) -> Any:
-        """Give a storage type its name; everything else is inert."""
+        """Return the type of a storage, and a stub for any other name."""
         return StorageType(name) if module == "torch" and name in DTYPES else StubObject
 
     def persistent_load(self, pid: Any) -> None:
-        """Remember the type of the numbers."""
+        """Keep the dtype of a storage."""
         reference = Reference.of(pid)
-        self.kinds[reference.key] = reference.storage_type.dtype
-
-
-def _storages(program: bytes, budget: Budget) -> dict[str, np.dtype[Any]]:
-    refuse_instructions(program, budget)
-    types = _StorageTypes(program)
-    types.load()
-    return types.kinds
+        self.dtypes[reference.key] = reference.storage_type.dtype
 
 
 def _read_archive(path: Path, budget: Budget) -> Any:
@@ -212,8 +204,8 @@ def _read_archive(path: Path, budget: Budget) -> Any:
         program = _program_name(archive)
         prefix = program.removesuffix("data.pkl")
         order, numbers = f"{prefix}byteorder", f"{prefix}data/"
-        read = (info for info in archive.infolist() if info.filename.startswith((program, numbers, order)))
-        if any(info.compress_type != zipfile.ZIP_STORED for info in read):
+        members = (info for info in archive.infolist() if info.filename.startswith((program, numbers, order)))
+        if any(info.compress_type != zipfile.ZIP_STORED for info in members):
             raise PickleError("not a PyTorch file: its archive is compressed.")
 
         def member(name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Storages: the arrays of numbers, kept outside of a pickle, that its tensors are views of."""
+"""Storages: arrays of numbers outside of a pickle, of which its tensors are views."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ DTYPES = {
 
 
 class Immutable:
-    """Something that a pickle is given and cannot change: BUILD, which sets the state of an object, is refused."""
+    """An object that a pickle cannot change: BUILD, which sets the state of an object, is refused."""
 
     def __setstate__(self, state: Any) -> None:
-        raise PickleError("the pickle tries to change what it was given. It was refused.")
+        raise PickleError("the pickle tries to change an object that it did not make. It was refused.")
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class StorageType(Immutable):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As numpy calls it, or (bfloat16) calls its bits."""
+        """The dtype of numpy; for bfloat16, which numpy lacks, that of its bits."""
         return np.dtype(DTYPES[self.name])
 
     def decode(self, content: bytes) -> np.ndarray[Any, Any]:
-        """Take bytes as numbers."""
+        """Convert bytes to numbers."""
         numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
         return bfloat16_to_float32(numbers) if self.name == HALF else numbers
 
@@ -63,7 +63,7 @@ class Storage(Immutable):
 
 @dataclass(frozen=True)
 class Reference:
-    """What a pickle says about numbers that are kept outside of it."""
+    """A reference of a pickle to a storage outside of it."""
 
     storage_type: StorageType
     key: str
@@ -71,7 +71,7 @@ class Reference:
 
     @classmethod
     def of(cls, pid: Any) -> Reference:
-        """Take a persistent id.
+        """Parse a persistent id.
 
         Raises
         ------
@@ -89,12 +89,12 @@ class Reference:
 
 
 def shape_of(lengths: Any) -> tuple[int, ...]:
-    """Take lengths or strides.
+    """Check lengths or strides.
 
     Raises
     ------
     PickleError
-        if they are no tuple of whole numbers from 0
+        if they are no tuple of non-negative integers
     """
     if not isinstance(lengths, tuple) or not all(isinstance(length, int) and length >= 0 for length in lengths):
         raise PickleError(f"the pickle holds an array of the shape {short(lengths)}.")
@@ -102,7 +102,7 @@ def shape_of(lengths: Any) -> tuple[int, ...]:
 
 
 def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
-    """Make a strided view of a storage, refusing what lies outside of it."""
+    """Make a strided view of a storage; one that exceeds the storage is refused."""
     if not isinstance(storage, Storage):
         raise PickleError("a tensor is made of something that is no storage.")
     data, size, stride = storage.numbers, shape_of(size), shape_of(stride)

@@ -1,8 +1,8 @@
-"""A safe unpickler: tensors, arrays and plain values are made, everything else becomes a stub.
+"""A safe unpickler: it makes tensors, arrays and plain values; every other object becomes a stub.
 
-A pickle is a program: it names classes and functions, and calls them. Here every name is either one of a few harmless
-constructors (tensors, arrays, ordered dictionaries), or, if it belongs to a library that such files are known to
-mention, a stub that keeps its arguments and does nothing. Any other name is refused before it is looked up.
+A pickle is a program: it names classes and functions, and calls them. Here a name is either one of a few harmless
+constructors (tensors, arrays, ordered dictionaries), or, for libraries whose names occur in model files, a stub that
+keeps its arguments and does nothing. Any other name is refused without being imported.
 """
 
 from __future__ import annotations
@@ -26,31 +26,29 @@ LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
     *("numpy", "scipy", "collections", "functools", "pathlib"),
 )
-"""top-level packages whose names become stand-ins"""
+"""top-level packages whose names become stubs"""
 
-STAND_INS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
-"""further names that do"""
+STUBS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
+"""further names that become stubs"""
 
 NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}
-"""numpy's names for the types of plain numbers"""
+"""numpy's names of numeric dtypes"""
 
+MAX_ARGUMENTS = 16
+"""the most arguments of a call: Python copies them for every call, and the budget does not count the copies"""
 
-ARGUMENTS = 16
-"""how many a call may have: Python copies them for every call, and what is left of them is less than its steps pay"""
+STUB_CLASS_SIZE = 2**11
+"""the bytes that a stub class takes"""
 
-CLASS = 2**11
-"""bytes that a stand-in class takes"""
-
-REPEATED = 64
-"""how many values there may be for each byte of a pickle, where every value is counted as often as it is used"""
-
+MAX_VALUES_PER_BYTE = 64
+"""the most values for each byte of a pickle, each counted as often as it is used"""
 
 NestedReader = Callable[[bytes, Budget], Any]
-"""reads a file that a pickle holds as bytes"""
+"""reads a file that is stored as bytes in a pickle"""
 
 
 class StubObject:
-    """Stands for an object of a class that is never imported."""
+    """Represents an object whose class is never imported."""
 
     origin: ClassVar[str] = ""
     """module and name of the class"""
@@ -58,12 +56,12 @@ class StubObject:
     args: tuple[Any, ...]
     state: dict[str, Any]
 
-    def __new__(cls, *args: Any, **named: Any) -> StubObject:
-        """Make an object that remembers its arguments, whether or not it will be initialised."""
-        _refuse_many_arguments(len(args) + len(named))
-        made = object.__new__(cls)
-        made.args, made.state = args, {}
-        return made
+    def __new__(cls, *args: Any, **kwargs: Any) -> StubObject:
+        """Keep the positional arguments, here because pickles may skip ``__init__``."""
+        _refuse_many_arguments(len(args) + len(kwargs))
+        stub = object.__new__(cls)
+        stub.args, stub.state = args, {}
+        return stub
 
     def __init__(self, *_: Any, **__: Any) -> None:
         """Do nothing with the arguments."""
@@ -84,46 +82,46 @@ class StubObject:
 
 
 def _refuse_many_arguments(count: int) -> None:
-    if count > ARGUMENTS:
-        raise PickleError(f"the pickle calls a function with more than {ARGUMENTS} arguments. It was refused.")
+    if count > MAX_ARGUMENTS:
+        raise PickleError(f"the pickle calls a function with more than {MAX_ARGUMENTS} arguments. It was refused.")
 
 
 class _Constructor(Immutable):
-    """A function that a pickle may call, and do nothing else with."""
+    """A function that a pickle may call."""
 
     def __init__(self, function: Callable[..., Any], budget: Budget) -> None:
         self._function, self._budget = function, budget
 
     def __call__(self, *args: Any) -> Any:
         _refuse_many_arguments(len(args))
-        made = self._function(self._budget, *args)
-        if isinstance(made, tuple | frozenset):  # keys of these are counted where a pickle makes them
-            raise PickleError("the pickle hands a tuple through a function. It was refused.")
-        return made
+        result = self._function(self._budget, *args)
+        if isinstance(result, tuple | frozenset):  # it would evade the count of tuples that are keys
+            raise PickleError("the pickle passes a tuple through a function. It was refused.")
+        return result
 
 
-class _Ordered(OrderedDict[Any, Any]):
-    """An ordered dictionary whose attributes stay what they are: what torch keeps in them is no matter to a score."""
+class _OrderedDict(OrderedDict[Any, Any]):
+    """An ordered dictionary without further attributes: those that torch adds do not affect scores."""
 
     def __setstate__(self, state: Any) -> None:
-        """Do nothing."""
+        """Ignore attributes."""
 
 
 class _NumpyType:
-    """Stands for a numpy dtype, of which only those of text and of plain numbers are needed."""
+    """A numpy dtype of text or of plain numbers; model files need no others."""
 
     def __init__(self, name: Any = "", _align: Any = None, _copy: Any = None) -> None:
         self.name = name if isinstance(name, str) else ""
         self.order = "<"
 
     def __setstate__(self, state: Any) -> None:
-        """Take the byte order; all else describes structures, which no file needs."""
+        """Take the byte order; the rest describes structured dtypes, which model files do not have."""
         if not isinstance(state, tuple) or len(state) < 2 or not isinstance(state[1], str):
             raise PickleError(f"the pickle describes the numbers of an array by {short(state)}.")
         self.order = state[1]
 
-    def numbers(self) -> np.dtype[Any]:
-        """As numpy calls it.
+    def numeric(self) -> np.dtype[Any]:
+        """Return the dtype of numbers.
 
         Raises
         ------
@@ -136,18 +134,18 @@ class _NumpyType:
 
 
 class _Array(np.ndarray[Any, Any]):
-    """An array that a pickle fills once: with plain numbers that are in the pickle, or not at all."""
+    """An array that a pickle fills at most once, with plain numbers."""
 
     budget: Budget
 
     def __setstate__(self, state: Any) -> None:
-        if not self.flags.writeable:  # others may look at its numbers by now
+        if not self.flags.writeable:  # its numbers may be in use already
             raise PickleError("the pickle fills an array twice. It was refused.")
         _, shape, kind, fortran, content = state
         if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
             raise PickleError("the pickle holds an array of objects. It was refused.")
         self.budget.take(len(content))
-        super().__setstate__((1, shape_of(shape), kind.numbers(), bool(fortran), content))  # type: ignore[arg-type]
+        super().__setstate__((1, shape_of(shape), kind.numeric(), bool(fortran), content))  # type: ignore[arg-type]
         self.flags.writeable = False
 
 
@@ -157,38 +155,40 @@ class _Unpickler(pickle.Unpickler):
         self._budget = budget
         self._nested = nested
         self._numbers = cache(lambda kind, key: kind.decode(numbers(key)))
-        self._made: dict[str, Any] = {}
+        self._classes: dict[str, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
-        """Give what stands for a name; nothing is imported."""
-        full = f"{module}.{name}"
-        if full not in self._made:
-            self._budget.take(CLASS)
-            self._made[full] = self._make(module, name, full)
-        return self._made[full]
+        """Return the constructor or stub of a name; nothing is imported."""
+        full_name = f"{module}.{name}"
+        if full_name not in self._classes:
+            self._budget.take(STUB_CLASS_SIZE)
+            self._classes[full_name] = self._make_class(module, name, full_name)
+        return self._classes[full_name]
 
-    def _make(self, module: str, name: str, full: str) -> Any:
-        if full == "numpy.dtype":
+    def _make_class(self, module: str, name: str, full_name: str) -> Any:
+        if full_name == "numpy.dtype":
             return type("NumpyType", (_NumpyType,), {})
-        if full in _CONSTRUCTORS:
-            return _Constructor(_CONSTRUCTORS[full], self._budget)
-        if full == "torch.storage._load_from_bytes":
+        if full_name in _CONSTRUCTORS:
+            return _Constructor(_CONSTRUCTORS[full_name], self._budget)
+        if full_name == "torch.storage._load_from_bytes":
             return _Constructor(self._read_nested, self._budget)
         if module == "torch" and name in DTYPES:
             return StorageType(name)
-        if module.partition(".")[0] in LIBRARIES or full in STAND_INS:
-            return type("Inert", (StubObject,), {"origin": full})
-        raise PickleError(f"the pickle asks for {full}, which no model needs. It was refused; nothing was executed.")
+        if module.partition(".")[0] in LIBRARIES or full_name in STUBS:
+            return type("Stub", (StubObject,), {"origin": full_name})
+        raise PickleError(
+            f"the pickle asks for {full_name}, which no model needs. It was refused; nothing was executed."
+        )
 
     def _read_nested(self, budget: Budget, content: Any) -> Any:
-        """Read what ``torch`` pickled as the bytes of a whole older file."""
+        """Read a file of the older format that ``torch`` has pickled as bytes."""
         if not isinstance(content, bytes):
             raise PickleError("the pickle holds a tensor that is made of no bytes.")
         budget.take(len(content))
         return self._nested(content, budget)
 
     def persistent_load(self, pid: Any) -> Storage:
-        """Give the numbers of a tensor's storage."""
+        """Return the numbers of a tensor's storage."""
         reference = Reference.of(pid)
         data = self._numbers(reference.storage_type, reference.key)
         if data.size < reference.count:
@@ -199,7 +199,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _text(budget: Budget, kind: Any, content: Any) -> str:
-    """Make the text that numpy pickled as a scalar of its own."""
+    """Return the text of a numpy scalar."""
     if not isinstance(kind, _NumpyType) or not kind.name.startswith("U") or not isinstance(content, bytes):
         raise PickleError("the pickle holds a numpy scalar that is no text.")
     budget.take(len(content))
@@ -207,22 +207,22 @@ def _text(budget: Budget, kind: Any, content: Any) -> str:
 
 
 def _empty_array(budget: Budget, *_: Any) -> Any:
-    """Make the array without numbers that ``_Array.__setstate__`` then fills."""
+    """Return an empty array, which ``_Array.__setstate__`` then fills."""
     array = _Array(0, np.uint8)
     array.budget = budget
     return array
 
 
-def _buffered(budget: Budget, content: Any, kind: Any, shape: Any, order: Any) -> Any:
-    """Make an array of the bytes that newer pickles hold."""
+def _array_from_buffer(budget: Budget, content: Any, kind: Any, shape: Any, order: Any) -> Any:
+    """Return an array of bytes, as newer pickles store it."""
     if not isinstance(kind, _NumpyType) or not isinstance(content, bytes | bytearray) or order not in {"C", "F"}:
         raise PickleError("the pickle holds an array that is made of no bytes.")
     budget.take(len(content))
-    return np.frombuffer(bytes(content), kind.numbers()).reshape(shape_of(shape), order=order)
+    return np.frombuffer(bytes(content), kind.numeric()).reshape(shape_of(shape), order=order)
 
 
 def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
-    """Make the bytes that older pickles spell as text."""
+    """Return bytes that older pickles store as text."""
     if not isinstance(text, str) or encoding != "latin1":
         raise PickleError("the pickle encodes something that stands for no bytes.")
     budget.take(len(text))
@@ -230,8 +230,8 @@ def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
 
 
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
-    # Called without arguments, it is filled item by item: copying collections over and over would take memory.
-    "collections.OrderedDict": lambda _: _Ordered(),
+    # Only without arguments: copies of copies of a collection would take unbounded memory.
+    "collections.OrderedDict": lambda _: _OrderedDict(),
     "torch._utils._rebuild_tensor_v2": lambda _, *args: tensor(*args),
     "torch._utils._rebuild_parameter": lambda _, *args: args[0],
     "_codecs.encode": _bytes,
@@ -239,8 +239,8 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "numpy._core.multiarray.scalar": _text,
     "numpy.core.multiarray._reconstruct": _empty_array,
     "numpy._core.multiarray._reconstruct": _empty_array,
-    "numpy.core.numeric._frombuffer": _buffered,
-    "numpy._core.numeric._frombuffer": _buffered,
+    "numpy.core.numeric._frombuffer": _array_from_buffer,
+    "numpy._core.numeric._frombuffer": _array_from_buffer,
 }
 
 
@@ -252,27 +252,27 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *,
     program
         the pickle
     numbers
-        gives the bytes of the numbers that the pickle refers to by a key
+        returns the bytes of the storage with a key
     budget
-        what is left for all that is decoded from the file
+        the remaining bytes and steps for decoding the file
     nested
-        reads the bytes of a whole older ``torch.save`` file, which a pickle may hold in place of a tensor
+        reads the bytes of a ``torch.save`` file of the older format, which a pickle may contain in place of a tensor
 
     Raises
     ------
     PickleError
-        if it asks for a name or an instruction that no model needs; damage raises whatever it raises
+        if it contains a name or an instruction that no model needs; damage raises any exception
     FileError
-        if the budget is spent
+        if the budget is exceeded
     """
     refuse_instructions(program, budget)
-    read = _Unpickler(program, numbers, budget, nested).load()
-    check_object_graph_size(read, REPEATED * len(program), _parts)
-    return read
+    value = _Unpickler(program, numbers, budget, nested).load()
+    check_object_graph_size(value, MAX_VALUES_PER_BYTE * len(program), _parts)
+    return value
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """Tell what a value is made of."""
+    """Return the values that a value directly consists of."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, StubObject):

@@ -1,4 +1,4 @@
-"""Mean functions: in which precision and order a framework adds up its values, which changes the last digits."""
+"""Mean functions: the precision and order of a framework's sums, which change the last digits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 """ranks -> the value of each, in the same precision"""
 
 MeanFunction = Callable[[Float64Array, Values], Any]
-"""(ranks, what is averaged) -> the mean, a number in the precision that it was computed in"""
+"""(ranks, function of ranks) -> the mean of its values, in the precision of the computation"""
 
 
 def float64(ranks: Float64Array, values: Values) -> Any:
@@ -22,32 +22,32 @@ def float64(ranks: Float64Array, values: Values) -> Any:
 
 
 def float32(ranks: Float64Array, values: Values) -> Any:
-    """Average in float32, in pairs, as tensors do; the mean of two such means is one of float32 too."""
+    """Average in float32 by pairwise sums, as torch does; the mean of two such means is float32 too."""
     return np.mean(values(ranks.astype(np.float32)), dtype=np.float32)
 
 
 def float32_then_64(ranks: Float64Array, values: Values) -> Any:
-    """Average in float32, and go on in float64."""
+    """Average in float32, and convert the mean to float64."""
     return float(float32(ranks, values))
 
 
 def sum32(ranks: Float64Array, values: Values) -> Any:
-    """Add in float32, in pairs, and divide in float64."""
+    """Add in float32 by pairwise sums, and divide in float64."""
     return float(np.sum(values(ranks.astype(np.float32)), dtype=np.float32)) / len(ranks)
 
 
 def running32(ranks: Float64Array, values: Values) -> Any:
-    """Add one value after the other to a float32: reciprocal ranks drift, and whole numbers stop growing at 2²⁴.
+    """Add one value after the other in float32: rounding errors accumulate, and a sum of ones stops at 2²⁴.
 
     >>> bool(running32(np.array([2.0**24, 1.0, 1.0]), lambda ranks: ranks) == np.float32(2**24) / np.float32(3))
     True
     """
-    added = np.add.accumulate(values(ranks.astype(np.float32)).astype(np.float32), dtype=np.float32)
-    return added[-1] / np.float32(len(ranks))
+    sums = np.add.accumulate(values(ranks.astype(np.float32)).astype(np.float32), dtype=np.float32)
+    return sums[-1] / np.float32(len(ranks))
 
 
 def histogram32(ranks: Float64Array, values: Values) -> Any:
-    """Count how often there is each rank, weigh the value of each with its count in float32, and divide in float64.
+    """Sum the values of a histogram of ranks, weighted by its counts, in float32, and divide in float64.
 
     >>> float(histogram32(np.array([1.0, 3.0]), lambda ranks: 1 / ranks))
     0.6666666865348816

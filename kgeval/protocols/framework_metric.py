@@ -1,4 +1,4 @@
-"""One number that a framework prints: its name there, the metric it is, and how it is printed."""
+"""A metric of a framework: its name there, kgeval's name, and its format."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kgeval.ranking.table_rows import WITH_TEST
 Setting = Literal["filtered", "raw", "with_test"]
 
 COUNTS: dict[Setting, str] = {"filtered": "", "raw": "raw_", "with_test": WITH_TEST}
-"""what the names of a rank table's counts begin with"""
+"""the prefix of a setting's counts among the columns of a rank table"""
 
 
 @dataclass(frozen=True)
 class FrameworkMetric:
-    """One number that a framework prints."""
+    """A number that a framework prints."""
 
     name: str
-    """what the framework calls it"""
+    """the framework's name"""
     metric: str
-    """what kgeval calls it"""
+    """kgeval's name"""
     side: Part = "both"
     setting: Setting = "filtered"
     drop_k_above_candidates: bool = False
-    """whether it is left out where its cut-off is more than there are candidates"""
+    """whether it is left out where k is larger than the number of candidates"""
     text: Callable[[float], str] | None = None
-    """how it is printed, where the protocol's other numbers are printed in another way"""
+    """its number format, where that is not the protocol's"""

@@ -1,4 +1,4 @@
-"""What an evaluation protocol is: the rules that two frameworks may differ in, as data; one field, one rule."""
+"""Evaluation protocols: the rules in which frameworks differ, as data; one field, one rule."""
 
 from __future__ import annotations
 
@@ -37,66 +37,66 @@ from kgeval.ranking.table_rows import MULTIPLICITY
 from kgeval.ranking.tie_rules import TieRule, exact
 
 SelfCounting = Literal["never", "raw", "subtracted"]
-"""whether an answer competes with itself: never; where nothing is filtered; or always, and all known answers that reach
-it, itself among them, are subtracted from its rank afterwards"""
+"""whether an answer competes with itself: never; in the raw setting; or always, where afterwards all known answers with
+at least its score, itself included, are subtracted from its rank"""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """The rules of an evaluation, as data. What an evaluation says itself goes before them."""
+    """The rules of an evaluation, as data. Explicit settings of an evaluation take precedence."""
 
     name: str
     summary: str
     ties: Ties = "realistic"
-    """where among the candidates that tie with it an answer stands"""
+    """the tie policy"""
     filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
     """the splits whose triples are known answers, by the split that is evaluated"""
     with_test: bool = False
-    """whether its metrics are computed a second time with test among those splits, where it is not"""
+    """whether metrics are also computed with test in the filter, where the filter lacks it"""
     tie_rule: TieRule = exact
-    """which scores tie with an answer's"""
+    """the tie interval: which scores tie with an answer's"""
     corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
-    """what chooses the candidates of a split's triples, given the corruption of the evaluation, if it has one"""
+    """returns the corruption for a split, given that of the evaluation, if it has one"""
     listed: bool = False
-    """whether candidates that a model lists are ranked by their places in the list, whatever their scores"""
+    """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
     cutoff: int | None = None
-    """an answer that is not listed, or not among the first so many, unfiltered, has an infinite rank"""
+    """the length of prediction lists, unfiltered: an answer beyond it, or in no list, has an infinite rank"""
     competes: Callable[[Dataset], BoolArray] | None = None
     """the entities that compete, bool[entity]; by default all"""
     batch: int | None = None
-    """triples are ranked in whole batches of so many, and what is left over is not ranked"""
+    """the size of batches, if triples of an incomplete last batch are not ranked"""
     self_counting: SelfCounting = "never"
     """whether an answer competes with itself"""
     quirks: tuple[FrameworkQuirk, ...] = ()
-    """what its evaluator does with some models only"""
+    """rules for some models only"""
     repeats: Literal["once", "each"] = "once"
-    """how often a triple counts that stands in its split several times: once, or each time"""
+    """whether a triple that is repeated in its split counts once or each time"""
     side_aggregation: Literal["pooled", "apart"] = "pooled"
     """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
     mean: MeanFunction = float64
-    """how values are added up"""
+    """the precision and order of sums"""
     order: tuple[str, ...] = ("triple",)
-    """the columns in whose order they are"""
+    """the columns by which rows are sorted before they are summed"""
     metrics: tuple[str, ...] = DEFAULT
     """the metrics that are reported, under kgeval's names"""
     framework_metrics: tuple[FrameworkMetric, ...] = ()
-    """the numbers that the framework prints; nothing where it has no names of its own"""
+    """the metrics under the framework's names; empty where it has none"""
     headline: tuple[str, ...] = ()
-    """those of them that people are shown, where all would be too many"""
+    """the framework metrics that the command line shows; empty for all"""
     text: Callable[[float], str] = repr
-    """how it prints a number"""
+    """the framework's number format"""
     tie_note: str = ""
-    """the note on answers that tie: what ties are, or what becomes of them"""
+    """the note on answers that tie: which scores tie, or how ties count"""
 
     @property
     def rules(self) -> Rules:
-        """The rules that are followed while ranking."""
+        """The rules that apply while ranking."""
         return Rules(self.name, self.tie_rule, self.competes, self.batch, self.quirks, self.listed, self.with_test)
 
     def resolve(
         self, evaluation: Evaluation, dataset: Dataset, *, ties: Ties | None = None, metrics: Sequence[str] = ()
     ) -> ResolvedEvaluation:
-        """Decide what an evaluation leaves open; what it says itself goes before the protocol.
+        """Complete the settings of an evaluation by the protocol; explicit settings take precedence.
 
         Parameters
         ----------
@@ -122,54 +122,52 @@ class Protocol:
         explicit = evaluation.model_fields_set
         splits = evaluation.filter if "filter" in explicit else self.filter[evaluation.split]
         corruption = evaluation.corruption if "corruption" in explicit else None
-        decided = {
+        settings = {
             "filter": tuple(split for split in splits if split in dataset.splits),
             "corruption": self.corruption(corruption, dataset, evaluation.split),
         }
         return ResolvedEvaluation(
-            self, evaluation.model_copy(update=decided), ties or self.ties, tuple(metrics) or self.metrics
+            self, evaluation.model_copy(update=settings), ties or self.ties, tuple(metrics) or self.metrics
         )
 
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
-        """Return the rank that the framework gives each row; float64[row].
+        """Return the rank of each row by the framework; float64[row].
 
-        A framework that subtracts known answers as ties, and has not counted all ties, gives ranks below 1.
+        With ``subtracted`` self-counting, a rank is below 1 where known answers tie that were not counted as ties.
         """
         if self.self_counting == "subtracted":
             greater, tied = _counts(table, "raw")
             known = greater + tied - sum(_counts(table, "filtered")) + (table.split in (table.filter or ()))
-            whole = self._tie_broken(table, greater, tied + 1)
-            return whole - known if setting == "filtered" else whole
+            raw = self._break_ties(table, greater, tied + 1)
+            return raw - known if setting == "filtered" else raw
         greater, tied = _counts(table, setting)
         unfiltered = setting == "raw" or not table.filter
-        ranks = self._tie_broken(table, greater, tied + (self.self_counting == "raw" and unfiltered))
-        return ranks if self.cutoff is None else np.where(self._found(table), ranks, np.inf)
+        ranks = self._break_ties(table, greater, tied + (self.self_counting == "raw" and unfiltered))
+        if self.cutoff is None:
+            return ranks
+        listed = (table.column("score") > -np.inf) & (table.column("raw_greater") < self.cutoff)
+        return np.where(listed, ranks, np.inf)
 
-    def _found(self, table: RankTable) -> BoolArray:
-        """Whether each answer is among the first of its list; bool[row]."""
-        listed = table.column("score") > -np.inf
-        return np.asarray(listed & (table.column("raw_greater") < (self.cutoff or np.inf)))
-
-    def counted(self, table: RankTable) -> RankTable:
-        """Repeat each rank as often as the framework counts it.
+    def with_repeats(self, table: RankTable) -> RankTable:
+        """Repeat each row as often as the framework counts its triple.
 
         Raises
         ------
         TableError
-            if the table's multiplicities are none
+            if the column of multiplicities is invalid
         """
         if self.repeats == "once" or MULTIPLICITY not in table.columns:
             return table
         times = table.column(MULTIPLICITY)
         if times.dtype.kind not in "iu" or (times < 1).any():
-            raise TableError(f"the column {MULTIPLICITY} says how often triples stand: whole numbers from 1.")
+            raise TableError(f"the column {MULTIPLICITY} is how often a triple is repeated: whole numbers from 1.")
         return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
-    def _tie_broken(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
+    def _break_ties(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
         draws = TableView(table).draws_for(self.ties)
         return Ranks(greater, tied, table.column("candidates"), self.ties, draws=draws).values
 
-    def value(self, table: RankTable, printed: FrameworkMetric) -> float:
+    def value(self, table: RankTable, metric: FrameworkMetric) -> float:
         """Compute a mean rank, mean reciprocal rank or hits at k as the framework does.
 
         Raises
@@ -177,26 +175,26 @@ class Protocol:
         Undefined
             if there are no ranks
         """
-        table = self.counted(table)
-        sides, ranks = table.column("side").astype(str), self.ranks(table, printed.setting)
+        table = self.with_repeats(table)
+        sides, ranks = table.column("side").astype(str), self.ranks(table, metric.setting)
         order = np.lexsort([table.column(name) for name in reversed(self.order)])
-        parts = ("head", "tail") if printed.side == "both" else (printed.side,)
+        parts = ("head", "tail") if metric.side == "both" else (metric.side,)
         rows = [order[sides[order] == side] for side in parts]
         if not sum(map(len, rows)):
             raise Undefined(f"there are no {' or '.join(parts)} ranks")
         groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
         with np.errstate(divide="ignore"):
-            means = [self.mean(ranks[group], _values(printed.metric)) for group in groups]
+            means = [self.mean(ranks[group], _values(metric.metric)) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
 
 
 @dataclass(frozen=True)
 class ResolvedEvaluation:
-    """An evaluation with nothing left open: the settings and the protocol, decided for one dataset."""
+    """The complete settings of an evaluation by a protocol on one dataset."""
 
     protocol: Protocol
     evaluation: Evaluation
-    """the settings, with the split, the sides, the filter and the corruption that are meant"""
+    """the settings, with the filter and the corruption"""
     ties: Ties
     """the tie policy"""
     metrics: tuple[str, ...]
@@ -204,7 +202,7 @@ class ResolvedEvaluation:
 
     @property
     def rules(self) -> Rules:
-        """The rules that are followed while ranking."""
+        """The rules that apply while ranking."""
         return self.protocol.rules
 
     def rank(
@@ -217,7 +215,7 @@ class ResolvedEvaluation:
         progress: Progress | bool | None = None,
         title: str | None = None,
     ) -> RankTable:
-        """Rank a model; ``title`` is what the result calls it, the rest is as :func:`kgeval.evaluate` takes it."""
+        """Rank a model; ``title`` is its name in the result, the rest is as in :func:`kgeval.evaluate`."""
         answers = len(dataset.split(self.evaluation.split)) * len(self.evaluation.sides)
         with reporting(answers, progress=progress) as report:
             return rank_model(
@@ -247,13 +245,13 @@ def _values(metric: str) -> Values:
 
 @cache
 def protocols() -> dict[str, Protocol]:
-    """All protocols, by name; those of other packages too."""
+    """All protocols by name, with those of other packages."""
     own = instances("kgeval.protocols.frameworks", Protocol)
     return by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
 
 
 def find_protocol(name: str | Protocol) -> Protocol:
-    """Find a protocol by name, in capitals or not; a protocol itself is taken as it is.
+    """Find a protocol by name, in upper or lower case; a protocol itself is returned unchanged.
 
     Raises
     ------
@@ -264,14 +262,14 @@ def find_protocol(name: str | Protocol) -> Protocol:
         return name
     if not isinstance(name, str):
         raise ConfigError(f"protocol: expected the name of one, found {name!r:.60}. {did_you_mean('', protocols())}")
-    found = {known.lower(): member for known, member in protocols().items()}.get(name.lower())
-    if found is None:
+    protocol = {key.lower(): protocol for key, protocol in protocols().items()}.get(name.lower())
+    if protocol is None:
         raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols())}")
-    return found
+    return protocol
 
 
 def protocol_of(table: RankTable) -> Protocol:
-    """Find the protocol that ranks were made by; the standard one where the table does not say.
+    """Find the protocol of a rank table; the standard one where the table has none.
 
     Raises
     ------

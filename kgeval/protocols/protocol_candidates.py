@@ -12,25 +12,25 @@ from kgeval.errors import DatasetError
 
 
 def in_train(dataset: Dataset) -> BoolArray:
-    """Take the entities that occur in train; bool[entity]."""
-    seen = np.zeros(len(dataset.entities), np.bool_)
-    seen[dataset.train.heads] = seen[dataset.train.tails] = True
-    return seen
+    """Return whether each entity occurs in train; bool[entity]."""
+    occurs = np.zeros(len(dataset.entities), np.bool_)
+    occurs[dataset.train.heads] = occurs[dataset.train.tails] = True
+    return occurs
 
 
 def up_to_the_last_of_train(dataset: Dataset) -> BoolArray:
-    """Take the entities up to the last one of train, in the order of their labels; bool[entity]."""
+    """Return whether each entity's label is at most the largest label in train; bool[entity]."""
     last = max((dataset.entities[int(index)] for index in np.flatnonzero(in_train(dataset))), default="")
     return np.array([label <= last for label in dataset.entities], np.bool_)
 
 
 def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: Split) -> Corruption:
-    """Take the corruption of the evaluation, by default every entity."""
+    """Return the corruption of the evaluation, by default all entities."""
     return corruption or AllEntities()
 
 
 def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: Split) -> Corruption:
-    """Take the corruption of the evaluation, by default the fixed negatives of the dataset; lists of OGB as they are.
+    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""``kgeval.framework_metrics``: the numbers of a rank table as its framework prints them."""
+"""``kgeval.framework_metrics``: the metrics of a rank table under the names and in the format of a framework."""
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView
+from collections.abc import ItemsView, Iterator, KeysView, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import parse
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.protocols.protocol import Protocol, find_protocol, protocol_of
@@ -20,17 +20,17 @@ from kgeval.ranking.table_rows import MULTIPLICITY
 
 @dataclass(frozen=True)
 class FrameworkMetrics:
-    """What a framework would print."""
+    """Metrics as a framework prints them."""
 
     protocol: str
     values: dict[str, float]
-    """under the framework's names"""
+    """by the framework's names"""
     texts: dict[str, str]
-    """the same numbers, as the framework prints them"""
+    """the same numbers in the framework's format"""
     notes: tuple[str, ...]
-    """what the framework makes of ties, repeated triples and answers that are not listed"""
+    """how the framework counts ties, repeated triples and answers that are not listed"""
     headline: dict[str, str]
-    """the texts that people are shown: the framework's best known numbers, where all would be too many"""
+    """the texts that the command line shows: the main metrics of a framework with many"""
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values:
@@ -52,7 +52,7 @@ class FrameworkMetrics:
         return self.values.items()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what stands in ``metrics.json``; an infinite number is text there, since JSON has none."""
+        """Return the block of ``metrics.json``; an infinite number is text, since JSON has none."""
         values = {name: value if np.isfinite(value) else str(value) for name, value in self.values.items()}
         return {"name": self.protocol, "metrics": values, "notes": list(self.notes)}
 
@@ -62,15 +62,14 @@ class FrameworkMetrics:
 
 
 def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = None) -> FrameworkMetrics:
-    """Compute what the framework by whose protocol a table was ranked would print.
+    """Compute the metrics that a framework would print for a rank table.
 
     Parameters
     ----------
     table
         the ranks, as ``kgeval.evaluate(…, protocol="libkge")`` returns them
     protocol
-        the protocol that they were ranked by, if its name is none of ``kgeval list protocols``; by default the table
-        says it
+        the protocol of the ranks, if it is none of ``kgeval list protocols``; by default that of the table
 
     Raises
     ------
@@ -93,59 +92,56 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     0.271144
     """
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
-    own = {printed.name: rules.value(table, printed) for printed in _reported(rules, table) if not _is_general(printed)}
-    values = _general(rules, table) | own
-    formats = {printed.name: printed.text for printed in rules.framework_metrics if printed.text}
+    metrics = [*_applicable(rules, table)]
+    own = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
+    values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | own
+    formats = {metric.name: metric.text for metric in rules.framework_metrics if metric.text}
     texts = {name: formats.get(name, rules.text)(value) for name, value in values.items()}
     headline = {name: text for name, text in texts.items() if name in rules.headline or not rules.headline}
     return FrameworkMetrics(rules.name, values, texts, tuple(notes_on(rules, table)), headline)
 
 
-def _is_general(printed: FrameworkMetric) -> bool:
-    """Whether its name states the tie policy, so that the protocol has no say in it."""
-    return parse(printed.metric).ties is not None
+def _is_general(metric: FrameworkMetric) -> bool:
+    """Whether its name has a tie policy, so that it does not depend on the protocol."""
+    return parse(metric.metric).ties is not None
 
 
-def _reported(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
+def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     """Leave out sides and settings that were not evaluated, and, where the framework does, k above the candidates."""
     sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
-    for printed in rules.framework_metrics:
-        there = printed.side in sides and f"{COUNTS[printed.setting]}greater" in table.columns
-        if there and not (printed.drop_k_above_candidates and parse(printed.metric).k > most):
-            yield printed
+    for metric in rules.framework_metrics:
+        evaluated = metric.side in sides and f"{COUNTS[metric.setting]}greater" in table.columns
+        if evaluated and not (metric.drop_k_above_candidates and parse(metric.metric).k > most):
+            yield metric
 
 
-def _general(rules: Protocol, table: RankTable) -> dict[str, float]:
-    """Compute metrics by kgeval's own definitions; those that are undefined are left out."""
-    wanted = {printed.name: printed.metric for printed in _reported(rules, table) if _is_general(printed)}
+def _general_values(rules: Protocol, table: RankTable, metrics: Sequence[FrameworkMetric]) -> dict[str, float]:
+    """Compute metrics by kgeval's own definitions; undefined ones are left out."""
+    names = {metric.name: metric.metric for metric in metrics}
     if not rules.framework_metrics:
-        wanted = {name: name for name in rules.metrics}
-    summary = summarize(table, list(wanted.values()), ties=rules.ties)
-    found = {name: _look_up(summary, metric) for name, metric in wanted.items()}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _look_up(summary: Summary, metric: str) -> float | None:
-    try:
-        return summary[metric]
-    except MetricError:
-        return None
+        names = {name: name for name in rules.metrics}
+    summary = summarize(table, list(names.values()), ties=rules.ties)
+    values = {}
+    for name, metric in names.items():
+        with suppress(MetricError):
+            values[name] = summary[metric]
+    return values
 
 
 def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
-    """Say what a framework makes of ties, repeated triples, answers that are not listed, and ranks below 1."""
+    """Say how a framework counts ties, repeated triples, answers that are not listed, and ranks below 1."""
     tied = table.column("tied")
     if rules.tie_note and tied.any():
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"
         yield f"{most}. {rules.tie_note}."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
-        yield f"repeated triples count as often as they stand, as {rules.name} counts them."
+        yield f"repeated triples count each time, as in {rules.name}."
     ranks = rules.ranks(table)
-    if missed := int(np.isposinf(ranks).sum()):
+    if unlisted := int(np.isposinf(ranks).sum()):
         where = f"listed, or not among the first {rules.cutoff} of their lists"
-        yield f"{missed} of {len(table)} answers were not {where}: {rules.name} counts 0 for their reciprocal ranks."
-    if nothing := int((ranks < 1).sum()):
+        yield f"{unlisted} of {len(table)} answers were not {where}: {rules.name} counts 0 for their reciprocal ranks."
+    if below_1 := int((ranks < 1).sum()):
         yield (
-            f"{nothing} ranks are below 1: {rules.name} subtracts known answers that tie, the answer itself among "
+            f"{below_1} ranks are below 1: {rules.name} subtracts known answers that tie, the answer itself among "
             "them, without having counted them. A mean reciprocal rank is then infinite."
         )

@@ -1,4 +1,4 @@
-"""A live interaction that is affine in one entity, as a dot product: its weights are its scores of unit vectors."""
+"""Dot products for live interactions that are affine in one entity, with weights from the scores of unit vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AFFINE: dict[str, tuple[Side, ...]] = {
     "ProjE": ("tail",),
     "Transformer": ("tail",),
 }
-"""PyKEEN's interactions whose formula is affine, and in which entities; options may still make it another"""
+"""PyKEEN's interactions that are affine in the entities of a side; options may change this"""
 
 BATCH_CELLS = 2**22
 """scores of pairs and unit vectors in a batch"""
@@ -36,19 +36,19 @@ MOST_PAIRS = 64
 """pairs in a batch at most"""
 
 MIXTURES = np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75], [3.0, -2.0]])
-"""weights of two entities, whose scores must be mixed as they are"""
+"""weights of affine combinations of two entities"""
 
-SIZES = (1e-6, 1.0, 1e6)
-"""of those entities: where scores are cut off, they are so somewhere"""
+SCALES = (1e-6, 1.0, 1e6)
+"""of those entities, so that a function with a cut-off or saturation is not taken for an affine one"""
 
 TOLERANCE = 1e-9
-"""how far, in float64, the score of a mixture may be from the mixture of the scores"""
+"""the largest relative difference of the score of a combination and the combination of scores, in float64"""
 
 
 def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
     """Make the scorer of a live model by dot products, where its interaction is affine in heads or in tails.
 
-    That it scores as the model does is not proved here: the caller probes it.
+    The caller compares its scores with the model's.
 
     Parameters
     ----------
@@ -64,24 +64,25 @@ def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
         affine = family.is_affine()
     except Exception:  # the interaction can be anything, and the model has its own functions
         return None
-    whole = Reciprocal(family) if model.use_inverse_triples else family
-    return whole if affine else None
+    if not affine:
+        return None
+    return Reciprocal(family) if model.use_inverse_triples else family
 
 
 class UnitVectorLayout(NamedTuple):
-    """How the vectors of an entity or a relation lie in one row."""
+    """The layout of the representations of an entity or a relation in one row."""
 
-    names: tuple[int, ...]
-    """the numbers of the representations"""
+    indices: tuple[int, ...]
+    """the indices of the representations"""
     shapes: tuple[tuple[int, ...], ...]
 
     @property
     def width(self) -> int:
-        """How wide the row is."""
+        """The width of the row."""
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
-    def unpacked(self, rows: Any) -> Any:
-        """Cut rows (tensor[..., width]) into the representations that an interaction takes."""
+    def unpack(self, rows: Any) -> Any:
+        """Split rows (tensor[..., width]) into the representations that an interaction takes."""
         pieces = rows.split([int(np.prod(shape)) for shape in self.shapes], dim=-1)
         parts = tuple(
             piece.reshape(*piece.shape[:-1], *shape) for piece, shape in zip(pieces, self.shapes, strict=True)
@@ -93,12 +94,12 @@ class UnitVectorLayout(NamedTuple):
 class LiveProducts(RelationalFamily):
     """score(h, r, t) = w(h, r) · t + c(h, r) = [c | w] · [1 | t], or the same with heads free instead of tails.
 
-    c is the interaction's score of zero in the place of the free entity, w + c its scores of the unit vectors. Entities
-    on the free side have plain vectors; on the other side, each makes its own vector with the relation.
+    c is the interaction's score with the zero vector as free entity, w + c its scores with the unit vectors. The vector
+    of an entity on the free side is its representation; on the other side, it depends on the relation.
 
-    The interaction computes in float64. The last bits of a network's numbers depend on the size of the batch, on the
-    place of a pair in it and on the number of threads: so all batches are of one size, each pair has a place of its
-    own, equal entities the same one, and one thread computes.
+    The interaction computes in float64. The last bits of a network's output depend on the size of the batch, on the
+    position of a pair in it and on the number of threads: so all batches have one size, each pair has a fixed position
+    (equal entities the same one), and there is one thread.
     """
 
     name: ClassVar[str] = "a live interaction"
@@ -106,7 +107,7 @@ class LiveProducts(RelationalFamily):
     similarity: ClassVar[Similarity] = "dot"
 
     other: FloatArray
-    """float[entity, width], the entities on the side that is not free; ``entity`` are those on the free side"""
+    """float[entity, width], the entities of the side that is not free; ``entity`` are those of the free side"""
     free: Side
     interaction: Any
     """the interaction, in float64 and evaluation mode"""
@@ -115,7 +116,7 @@ class LiveProducts(RelationalFamily):
 
     @classmethod
     def of(cls, model: Any, free: Side) -> LiveProducts:
-        """Take a model's representations, and a copy of its interaction."""
+        """Make it of a model's representations and a copy of its interaction."""
         import copy
 
         parts, interaction = live_parts(model), copy.deepcopy(model.interaction).double().eval()
@@ -135,12 +136,12 @@ class LiveProducts(RelationalFamily):
         )
 
     @cached_property
-    def numbers(self) -> IntArray:
+    def row_ids(self) -> IntArray:
         """int64[entity], the same for equal rows of ``other``."""
         return _number_rows(self.other)
 
     def is_shared(self, side: Side) -> bool:
-        """The free side's vectors are the representations, for every relation."""
+        """Whether the vectors are those of the free side, which are the same for every relation."""
         return side == self.free
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -157,50 +158,49 @@ class LiveProducts(RelationalFamily):
         return np.concatenate([np.ones((len(ids), 1)), rows64(self.entity, ids)], axis=1)
 
     def is_affine(self) -> bool:
-        """Whether the score of a mean of free entities is the mean of their scores, on random numbers of any size."""
+        """Whether affine combinations of free entities score as the combinations of their scores, on random vectors."""
         rng = np.random.default_rng(0)
         bound, relations, ends = (
             rng.normal(size=(count, array.shape[1]))
             for count, array in ((8, self.other), (8, self.relation), (2, self.entity))
         )
-        return all(self._mixes(bound, relations, size * ends) for size in SIZES)
 
-    def _mixes(self, bound: Float64Array, relations: Float64Array, ends: Float64Array) -> bool:
-        scores = self._scored(bound, relations, MIXTURES @ ends)
-        error = np.abs(scores - scores[:, :2] @ MIXTURES.T).max()
-        return bool(error <= TOLERANCE * np.abs(scores).max())
+        def combines(ends: Float64Array) -> bool:
+            scores = self._score(bound, relations, MIXTURES @ ends)
+            error = np.abs(scores - scores[:, :2] @ MIXTURES.T).max()
+            return bool(error <= TOLERANCE * np.abs(scores).max())
+
+        return all(combines(scale * ends) for scale in SCALES)
 
     def _products(self, ids: IntArray, relations: IntArray) -> Float64Array:
-        """Find [c | w] of pairs, each at its place in a batch; places that no pair takes are filled with another."""
+        """Compute [c | w] of pairs, each at its position in a batch; empty positions are padded with another pair."""
         width = self.entity.shape[1]
         units = np.concatenate([np.zeros((1, width)), np.eye(width)])
         size = max(1, min(MOST_PAIRS, BATCH_CELLS // (width * width)))
-        found = np.empty((len(ids), width + 1))
+        weights = np.empty((len(ids), width + 1))
         with single_threaded_openmp():
-            for batch in _batches((self.numbers[ids] + relations) % size, size):
+            for batch in _batches((self.row_ids[ids] + relations) % size, size):
                 pairs = np.where(batch < 0, batch.max(), batch)
-                scores = self._scored(rows64(self.other, ids[pairs]), rows64(self.relation, relations[pairs]), units)
-                found[batch[batch >= 0]] = scores[batch >= 0]
-        found[:, 1:] -= found[:, :1]
-        return found
+                scores = self._score(rows64(self.other, ids[pairs]), rows64(self.relation, relations[pairs]), units)
+                weights[batch[batch >= 0]] = scores[batch >= 0]
+        weights[:, 1:] -= weights[:, :1]
+        return weights
 
-    def _scored(self, bound: Float64Array, relations: Float64Array, free: Float64Array) -> Float64Array:
-        """Score every pair of a bound entity and its relation with every free one; float64[pair, free]."""
+    def _score(self, bound: Float64Array, relations: Float64Array, free: Float64Array) -> Float64Array:
+        """Score every pair of a bound entity and its relation with every free entity; float64[pair, free]."""
         import torch
 
         device = next((tensor.device for tensor in self.interaction.parameters()), torch.device("cpu"))
         other = "head" if self.free == "tail" else "tail"
         rows = {other: bound[:, None], "relation": relations[:, None], self.free: free[None]}
-        tensors = {
-            name: self.layouts[name].unpacked(torch.from_numpy(array).to(device)) for name, array in rows.items()
-        }
+        tensors = {name: self.layouts[name].unpack(torch.from_numpy(array).to(device)) for name, array in rows.items()}
         with torch.inference_mode():
             scores = self.interaction(h=tensors["head"], r=tensors["relation"], t=tensors["tail"])
         return np.asarray(scores.cpu().numpy().reshape(len(bound), len(free)), np.float64)
 
 
 def _batches(places: IntArray, size: int) -> IntArray:
-    """Put items into batches, each at its place (below ``size``); int64[batch, place], −1 where none is.
+    """Put items into batches, each at its position (below ``size``); int64[batch, position], −1 where empty.
 
     >>> _batches(np.array([1, 0, 1]), size=3)
     array([[ 1,  0, -1],
@@ -224,13 +224,13 @@ def _number_rows(rows: FloatArray) -> IntArray:
     return np.argsort(np.argsort(first))[groups.ravel()]
 
 
-def _layout(representations: Any, names: Any) -> UnitVectorLayout:
-    chosen = tuple(int(name) for name in names)
-    return UnitVectorLayout(chosen, tuple(tuple(int(size) for size in representations[name].shape) for name in chosen))
+def _layout(representations: Any, indices: Any) -> UnitVectorLayout:
+    indices = tuple(int(index) for index in indices)
+    return UnitVectorLayout(indices, tuple(tuple(int(size) for size in representations[i].shape) for i in indices))
 
 
 def _rows(table: Any, layout: UnitVectorLayout) -> FloatArray:
-    rows = np.concatenate([table(name) for name in layout.names], axis=1)
+    rows = np.concatenate([table(index) for index in layout.indices], axis=1)
     if rows.shape[1] != layout.width:
-        raise ValueError("complex vectors have no place in a dot product of real ones")
+        raise ValueError("complex vectors cannot be used in a dot product of real ones")
     return rows

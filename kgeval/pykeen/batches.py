@@ -1,4 +1,4 @@
-"""Batches of scores that PyKEEN computed and filtered itself, counted as they come into a rank table."""
+"""Batches of scores that PyKEEN has computed and filtered, counted into a rank table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgeval.ranking.rank_table import SCHEMA, RankTable
 
 COLUMN = {"head": 0, "tail": 2}
 
-NOTE = "PyKEEN handed over scores that it had filtered itself: the raw counts are those of the filtered scores."
+NOTE = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."
 
 
 @dataclass
@@ -22,8 +22,8 @@ class Batches:
     """The counts of the batches so far."""
 
     parts: list[pa.Table] = field(default_factory=list)
-    done: dict[str, int] = field(default_factory=dict)
-    """how many triples were counted so far, by side"""
+    num_triples: dict[str, int] = field(default_factory=dict)
+    """the number of triples so far, by side"""
 
     def add(  # PyKEEN's batch
         self, triples: Any, target: str, scores: Any, true_scores: Any, mask: Any, *, filtered: bool
@@ -37,30 +37,30 @@ class Batches:
         target
             ``"head"`` or ``"tail"``
         scores
-            float[triple, entity], NaN where the filter took a candidate out
+            float[triple, entity], NaN where a candidate is filtered
         true_scores
-            float[triple, 1], the answers'; without them they are looked up among the scores
+            float[triple, 1], the scores of the answers; None if they are among the scores
         mask
-            [triple, entity], true where the filter took a candidate out; None if not known
+            [triple, entity], true where a candidate is filtered; None if not known
         filtered
-            whether NaN can be the filter's
+            whether NaN may mark a filtered candidate
         """
         import torch
 
         rows, column = torch.arange(len(triples), device=scores.device), COLUMN[target]
         if true_scores is None:
             true_scores = scores[rows, triples[:, column].to(scores.device), None]
-        missing = torch.isnan(scores)
+        nan = torch.isnan(scores)
         self._refuse_nan(triples, target, torch.isnan(true_scores[:, 0]), "the answer")
-        unfiltered = missing & ~mask.bool().to(missing.device) if mask is not None else missing
+        unfiltered = nan & ~mask.bool().to(nan.device) if mask is not None else nan
         if mask is not None or not filtered:
             self._refuse_nan(triples, target, unfiltered.any(dim=1), "a candidate")
         greater, tied = (scores > true_scores).sum(dim=1), (scores == true_scores).sum(dim=1)
-        counts = [greater, tied - 1, (~missing).sum(dim=1)]
+        counts = [greater, tied - 1, (~nan).sum(dim=1)]
         self.parts.append(self._table(triples, target, true_scores[:, 0], [count.cpu().numpy() for count in counts]))
 
     def table(self) -> RankTable:
-        """Put the batches together.
+        """Concatenate the batches.
 
         Raises
         ------
@@ -74,8 +74,9 @@ class Batches:
 
     def _table(self, triples: Any, target: str, scores: Any, counts: list[Any]) -> pa.Table:
         ids = Triples.of(triples.cpu().numpy()).ids
-        first = self.done.get(target, 0)
-        self.done[target] = first + len(ids)
+        first = self.num_triples.get(target, 0)
+        self.num_triples[target] = first + len(ids)
+        names = ("greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates")
         columns = {
             "triple": np.arange(first, first + len(ids)),
             "head": ids[:, 0],
@@ -83,13 +84,7 @@ class Batches:
             "tail": ids[:, 2],
             "side": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(ids), np.int32)), [target]),
             "score": scores.cpu().double().numpy(),
-            **dict(
-                zip(
-                    ("greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"),
-                    2 * counts,
-                    strict=True,
-                )
-            ),
+            **dict(zip(names, 2 * counts, strict=True)),
             **{f"{name}_label": _labels(ids[:, place]) for place, name in enumerate(("head", "relation", "tail"))},
         }
         return pa.table([columns[name] for name in SCHEMA.names], SCHEMA)
@@ -103,5 +98,5 @@ class Batches:
 
 
 def _labels(ids: Any) -> pa.DictionaryArray:
-    used, codes = np.unique(ids, return_inverse=True)
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), [str(index) for index in used])
+    distinct, codes = np.unique(ids, return_inverse=True)
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), [str(index) for index in distinct])

@@ -33,13 +33,13 @@ PYKEEN_OPTIONS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_
 """the options of PyKEEN's own evaluator"""
 
 KGEVAL_OPTIONS = ("corruption", "nan", "memory_limit", "threads", "kernel")
-"""the settings of a kgeval evaluation for which PyKEEN has no word"""
+"""the settings of a kgeval evaluation that PyKEEN lacks"""
 
 REPORTED = ("expected.mrr", "macro.mrr", "map", "auc")
 """kgeval's metrics that are reported besides PyKEEN's"""
 
 EVALUATED = "evaluated"
-"""the name of the split that PyKEEN passes, whichever it is; the triples to filter by are ``additional``"""
+"""the name of the evaluated split, which PyKEEN does not pass; further triples of the filter are ``additional``"""
 
 
 class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is untyped here
@@ -48,28 +48,28 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     It reports what ``RankBasedEvaluator`` does, under the same keys, by PyKEEN's own metric classes, and a few metrics
     of kgeval; the results compute any other by name. The values are the same, except where PyKEEN
 
-    * compares float32 scores that another batch would have rounded otherwise (kgeval: float64, a pair's own score);
+    * compares float32 scores whose rounding depends on the batch (kgeval: float64, independent of the batch);
     * gives NaN scores rank 0.5, so an MRR of up to 2.0 (kgeval refuses them, naming triple and candidate);
-    * does not count candidates whose score is infinite among those that adjusted metrics compare with (kgeval does);
+    * does not count candidates of infinite score in the expectations of adjusted metrics (kgeval does);
     * always raises where ``filtered=False`` (kgeval gives raw ranks).
 
-    Like PyKEEN's, its results hold one ``z_hits_at_k`` and one ``adjusted_hits_at_k``, for k = 10: those keys lose k.
-    kgeval's ``z-hits@3`` and ``ahits@3`` keep it.
+    As in PyKEEN, the results have one ``z_hits_at_k`` and one ``adjusted_hits_at_k``, for k = 10: their keys have no k.
+    kgeval's ``z-hits@3`` and ``ahits@3`` do.
 
-    A corruption that learns from train (``typed``, ``popular``, ``degree``) takes the first of the filter triples for
-    it, and for valid the others, as PyKEEN's pipeline and its early stopper order them; test is what is evaluated.
-    PyKEEN hands over ids without labels, so the entities in a file of negatives or types are its ids.
+    A corruption that learns from train (``typed``, ``popular``, ``degree``) uses the first of the filter triples as
+    train and the others as valid, the order of PyKEEN's pipeline and early stopper; test is what is evaluated.
+    PyKEEN passes ids without labels, so the entities in a file of negatives or types are its ids.
 
-    What a reader of the numbers should know about the ranks is logged as a warning, once, and kept in ``table.notes``.
+    Notes on the ranks are logged as warnings, once each, and kept in ``table.notes``.
 
     Parameters
     ----------
     filtered
-        whether other known answers are left out of the ranking
+        whether other known answers are filtered
     metrics
         further metrics, by PyKEEN's names or kgeval's
     result_directory
-        where each evaluation writes a run directory, the last one staying: ranks, metrics, manifest
+        the run directory (ranks, metrics, manifest), which each evaluation writes anew
     options
         PyKEEN's (``add_defaults``, ``metrics_kwargs``, ``clear_on_finalize``, ``batch_size``, ``slice_size``, ``mode``)
         and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``), as in :func:`kgeval.evaluate`
@@ -107,7 +107,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         if not isinstance(filtered, bool):
             raise InputError(f"filtered is True or False, found {filtered!r}.")
         names = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
-        kgeval_metrics = [name for name in names if isinstance(name, str) and not _is_pykeens(name)]
+        kgeval_metrics = [name for name in names if isinstance(name, str) and not _is_pykeen_metric(name)]
         pykeen_metrics = [name for name in names if name is not None and name not in kgeval_metrics]
         pykeen_options = {name: options[name] for name in PYKEEN_OPTIONS if name in options}
         kwargs = pykeen_options.get("metrics_kwargs")
@@ -145,13 +145,13 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     ) -> KGEvalMetricResults:
         """Rank the triples with kgeval, and compute the metrics; parameters are those of PyKEEN's ``Evaluator``.
 
-        ``slice_size`` and, for models that are scored as vectors, ``batch_size`` are not needed: kgeval cuts its work
-        by the memory that is free.
+        ``slice_size`` and, for models that are scored as vectors, ``batch_size`` are not used: kgeval chooses its batch
+        sizes by the free memory.
 
         Raises
         ------
         InputError
-            if triples name what is restricted away, or what the model does not know
+            if triples have entities or relations outside the restriction, or that the model does not know
         ScoreError
             if a score is NaN, with the triple and the candidate
         """
@@ -180,7 +180,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 scorer,
                 dataset,
                 evaluation,
-                entities=dataset.entities,  # PyKEEN hands over the ids of the model itself
+                entities=dataset.entities,  # PyKEEN passes the ids of the model itself
                 relations=dataset.relations,
                 progress=bar.update,
                 restrict_entities_to=request.entities,
@@ -201,14 +201,14 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         true_scores: Any = None,
         dense_positive_mask: Any = None,
     ) -> None:
-        """Count a batch that PyKEEN has scored, and in the filtered setting filtered with NaN.
+        """Count a batch of scores of PyKEEN, in which NaN marks the filtered candidates.
 
         Raises
         ------
         InputError
-            if the corruption is not of all entities: those have all been scored
+            if the corruption is not of all entities, which all have a score
         ScoreError
-            if a score is NaN that is not the filter's: an answer's; any in the raw setting; any outside the mask
+            if a NaN is no mark of the filter: an answer's score; any in the raw setting; any outside the mask
         """
         if not isinstance(self.evaluation.corruption, AllEntities):
             raise InputError(
@@ -218,7 +218,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self._batches.add(hrt_batch, target, scores, true_scores, dense_positive_mask, filtered=self.filtered)
 
     def clear(self) -> None:
-        """Forget the batches; ``table`` stays."""
+        """Delete the batches, but not ``table``."""
         super().clear()
         self._batches = Batches()
 
@@ -253,7 +253,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         return results
 
     def _check_corruption(self) -> None:
-        """Refuse a corruption whose files are missing, or that learns from triples which the raw setting lacks."""
+        """Refuse a corruption whose files are missing, or that needs train triples in the raw setting."""
         if not self.filtered:
             self._require_train_triples()
         for file in self.evaluation.corruption.files:
@@ -269,7 +269,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             )
 
 
-def _is_pykeens(name: str) -> bool:
+def _is_pykeen_metric(name: str) -> bool:
     try:
         rank_based_metric_resolver.lookup(name)
     except KeyError:

@@ -1,4 +1,4 @@
-"""The model family of a live PyKEEN model: its interaction's formula, over the vectors that it computes with."""
+"""The family of a live PyKEEN model: the formula of its interaction with the representations of the model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kgeval.scorers.wrappers.squared import Squared
 
 
 def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
-    """Make the scorer of a live model by the vectors of its interaction's formula, where kgeval has one.
+    """Make the scorer of a live model by the formula of its interaction, where kgeval has one of vectors.
 
-    The representations are taken as the model computes with them, after normalisers, message passing and the like.
-    That it scores as the model does is not proved here: the caller probes it.
+    The representations are those that the model computes, after normalisers, message passing and the like. The caller
+    compares its scores with the model's.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
     if isinstance(family, ConvE) or not isinstance(family, VectorFamily | RelationalFamily):
-        return None  # a network is what torch is best at
-    whole = Reciprocal(family) if model.use_inverse_triples else family
-    squared = family.similarity == "l2" and getattr(interaction, "power_norm", False) is True
-    return Squared(whole) if squared else whole
+        return None  # torch computes networks faster
+    scorer = Reciprocal(family) if model.use_inverse_triples else family
+    is_squared = family.similarity == "l2" and getattr(interaction, "power_norm", False) is True
+    return Squared(scorer) if is_squared else scorer
 
 
 def live_parts(model: Any) -> LiveParts:
-    """Take a live model as the parts that a reader finds in a stored one."""
+    """Return the parts of a live model that a reader gets from a stored one."""
     bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
     return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model)
 
@@ -56,7 +56,7 @@ class LiveParts(PyKEENModel):
     """the model"""
 
     def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
-        """Return vectors as the model computes with them; complex ones as re, im, re, im and so on."""
+        """Return the vectors that the model computes; complex ones as re, im, re, im and so on."""
         import torch
 
         representations = getattr(self.live, f"{kind}_representations", ())
@@ -70,24 +70,24 @@ class LiveParts(PyKEENModel):
 
 
 def _module_tree(module: Any) -> Module:
-    """Take a live module as the tree that its pickle would be."""
+    """Return the tree of a live module that its pickle would have."""
     children = {name: _module_tree(child) for name, child in module._modules.items() if child is not None}
     arrays = {
         part: {name: None if tensor is None else _array(tensor) for name, tensor in vars(module)[part].items()}
         for part in ("_parameters", "_buffers")
     }
-    state = {name: _Inert(vars(value)) if is_dataclass(value) else value for name, value in vars(module).items()}
+    state = {name: _State(vars(value)) if is_dataclass(value) else value for name, value in vars(module).items()}
     return Module(type(module).__name__, {**state, **arrays, "_modules": children})
 
 
-class _Inert(NamedTuple):
-    """The attributes of an object, as a pickle holds them."""
+class _State(NamedTuple):
+    """The attributes of an object, in the form of an unpickled stub."""
 
     state: dict[str, Any]
 
 
 def _array(tensor: Any) -> FloatArray:
-    """Take a tensor as an array of its own; numpy has no bfloat16, whose values float32 holds exactly."""
+    """Copy a tensor to an array; bfloat16, which numpy lacks, becomes float32 without loss."""
     import torch
 
     plain = tensor.detach().cpu()

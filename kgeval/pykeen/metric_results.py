@@ -1,4 +1,4 @@
-"""PyKEEN's metric results, which also compute every metric of kgeval by name from the kept ranks."""
+"""PyKEEN's metric results, which also compute every metric of kgeval by name from the rank table."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kgeval.ranking.rank_table import RankTable
 class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKEEN is untyped here
     """PyKEEN's rank-based metrics, and the table of the ranks they were computed from.
 
-    Keys are PyKEEN's triples (side, rank type, metric). What PyKEEN has no name for goes by kgeval's:
-    ``("both", "expected", "map")`` is kgeval's ``map``, whose ties are averaged exactly.
+    Keys are PyKEEN's triples (side, rank type, metric). Metrics that PyKEEN lacks have kgeval's names:
+    ``("both", "expected", "map")`` is kgeval's ``map``, the expectation over random orders of ties.
     """
 
     table: RankTable | None = None
@@ -80,9 +80,9 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
 
 
 def packs(table: RankTable) -> list[RankPack]:
-    """Take the ranks as PyKEEN's metrics want them: by side, and of both, under each of its three tie policies."""
+    """Return the ranks in PyKEEN's format: by side, and of both sides, under each of its three tie policies."""
     sides = {side: table.column("side") == side for side in ("head", "tail")}
-    rows = {side: here for side, here in sides.items() if here.any()}
+    rows = {side: mask for side, mask in sides.items() if mask.any()}
     rows["both"] = sides["head"] | sides["tail"]
     greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
     ranks: Mapping[str, Any] = {
@@ -91,14 +91,14 @@ def packs(table: RankTable) -> list[RankPack]:
         RANK_PESSIMISTIC: 1 + greater + tied,
     }
     return [
-        RankPack(side, policy, values[here], candidates[here], None)
+        RankPack(side, policy, values[mask], candidates[mask], None)
         for policy, values in ranks.items()
-        for side, here in rows.items()
+        for side, mask in rows.items()
     ]
 
 
 def _key(name: Any) -> RankBasedMetricKey:
-    """Make PyKEEN's kind of key of kgeval's name; lists are averaged over ties exactly."""
+    """Convert kgeval's name to PyKEEN's key; metrics of lists are expectations over random orders of ties."""
     ties = name.ties or ("realistic" if name.metric.needs == "ranks" else "expected")
     last = f"{name.name}@{name.k}" if name.k else name.name
     return RankBasedMetricKey(name.side or "both", ties, f"{name.average}.{last}" if name.average else last)

@@ -8,7 +8,7 @@ from kgeval.metrics.summarize import summarize
 from kgeval.pykeen.metric_results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import RANKS, as_json, describe_machine
+from kgeval.run_directory.contents import RANKS, as_json, describe_machine, ranking_facts
 from kgeval.run_directory.staging import reserve, write_run
 from kgeval.storage.atomic import write_text
 
@@ -16,7 +16,7 @@ RESULTS = "pykeen_metrics.json"
 
 
 def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluation: Evaluation) -> None:
-    """Write an evaluation as a run directory, in the place of an earlier one.
+    """Write an evaluation as a run directory, replacing an earlier one.
 
     Raises
     ------
@@ -28,8 +28,7 @@ def record(folder: Path, table: RankTable, results: KGEvalMetricResults, evaluat
     manifest = {
         "schema": 1,
         **describe_machine(),
-        "ranking": dict(table.work),
-        "ranked": {"triples": table.num_triples, "ranks": len(table)},
+        **ranking_facts(table),
         "notes": list(table.notes),
     }
     config = {"evaluator": "kgeval", "evaluation": evaluation.model_dump(mode="json", exclude_none=True)}

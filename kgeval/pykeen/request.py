@@ -1,4 +1,4 @@
-"""The arguments of PyKEEN's ``Evaluator.evaluate``, checked, and laid out as a dataset."""
+"""The arguments of PyKEEN's ``Evaluator.evaluate``, checked, and as a dataset."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from kgeval.errors import InputError, did_you_mean
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Triples to be ranked, and triples to be left out of their rankings."""
+    """Triples to rank, and further triples of the filter."""
 
     triples: Triples
-    """with their repetitions: PyKEEN ranks a repeated triple each time"""
+    """with repetitions: PyKEEN ranks a repeated triple each time"""
     known: tuple[Triples, ...]
-    """the filter besides these triples; from PyKEEN's pipeline, the first one is what the model was trained on"""
+    """the filter besides these triples; in PyKEEN's pipeline, the first ones are the train triples"""
     sides: tuple[Side, ...]
     entities: IntArray | None
-    """the entities that compete, ascending; None for all of them"""
+    """the ids of the entities that compete, ascending; None for all"""
 
     @classmethod
     def of(
@@ -40,56 +40,54 @@ class Request:
         relations: Collection[int] | None = None,
         cut: bool = False,
     ) -> Request:
-        """Take what PyKEEN's ``Evaluator.evaluate`` takes.
+        """Make a request of the arguments of PyKEEN's ``Evaluator.evaluate``.
 
         Parameters
         ----------
         triples
             long[triple, 3], a tensor
         known
-            one such tensor, a list of them, or nothing; the first of several is what the model was trained on
+            one such tensor, a list of them, or none; the first of several are the train triples
         targets
             ``"head"``, ``"tail"`` or both
         entities, relations
             ids; the triples may have no others
         cut
-            whether triples with others are left out, instead of refused
+            whether triples with others are left out instead of refused
 
         Raises
         ------
         InputError
-            if a target is unknown, or a triple or every entity is restricted away
+            if a target is unknown, if ``entities`` is empty, or if a triple has an id outside the restriction
         """
-        ranked = Triples.of(_off_device(triples))
+        test = Triples.of(_to_cpu(triples))
         competing = None if entities is None else np.unique(_ids(entities))
         if competing is not None and not len(competing):
             raise InputError("restrict_entities_to is empty: no entity is left to compete.")
-        within = _within(ranked, competing, relations)
+        within = _within(test, competing, relations)
         if cut:
-            ranked = Triples(ranked.ids[within])
+            test = Triples(test.ids[within])
         elif not within.all():
             row = int(np.argmin(within))
             raise InputError(
-                f"triple {row}, {tuple(ranked.ids[row].tolist())}, has an entity or relation to which the evaluation "
+                f"triple {row}, {tuple(test.ids[row].tolist())}, has an entity or relation to which the evaluation "
                 "is not restricted. Leave such triples out, or set pre_filtered_triples=False."
             )
         parts = [known] if hasattr(known, "shape") else list(known or ())
-        return cls(ranked, tuple(Triples.of(_off_device(part)) for part in parts), _sides(targets), competing)
+        return cls(test, tuple(Triples.of(_to_cpu(part)) for part in parts), _sides(targets), competing)
 
     def dataset(self, num_entities: int, num_relations: int) -> Dataset:
-        """Make a dataset: train of what the model was trained on, valid of other known triples, test of what is ranked.
+        """Make a dataset with the first known triples as train, the others as valid, and those to rank as test.
 
         Raises
         ------
         InputError
-            if there is nothing to rank, or a triple or the restriction has an id that the model does not know
+            if there is no triple to rank, or a triple or the restriction has an id that the model does not know
         """
         if not len(self.triples):
             raise InputError("there are no triples to evaluate.")
-        entities, relations = (
-            Vocabulary.numbered(num_entities, "entity"),
-            Vocabulary.numbered(num_relations, "relation"),
-        )
+        entities = Vocabulary.numbered(num_entities, "entity")
+        relations = Vocabulary.numbered(num_relations, "relation")
         check_ids(self.triples, entities, relations, partial("triple {}".format))
         for number, part in enumerate(self.known):
             check_ids(part, entities, relations, partial(f"filter {number}, triple {{}}".format))
@@ -120,23 +118,23 @@ def progress_bar(total: int, options: Mapping[str, Any]) -> AbstractContextManag
 
 
 def _within(triples: Triples, entities: IntArray | None, relations: Collection[int] | None) -> BoolArray:
-    kept = np.ones(len(triples), np.bool_)
+    within = np.ones(len(triples), np.bool_)
     if entities is not None:
-        kept &= np.isin(triples.heads, entities) & np.isin(triples.tails, entities)
+        within &= np.isin(triples.heads, entities) & np.isin(triples.tails, entities)
     if relations is not None:
-        kept &= np.isin(triples.relations, _ids(relations))
-    return kept
+        within &= np.isin(triples.relations, _ids(relations))
+    return within
 
 
 def _ids(collection: Any) -> IntArray:
-    ids = np.asarray(_off_device(collection) if hasattr(collection, "shape") else list(collection))
+    ids = np.asarray(_to_cpu(collection) if hasattr(collection, "shape") else list(collection))
     if ids.dtype.kind not in "iu" and len(ids):
         raise InputError(f"entities and relations are restricted to ids, not to {str(ids[0])!r}.")
     return ids.astype(np.int64)
 
 
-def _off_device(array: Any) -> Any:
-    """Take a tensor as numpy's; anything else is left as it is."""
+def _to_cpu(array: Any) -> Any:
+    """Convert a tensor to a numpy array; anything else is returned unchanged."""
     return array.cpu().numpy() if hasattr(array, "cpu") else array
 
 

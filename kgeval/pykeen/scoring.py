@@ -1,4 +1,4 @@
-"""The scorer of a live model: by vectors where a probe shows that they give its own scores, else in blocks."""
+"""The scorer of a live model: vectors, if they reproduce its own scores on a sample; else its score functions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
 
 QUERIES = 16
-"""queries of each side that are probed"""
+"""queries of each side in the sample"""
 
 CANDIDATES = 1024
-"""candidates of each probed query"""
+"""candidates of each query in the sample"""
 
 NOISE = 256
-"""how many units in the last place of the largest score a sum in another order may move a score"""
+"""the largest difference by another order of sums, in units in the last place of the largest score"""
 
 
 def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = SIDES) -> Scorer | VectorScorer:
@@ -39,13 +39,13 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
     mode
         for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``
     sides
-        those that will be predicted; no other is probed
+        the sides to predict; only these are compared
 
     Returns
     -------
     Scorer | VectorScorer
-        for each side, vectors for the exact kernels, where a probe of queries shows the model's own scores up to the
-        noise of its precision; otherwise the model's score functions
+        for each side, vectors for the exact kernels, if they give the model's own scores of some queries up to rounding
+        errors; otherwise the model's score functions
     """
     as_written = has_unmodified_scoring(model)
     live = PyKEENScorer(model, mode, as_written and mode is None)
@@ -53,8 +53,8 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
         return live
     with evaluating(model):
         family, products = live_family(model), cache(partial(live_products, model))
-        found = {side: _for_side(side, family, products, live) for side in sides}
-    tail, head = found.get("tail", live), found.get("head", live)
+        scorers = {side: _for_side(side, family, products, live) for side in sides}
+    tail, head = scorers.get("tail", live), scorers.get("head", live)
     return tail if tail is head else PerSideScorer(tail, head)
 
 
@@ -64,54 +64,51 @@ def _for_side(
     products: Callable[[Side], Scorer | None],
     live: PyKEENScorer,
 ) -> Scorer | VectorScorer:
-    """Take what first gives the model's own scores of one side: its formula, or products of either side's entities."""
-    if family is not None and gives_the_scores_of(family, live, side):
+    """Return the first scorer with the model's own scores: its formula, products free in either side, or itself."""
+    if family is not None and reproduces_scores(family, live, side):
         return family
     # Models of inverse triples predict tails only.
     free: tuple[Side, ...] = ("tail", "head") if side == "tail" or live.model.use_inverse_triples else ("head", "tail")
-    for found in map(products, free):
-        if found is not None and gives_the_scores_of(found, live, side):
-            return found
+    for scorer in map(products, free):
+        if scorer is not None and reproduces_scores(scorer, live, side):
+            return scorer
     return live
 
 
-def gives_the_scores_of(vectors: Scorer | VectorScorer, live: PyKEENScorer, side: Side) -> bool:
-    """Probe whether vectors give the model's own scores, on queries and candidates from all over the graph."""
+def reproduces_scores(vectors: Scorer | VectorScorer, live: PyKEENScorer, side: Side) -> bool:
+    """Whether vectors give the model's own scores of a sample of queries and candidates, up to rounding errors."""
     sizes = (vectors.num_entities, vectors.num_relations)
     if sizes != (live.num_entities, live.num_relations):
         return False
-    return _agree(vectors, live, _probe(side, *sizes), _spread(CANDIDATES, sizes[0]))
-
-
-def _agree(vectors: Scorer | VectorScorer, live: PyKEENScorer, queries: Queries, candidates: IntArray) -> bool:
-    theirs, precision = live.scores(queries, candidates), _precision(live.model)
-    ours: Float64Array = np.asarray(vectors.scores(queries, candidates), np.float64)
-    if not (np.isfinite(theirs).all() and np.isfinite(ours).all()):
+    queries, candidates = _sample_queries(side, *sizes), _evenly_spaced(CANDIDATES, sizes[0])
+    expected = live.scores(queries, candidates)
+    scores: Float64Array = np.asarray(vectors.scores(queries, candidates), np.float64)
+    if not (np.isfinite(expected).all() and np.isfinite(scores).all()):
         return False
-    noise = NOISE * precision * float(np.abs(theirs).max(initial=0.0))
-    # Scores that hardly differ at all cannot show that two formulas are the same.
-    return bool(np.abs(ours - theirs).max(initial=0.0) <= noise < np.ptp(theirs, axis=1).max(initial=0.0) / 8)
+    noise = NOISE * _machine_epsilon(live.model) * float(np.abs(expected).max(initial=0.0))
+    # Scores that are nearly all equal cannot show that two formulas are the same.
+    return bool(np.abs(scores - expected).max(initial=0.0) <= noise < np.ptp(expected, axis=1).max(initial=0.0) / 8)
 
 
-def _precision(model: Any) -> float:
-    """Find the distance from 1 to the next number in the coarsest type of the model's parameters."""
+def _machine_epsilon(model: Any) -> float:
+    """The machine epsilon of the coarsest dtype of the model's parameters."""
     import torch
 
     types = {parameter.dtype for parameter in model.parameters() if parameter.is_floating_point()}
     return max((float(torch.finfo(dtype).eps) for dtype in types), default=0.0)
 
 
-def _probe(side: Side, num_entities: int, num_relations: int) -> Queries:
-    anchors, relations = _spread(QUERIES, num_entities), _spread(QUERIES, num_relations)
+def _sample_queries(side: Side, num_entities: int, num_relations: int) -> Queries:
+    anchors, relations = _evenly_spaced(QUERIES, num_entities), _evenly_spaced(QUERIES, num_relations)
     count = max(len(anchors), len(relations))
     anchors, relations = np.resize(anchors, count), np.resize(relations, count)
     return Queries.of(Triples(np.stack([anchors, relations, anchors], axis=1)), side)
 
 
-def _spread(count: int, size: int) -> IntArray:
-    """Choose numbers below a size at equal distances.
+def _evenly_spaced(count: int, size: int) -> IntArray:
+    """Choose at most ``count`` evenly spaced ids below ``size``.
 
-    >>> _spread(3, 10), _spread(3, 2)
+    >>> _evenly_spaced(3, 10), _evenly_spaced(3, 2)
     (array([0, 4, 9]), array([0, 1]))
     """
     return np.unique(np.linspace(0, size - 1, count).astype(np.int64))

@@ -1,4 +1,4 @@
-"""Whether a live model scores by PyKEEN's own code: of overridden methods, no probe of some pairs says enough."""
+"""Whether a live model scores by PyKEEN's own code; if methods are overridden, no sample of scores proves a formula."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC
 from typing import Any, Generic
 
 SCORING = ("score", "predict", "forward", "representations", "prepare")
-"""what the names of the methods have in common by which a model scores"""
+"""parts of the names of the methods by which a model scores"""
 
 
 def has_unmodified_scoring(model: Any) -> bool:
@@ -14,11 +14,11 @@ def has_unmodified_scoring(model: Any) -> bool:
 
     >>> from pykeen.datasets import Nations
     >>> from pykeen.models import DistMult
-    >>> class Shy(DistMult):
+    >>> class Clamped(DistMult):
     ...     def score_t(self, hr_batch, **kwargs):
     ...         return super().score_t(hr_batch, **kwargs).clamp(max=1)
     >>> graph = Nations().training
-    >>> has_unmodified_scoring(DistMult(triples_factory=graph)), has_unmodified_scoring(Shy(triples_factory=graph))
+    >>> has_unmodified_scoring(DistMult(triples_factory=graph)), has_unmodified_scoring(Clamped(triples_factory=graph))
     (True, False)
     """
     interaction = getattr(model, "interaction", None)
@@ -29,12 +29,12 @@ def has_unmodified_scoring(model: Any) -> bool:
 
 
 def _is_pykeens(base: type) -> bool:
-    # Not "abc" and "typing" as such: a class that is made by calling a metaclass seems to come from there.
+    # Not all of "abc" and "typing": a class that is made by calling a metaclass has one of them as its module.
     return base.__module__.partition(".")[0] in {"pykeen", "torch", "builtins"} or base in {ABC, Generic}
 
 
 def _is_hooked(module: Any) -> bool:
-    """Whether functions of its own run in the place of an object's methods, or around them."""
+    """Whether a module has hooks, or instance attributes that replace its methods of scoring."""
     return _overrides(vars(module)) or bool(module._forward_hooks or module._forward_pre_hooks)
 
 

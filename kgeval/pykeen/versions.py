@@ -1,4 +1,4 @@
-"""A warning where the installed PyKEEN is none of the versions that kgeval.pykeen was tested with."""
+"""A warning if the installed version of PyKEEN is not one that kgeval.pykeen was tested with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import warnings
 
 TESTED = ((1, 11, 1), (1, 12))
-"""from the first, up to but without the second"""
+"""the first version, and the first one that is not tested"""
 
 
 def warn_of_untested(version: str | None = None) -> None:

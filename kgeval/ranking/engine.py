@@ -18,6 +18,7 @@ from kgeval.progress import Progress
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.kernel import Kernel
+from kgeval.ranking.kernels.sparse_counts import count_sparse
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.ranking_task import RankingTask
@@ -25,6 +26,7 @@ from kgeval.ranking.tie_rules import TieRule, exact
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.numerics.similarity import LANES, unit
 from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays, query_arrays, refuse_vector_widths, views_of
+from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]
@@ -105,6 +107,9 @@ class Engine:
         if isinstance(scorer, VectorScorer) and self.nan == "error":
             plan = self._plan_vectors(scorer, task)
             rank_part = partial(self._rank_vectors, scorer, step=plan.candidates)
+        elif isinstance(scorer, SparseScorer) and task.candidates.is_shared and not task.candidates.as_listed:
+            plan = Plan.for_scores(1, self.memory, self.batch_size)
+            rank_part = partial(self._rank_sparse, scorer)
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
@@ -163,6 +168,16 @@ class Engine:
         self._report(task.queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 
+    def _rank_sparse(self, scorer: SparseScorer, task: RankingTask) -> CountAccumulator:
+        """Rank on the scores of the few entities that are listed."""
+        sparse = scorer.sparse_scores(task.queries)
+        thresholds = sparse.at(task.queries.owners, task.queries.answers)
+        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
+        for accumulator in ends:
+            count_sparse(sparse, accumulator)
+        self._report(task.queries, 0, 1, 1)
+        return CountAccumulator.from_interval(thresholds, ends)
+
     def _report(self, queries: Queries, start: int, stop: int, total: int) -> None:
         """Report how many answers are done, of some queries of whose candidates a part was counted."""
         self.progress(queries.num_answers * stop // total - queries.num_answers * start // total)
@@ -186,6 +201,10 @@ def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of its result, so it computes a part at a time.
     parts = [query_arrays(scorer, queries[part]) for part in slices(len(queries), QUERY_VECTOR_BATCH)]
+    for part, _ in parts[1:]:
+        if part.shape[1] != parts[0][0].shape[1]:
+            widths = f"{parts[0][0].shape[1]} dimensions for some queries, {part.shape[1]} for others"
+            raise ScoreError(f"the scorer's query vectors have {widths}: they must be equally wide.")
     vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if scorer.similarity == "cosine":
         return QueryVectors("dot", unit(vectors), offsets)

@@ -22,7 +22,7 @@ UnseenPolicy = Literal["error", "drop", "worst"]
 
 def _distinct_sides(sides: tuple[Side, ...]) -> tuple[Side, ...]:
     if len(set(sides)) < len(sides):
-        raise ValueError(f"a side is said twice in {list(sides)}. Say each side once")
+        raise ValueError(f"a side is repeated in {list(sides)}. Name each side once")
     return sides
 
 

@@ -42,9 +42,8 @@ def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) 
         return []
     split, policy, triples = evaluation.split, evaluation.unseen, dataset.split(evaluation.split)
     rows = np.flatnonzero(~known)
-    examples = ", ".join(dataset.triple(*triples.ids[row]) for row in rows[:3])
+    examples = dataset.examples(triples.ids[rows])
     what = f"{len(rows)} {split} triples have an entity or relation that the model does not know: {examples}"
-    what += ", …" if len(rows) > 3 else ""
     if policy == "error":
         raise InputError(f"{what}. Set unseen: drop to leave them out, or unseen: worst to rank them last.")
     if policy == "drop" and len(rows) == len(triples):

@@ -1,4 +1,4 @@
-"""The rules of ranking: what the evaluators of two frameworks may do differently while they rank."""
+"""The rules of ranking in which the evaluators of frameworks differ."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from kgeval.scorers.alignment import Aligned
 
 @dataclass(frozen=True)
 class Rules:
-    """How candidates are chosen and compared. The default is the standard: all entities, exact scores."""
+    """How candidates are chosen and compared; the fields are those of ``Protocol``. By default, as the standard one."""
 
     protocol: str = "standard"
-    """the protocol whose rules they are"""
+    """the name of the protocol"""
     tie_rule: TieRule = exact
-    """which scores tie with an answer's"""
+    """the tie interval: which scores tie with an answer's"""
     competes: Callable[[Dataset], BoolArray] | None = None
     """the entities that compete, bool[entity]; by default all"""
     batch: int | None = None
-    """triples are ranked in whole batches of so many, and the rest is not ranked; by default all are"""
+    """the size of batches, if triples of an incomplete last batch are not ranked"""
     quirks: tuple[FrameworkQuirk, ...] = ()
-    """what the framework does with some models only"""
+    """rules for some models only"""
     listed: bool = False
-    """whether candidates that a model lists are ranked by their places in the list, whatever their scores"""
+    """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
     with_test: bool = False
-    """whether answers are counted a second time with the triples of test known, where the filter leaves them out"""
+    """whether there are also counts with test in the filter, where the filter lacks it"""
 
     def num_ranked(self, count: int) -> int:
-        """How many of so many triples are ranked.
+        """Return how many of ``count`` triples are ranked.
 
         >>> Rules(batch=128).num_ranked(661), Rules().num_ranked(661)
         (640, 661)
@@ -46,7 +46,7 @@ class Rules:
         return np.ones(len(dataset.entities), np.bool_) if self.competes is None else self.competes(dataset)
 
     def applicable_to(self, scorer: Aligned) -> tuple[FrameworkQuirk, ...]:
-        """Choose the quirks that concern a model."""
+        """Return the quirks that apply to a model."""
         return tuple(quirk for quirk in self.quirks if quirk.applies_to(scorer))
 
 

@@ -1,1 +1,1 @@
-"""The run directory: what it holds, and how it is written whole or not at all."""
+"""The run directory: its files, and how it is written atomically."""

@@ -1,4 +1,4 @@
-"""The run directory: what its files are called, how they are read, and what is told about the machine."""
+"""The files of a run directory: their names, and how they are read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LABELS, CURVES = LabelTable.FILE, "curves.json"
 
 
 def ranks_of(baseline: str) -> str:
-    """The file of the ranks of a baseline.
+    """The name of the file with the ranks of a baseline.
 
     >>> ranks_of("same or reversed")
     'ranks-same-or-reversed.parquet'
@@ -36,33 +36,34 @@ def ranks_of(baseline: str) -> str:
 
 
 TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
-"""the endings of ranks that were made elsewhere"""
+"""the suffixes of text files with ranks of other tools"""
 
 MODEL = "model"
-"""the folder of what was trained"""
+"""the folder of a trained model"""
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder holds a run."""
+    """Whether a folder is the run directory of one model."""
     return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
 
 
 def is_several(folder: Path) -> bool:
-    """Whether a folder holds the runs of several models, and their common table.
+    """Whether a folder contains the runs of several models and their common table.
 
     Raises
     ------
     InputError
-        if what may be that table is damaged
+        if the file of that table is damaged
     """
-    there = exists_safely(folder / METRICS) and not exists_safely(folder / MANIFEST)
-    return there and isinstance(read_json(folder / METRICS).get("models"), dict)
+    if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
+        return False
+    return isinstance(read_json(folder / METRICS).get("models"), dict)
 
 
 def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTable:
-    """Read the ranks of a run directory or of a ``.parquet`` file, or those of a text file that was made elsewhere.
+    """Read the ranks of a run directory, of a ``.parquet`` file, or of a text file of another tool.
 
-    The latter takes the dataset that was ranked, and the options of :func:`kgeval.load_ranks`.
+    A text file needs the dataset that was ranked, and takes the options of :func:`kgeval.load_ranks`.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
     if dataset is not None and is_stored(path):
-        raise InputError(f"{str(path)!r} holds ranks that tell their dataset: leave --dataset out.")
+        raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
     if dataset is not None:
         return load_ranks(path, dataset, **options)
     if path.is_file() and path.name.lower().endswith(TEXT):
@@ -103,17 +104,17 @@ def read_labels(path: Path) -> LabelTable:
 
 
 def holds_labels_alone(path: Path) -> bool:
-    """Whether a run directory is that of a classification, which ranks nothing."""
+    """Whether a run directory is that of a classification, which has no ranks."""
     return exists_safely(path / LABELS) and not exists_safely(path / RANKS)
 
 
 def holds_confidences(path: Path) -> bool:
-    """Whether a run directory is that of a prediction of confidences, which keeps facts and ranks."""
+    """Whether a run directory is that of a prediction of confidences, which has both labels and ranks."""
     return exists_safely(path / LABELS) and exists_safely(path / RANKS)
 
 
 def describe_machine() -> dict[str, Any]:
-    """Tell on what, and with which libraries, a run was made."""
+    """Return the time, the machine and the versions of the libraries."""
     versions = {}
     for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -130,18 +131,23 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
+def ranking_facts(table: RankTable) -> dict[str, Any]:
+    """Return what a manifest says of a ranking: how the work was done, and how much there was."""
+    return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
+
+
 def as_json(content: Any) -> str:
-    """Write JSON for people: indented, with a final newline; NaN and infinity are refused, being no JSON."""
+    """Format as indented JSON with a final newline; NaN and infinity are refused, being no JSON."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of files in a folder, by their names."""
+    """The SHA-256 of files in a folder, by name."""
     return {name: sha256_of_file(folder / name) for name in names}
 
 
 def altered(folder: Path) -> list[str]:
-    """Name the files of a run that are not as it wrote them; of a run that kept no digests, its manifest.
+    """Return the files of a run that have changed since it was written; its manifest, if it has no digests.
 
     Raises
     ------
@@ -159,12 +165,12 @@ def altered(folder: Path) -> list[str]:
 
 
 def read_common_table(folder: Path) -> dict[str, Any]:
-    """Read the common table of several models, whose runs are the folders beside it that have their names.
+    """Read the common table of several models, whose runs are in folders of their names beside it.
 
     Raises
     ------
     InputError
-        if it cannot be read, or has a name that leads out of the folder
+        if it cannot be read, or if a name is a path out of the folder
     """
     kinds = {"models": dict, "failed": dict, "unfinished": list, "notes": list}
     table = {name: kind() for name, kind in kinds.items()} | read_json(folder / METRICS)
@@ -178,7 +184,7 @@ def read_common_table(folder: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a file of a run that holds a block of keys.
+    """Read a JSON object from a file of a run.
 
     Raises
     ------
@@ -195,7 +201,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def other_files(folder: Path, models: Iterable[str]) -> list[str]:
-    """Name what a folder holds beside the files of a run and the folders of models; hidden files do not matter."""
+    """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
     if not exists_safely(folder) or not folder.is_dir():
         return []
     own = {CONFIG, MANIFEST, METRICS, MODEL, *tables_in(folder), *models}
@@ -203,7 +209,7 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
 
 
 def tables_in(folder: Path) -> list[str]:
-    """The files that runs of one kind or another hold beside what every run holds."""
+    """The files that only some kinds of runs have."""
     return [RANKS, LABELS, CURVES, *sorted(path.name for path in folder.glob(ranks_of("*")))]
 
 

@@ -1,4 +1,4 @@
-"""A run while it is written: by one process at a time, and out of sight until all of it is there."""
+"""Atomic runs: one process at a time writes a run on a hidden stage, and moves it into place when it is complete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kgeval.storage.atomic import write_text
 LOCK, STAGE = ".kgeval.lock", ".kgeval.partial"
 
 TRAINED = "training.json"
-"""on the stage: what the model there was trained by, once it is whole"""
+"""on the stage: the training that made its model; written once the model is complete"""
 
 
 class ParquetTable(Protocol):
@@ -43,38 +43,39 @@ class ParquetTable(Protocol):
 
 @contextmanager
 def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = False) -> Iterator[Path]:
-    """Hold a folder for a run, and give the stage inside it, where the run is written until it is whole.
+    """Lock a folder for a run, and yield the stage inside it, where the run is written until it is complete.
 
-    What a killed process left is cleared, but for a model that it had trained; if the process was killed while a whole
-    run moved from the stage into its folder, the move is finished first. A folder that nothing is put into is taken
-    away again.
+    What a killed process left is cleared, except a model that it had trained. If the process was killed while it moved
+    a complete run from the stage into its folder, the move is finished first. A folder that stays empty is removed.
 
     Parameters
     ----------
     folder
         the run directory, which need not exist
     force
-        whether a run that is there may be replaced
+        whether an existing run may be replaced
     resume
-        whether a whole run may be there, because it may be the very one that is wanted
+        whether a complete run may exist, which the caller then compares with the current one
     trains
-        whether a model will be put there too
+        whether a trained model will be written too
 
     Raises
     ------
     InputError
-        if it holds a run, part of one or a model, and may not; if another process writes into it; if it is a file, or
-        no UTF-8 text; if its stage leads to another folder
+        if it has a run, part of one or a model, and may not; if another process writes into it; if it is a file, or
+        its name is no UTF-8 text; if its stage is a link to another folder
     RunError
         if it cannot be made or written to
     """
     stage = folder / STAGE
-    with alone_in(folder):
-        _refuse_link(stage)
+    with locked(folder):
+        if stage.is_symlink():  # clearing it would delete the files of another folder
+            what = f"{str(stage)!r} is a link to another folder, whose files would be cleared"
+            raise InputError(f"{what}. Remove the link.")
         try:
             _clear(stage, keep=trains)
             _refuse_use(folder, force=force, resume=resume, trains=trains)
-            with _telling(folder):
+            with _as_run_error(folder):
                 stage.mkdir(exist_ok=True)
             yield stage
         finally:
@@ -82,19 +83,19 @@ def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = F
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process, and make it; it is taken away again where nothing is put into it.
+def locked(folder: Path) -> Iterator[None]:
+    """Make a folder and lock it for this process; it is removed if it stays empty.
 
-    The system gives up the lock of a process that dies.
+    The system releases the lock of a process that dies.
 
     Raises
     ------
     InputError
-        if another process holds it, if it is a file, or no UTF-8 text
+        if another process has locked it, if it is a file, or its name is no UTF-8 text
     RunError
         if it cannot be made or written to
     """
-    missing = _missing(folder)
+    missing = _missing_folders(folder)
     try:
         lock = _lock(folder)
         try:
@@ -104,18 +105,18 @@ def alone_in(folder: Path) -> Iterator[None]:
                 (folder / LOCK).unlink()
             lock.release()
     finally:
-        with suppress(OSError):  # it holds something by now, or another run is at home in a parent
-            for place in missing:
-                place.rmdir()
+        with suppress(OSError):  # it is not empty, or another run has been written into a parent
+            for path in missing:
+                path.rmdir()
 
 
 def _lock(folder: Path) -> FileLock:
     lock = FileLock(folder / LOCK, timeout=0)
-    with _telling(folder):
+    with _as_run_error(folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
-        except Timeout as error:  # which is an OSError as well
+        except Timeout as error:  # before OSError, of which it is a subclass
             what = f"another process is writing a run into {str(folder)!r}"
             raise InputError(f"{what}. Choose another folder, or wait for it.") from error
     return lock
@@ -130,7 +131,7 @@ def write_run(
     metrics: dict[str, Any],
     curves: dict[str, Any] | None = None,
 ) -> None:
-    """Write a run on its stage, the manifest last, with the SHA-256 of all else; then move it into its folder."""
+    """Write a run on its stage, last the manifest with the SHA-256 of all other files; then move it into its folder."""
     numbers = as_json(metrics)
     for name, table in tables.items():
         table.to_parquet(stage / name)
@@ -144,7 +145,7 @@ def write_run(
 
 
 def unstaged(path: str) -> str:
-    """Name a file that may lie on a stage as it will be named when the run is whole.
+    """Return the final path of a file that may lie on a stage.
 
     >>> unstaged("runs/new/.kgeval.partial/model/trained_model.pkl"), unstaged("model.npz")
     ('runs/new/model/trained_model.pkl', 'model.npz')
@@ -153,39 +154,39 @@ def unstaged(path: str) -> str:
 
 
 def _publish(stage: Path) -> None:
-    """Move a whole run from its stage into its folder; where this was interrupted, doing it again finishes it.
+    """Move a complete run from its stage into its folder; if this is interrupted, a second call finishes it.
 
-    Names change and nothing is written, so a full disk cannot stop it half-way. While files are exchanged, there is no
-    manifest: nobody takes the files of two runs for one.
+    Files are renamed, not written, so a full disk cannot interrupt it. There is no manifest while files are replaced,
+    so a mixture of two runs is never taken for a run.
     """
     folder = stage.parent
-    with _telling(folder):
-        belongs = _written(stage)
+    with _as_run_error(folder):
+        own = _complete_run(stage)
         (folder / MANIFEST).unlink(missing_ok=True)
-        for name in set(tables_in(folder)) - belongs:  # by an earlier run, which may have been of another kind
+        for name in set(tables_in(folder)) - own:  # of an earlier run, which may have been of another kind
             (folder / name).unlink(missing_ok=True)
         (stage / TRAINED).unlink(missing_ok=True)
         if (stage / MODEL).exists() and (folder / MODEL).exists():
             shutil.rmtree(folder / MODEL)
-        for path in sorted(stage.iterdir(), key=lambda path: path.name == MANIFEST):  # which comes last
+        for path in sorted(stage.iterdir(), key=lambda path: path.name == MANIFEST):  # the manifest last
             path.replace(folder / path.name)
 
 
 def _clear(stage: Path, *, keep: bool) -> None:
-    """Finish a move that was interrupted; else take away what is on the stage, but for a trained model to ``keep``."""
-    with _telling(stage.parent):
-        if _written(stage):
+    """Finish an interrupted move; otherwise delete what is on the stage, except a trained model if ``keep``."""
+    with _as_run_error(stage.parent):
+        if _complete_run(stage):
             _publish(stage)
-        kept = {MODEL, TRAINED} if keep and (stage / TRAINED).is_file() else set()
+        trained = {MODEL, TRAINED} if keep and (stage / TRAINED).is_file() else set()
         for path in stage.iterdir() if stage.is_dir() else ():
-            if path.name not in kept:
+            if path.name not in trained:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        if stage.is_dir() and not kept:
+        if stage.is_dir() and not trained:
             stage.rmdir()
 
 
-def _written(stage: Path) -> frozenset[str]:
-    """Name the files of a whole run on a stage; none where its manifest is missing or not one that a run wrote."""
+def _complete_run(stage: Path) -> frozenset[str]:
+    """Return the files of a complete run on a stage; none where its manifest is missing or damaged."""
     try:
         manifest = read_json(stage / MANIFEST)
     except (FileNotFoundError, FileError, ValueError, RecursionError):
@@ -196,48 +197,41 @@ def _written(stage: Path) -> frozenset[str]:
     return frozenset(written)
 
 
-def _refuse_link(stage: Path) -> None:
-    """Refuse a stage that is a link: what is there would be cleared, and it is another's."""
-    if stage.is_symlink():
-        raise InputError(f"{str(stage)!r} is a link to another folder, whose files would be cleared. Remove the link.")
-
-
-def _missing(folder: Path) -> list[Path]:
-    """Tell which folders have to be made, the innermost first; refuse what can be none."""
+def _missing_folders(folder: Path) -> list[Path]:
+    """Return the folders that have to be made, the innermost first; refuse a path that cannot be a folder."""
     try:
         str(folder).encode()
     except UnicodeEncodeError as error:
         raise InputError(f"the folder {str(folder)!r} has a name that is not UTF-8 text. Choose another.") from error
-    with _telling(folder):
-        places = [folder, *folder.parents]
-        for place in places:
-            if place.exists() and not place.is_dir():
-                raise InputError(f"{str(place)!r} is a file; a run needs a folder. Choose another name.")
-        return [place for place in places if not place.exists()]
+    with _as_run_error(folder):
+        paths = [folder, *folder.parents]
+        for path in paths:
+            if path.exists() and not path.is_dir():
+                raise InputError(f"{str(path)!r} is a file; a run needs a folder. Choose another name.")
+        return [path for path in paths if not path.exists()]
 
 
 def _refuse_use(folder: Path, *, force: bool, resume: bool, trains: bool) -> None:
     names = (CONFIG, MANIFEST, METRICS, *tables_in(folder))
-    there = [name for name in names if (folder / name).exists()]
-    for name in there:
+    existing = [name for name in names if (folder / name).exists()]
+    for name in existing:
         if (folder / name).is_dir():
             raise RunError(f"{str(folder / name)!r} is a folder; a file of that name has to be written.")
     if force or (resume and is_run(folder)):
         return
-    if there:
-        what = f"{str(folder)!r} already holds a run ({', '.join(there)})"
+    if existing:
+        what = f"{str(folder)!r} already holds a run ({', '.join(existing)})"
         raise InputError(f"{what}. Choose another folder, or add --force.")
     if trains and (folder / MODEL).exists():
-        what = f"{str(folder / MODEL)!r} is there already, where the trained model has to be saved"
+        what = f"{str(folder / MODEL)!r} exists already, and the trained model has to be saved there"
         raise InputError(f"{what}. Choose another folder, or add --force to replace it.")
 
 
 @contextmanager
-def _telling(folder: Path) -> Iterator[None]:
-    """Tell what the system refuses as one message."""
+def _as_run_error(folder: Path) -> Iterator[None]:
+    """Turn an OSError into a RunError that names the folder."""
     try:
         yield
     except OSError as error:
-        raise RunError(
-            f"cannot make the folder {str(folder)!r}, or write a run into it: {error.strerror or error}."
-        ) from error
+        what = f"cannot make the folder {str(folder)!r}, or write a run into it"
+        raise RunError(f"{what}: {error.strerror or error}.") from error

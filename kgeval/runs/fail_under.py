@@ -1,4 +1,4 @@
-"""Fail under: the least that metrics have to be for a command to succeed."""
+"""``--fail-under``: lower bounds on metrics, below which a command fails."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import Kind, parse, parse_all
 
 Bounds = Mapping[str, float]
-"""the least value of each metric, by any of its names"""
+"""the lower bound of each metric, by any of its names"""
 
 
 def refuse_bounds(bounds: Bounds, kind: Kind, metrics: Sequence[str] = ()) -> None:
-    """Refuse bounds of metrics that are unknown, or better the lower they are, before anything is ranked.
+    """Refuse bounds on metrics that are unknown or better the lower they are, before anything is ranked.
 
     Parameters
     ----------
     bounds
-        the least value of each metric
+        the lower bound of each metric
     kind
-        what is computed: ``"ranks"``, or the kind of a task
+        ``"ranks"``, or the kind of a task
     metrics
-        those of the task, of which the others are not computed; by default the usual ones
+        the metrics of the task; by default the default ones of its kind
 
     Raises
     ------
@@ -34,7 +34,9 @@ def refuse_bounds(bounds: Bounds, kind: Kind, metrics: Sequence[str] = ()) -> No
     """
     try:
         for name in bounds:
-            _refuse_falling(name, _metric(name, kind, metrics))
+            if _metric(name, kind, metrics).increasing is False:
+                what = f"{name} is better the lower it is, and a bound is the least that a metric may be"
+                raise ConfigError(f"--fail-under: {what}.")
     except MetricError as error:
         raise ConfigError(f"--fail-under: {error}") from error
 
@@ -42,16 +44,11 @@ def refuse_bounds(bounds: Bounds, kind: Kind, metrics: Sequence[str] = ()) -> No
 def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
     if kind == "ranks":
         return parse(name).metric
-    wanted = parse(name, kind)
+    metric_name = parse(name, kind)
     computed = metrics or (CONFIDENCES if kind == "confidences" else CLASSIFICATION)
-    if wanted not in parse_all(computed, kind):
+    if metric_name not in parse_all(computed, kind):
         raise MetricError(f"{name} is not among the metrics of this task. Add it to them.")
-    return wanted.metric
-
-
-def _refuse_falling(name: str, metric: Metric) -> None:
-    if metric.increasing is False:
-        raise MetricError(f"{name} is better the lower it is, and a bound is the least that a metric may be.")
+    return metric_name.metric
 
 
 def refuse_shortfalls(summaries: Mapping[str, Summary], bounds: Bounds) -> None:
@@ -60,25 +57,25 @@ def refuse_shortfalls(summaries: Mapping[str, Summary], bounds: Bounds) -> None:
     Parameters
     ----------
     summaries
-        by the models' names; the name of a single one is empty
+        by model; the name of a single model is empty
     bounds
-        the least value of each metric
+        the lower bound of each metric
 
     Raises
     ------
     RunError
         with every metric that fell short
     """
-    short = [
-        f"{name}: {said}" if name else said
-        for name, summary in summaries.items()
+    shortfalls = [
+        f"{model}: {problem}" if model else problem
+        for model, summary in summaries.items()
         for metric, bound in bounds.items()
-        for said in _shortfall(summary, metric, bound)
+        for problem in _shortfall(summary, metric, bound)
     ]
-    if len(short) == 1:
-        raise RunError(f"--fail-under: {short[0]}")
-    if short:
-        raise RunError("\n  ".join([f"--fail-under: {len(short)} metrics fell short", *short]))
+    if len(shortfalls) == 1:
+        raise RunError(f"--fail-under: {shortfalls[0]}")
+    if shortfalls:
+        raise RunError("\n  ".join([f"--fail-under: {len(shortfalls)} metrics fell short", *shortfalls]))
 
 
 def _shortfall(summary: Summary, metric: str, bound: float) -> Iterator[str]:

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from kgeval.baselines.baseline import Baseline
+from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
 from kgeval.data.dataset import Dataset
@@ -25,12 +27,13 @@ class Job(ABC):
     step: str
     """its name among the seconds of the manifest"""
 
-    def __init__(self, config: RunConfig, name: str, stage: Path | None) -> None:
+    def __init__(self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset) -> None:
         self.name, self.stage = name, stage
         self.folder = None if stage is None else stage.parent
         output = None if self.folder is None else str(self.folder)
-        self.config = config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
-        """the configuration of this one model, so that it can be run again by itself"""
+        alone = config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
+        self.config = alone.resolved(dataset)
+        """the configuration of this one model, with nothing left open, so that it can be run again by itself"""
 
     @property
     def title(self) -> str | None:
@@ -43,7 +46,7 @@ class Job(ABC):
         return {}
 
     @abstractmethod
-    def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint | None:
+    def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint | FittedBaseline | None:
         """Read and check the model before any model is evaluated; one that is not trained yet is not there."""
 
     @abstractmethod
@@ -60,8 +63,10 @@ class CheckpointJob(Job):
 
     step = "load model"
 
-    def __init__(self, config: RunConfig, name: str, stage: Path | None, model: CheckpointConfig) -> None:
-        super().__init__(config, name, stage)
+    def __init__(
+        self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, model: CheckpointConfig
+    ) -> None:
+        super().__init__(config, name, stage, dataset)
         self._model, self._nan = model, config.evaluation.nan
         self._checkpoint: Checkpoint | None = None
 
@@ -82,8 +87,10 @@ class TrainingJob(Job):
 
     step = "train"
 
-    def __init__(self, config: RunConfig, name: str, stage: Path | None, model: TrainingConfig) -> None:
-        super().__init__(config, name, stage)
+    def __init__(
+        self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, model: TrainingConfig
+    ) -> None:
+        super().__init__(config, name, stage, dataset)
         self._model, self._stage = model, stage or Path()
 
     @property
@@ -113,11 +120,32 @@ class TrainingJob(Job):
         return nullcontext()
 
 
-def jobs_of(config: RunConfig, stages: Mapping[str, Path | None]) -> list[Job]:
+class BaselineJob(Job):
+    """A model that learns nothing."""
+
+    step = "count"
+
+    def __init__(self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, model: Baseline) -> None:
+        super().__init__(config, name, stage, dataset)
+        self._model = model
+
+    def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> FittedBaseline:
+        """Count the train triples."""
+        return self._model.fit(dataset)
+
+    def load(self, dataset: Dataset) -> FittedBaseline:
+        """Count the train triples."""
+        return self._model.fit(dataset)
+
+
+def jobs_of(config: RunConfig, stages: Mapping[str, Path | None], dataset: Dataset) -> list[Job]:
     """Return the models of a configuration, each with the stage that its run is written on."""
-    return [
-        TrainingJob(config, name, stages[name], model)
-        if isinstance(model, TrainingConfig)
-        else CheckpointJob(config, name, stages[name], model)
-        for name, model in config.jobs.items()
-    ]
+
+    def job(name: str, model: CheckpointConfig | TrainingConfig | Baseline) -> Job:
+        if isinstance(model, Baseline):
+            return BaselineJob(config, name, stages[name], dataset, model)
+        if isinstance(model, TrainingConfig):
+            return TrainingJob(config, name, stages[name], dataset, model)
+        return CheckpointJob(config, name, stages[name], dataset, model)
+
+    return [job(name, model) for name, model in config.jobs.items()]

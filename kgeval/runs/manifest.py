@@ -1,4 +1,4 @@
-"""The manifest of a run: everything that its numbers depend on, with the SHA-256 of every file."""
+"""The manifest of a run: what its numbers depend on, with the SHA-256 of every input file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
-from kgeval.run_directory.contents import describe_machine, sha256_of_file
+from kgeval.run_directory.contents import describe_machine, ranking_facts, sha256_of_file
 from kgeval.run_directory.staging import unstaged
 from kgeval.runs.config.environment_variables import escaped
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS
@@ -20,10 +21,10 @@ from kgeval.scorers.scorer import Scorer, VectorScorer
 
 
 class FileHashes:
-    """The SHA-256 of files, each of which is read for it once in a run."""
+    """The SHA-256 of files, each computed once in a run."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, str] = {}
+        self._cache: dict[Path, str] = {}
 
     def of_inputs(
         self, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation
@@ -31,15 +32,15 @@ class FileHashes:
         """Hash the files of the dataset, of the model (a live one has none) and of the negatives, by path."""
         files = [*dataset.files, *getattr(model, "files", ()), *evaluation.files]
         for path in files:
-            if path not in self._known:
-                self._known[path] = sha256_of_file(path)
-        return {unstaged(str(path)): self._known[path] for path in files}
+            if path not in self._cache:
+                self._cache[path] = sha256_of_file(path)
+        return {unstaged(str(path)): self._cache[path] for path in files}
 
 
 def config_content(config: RunConfig, *, escape: bool = True) -> dict[str, Any]:
-    """Return what ``config.yaml`` holds of one model, without keys that mean nothing to its task."""
-    left_out = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else None
-    content = config.model_dump(mode="json", exclude_none=True, exclude=left_out)
+    """Return the content of a model's ``config.yaml``, without keys that do not apply to its task."""
+    inapplicable = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else None
+    content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
     return dict(escaped(content)) if escape else content
 
 
@@ -65,23 +66,18 @@ def manifest(
             "repeated": dict(dataset.repeated),
             "sha256": dataset.sha256(),
         },
-        "model": _described(model),
+        "model": _describe(model),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": hashes.of_inputs(dataset, model, evaluation),
         "seconds": dict(seconds),
-        **_ranking(result),
+        **({} if result.ranks is None else ranking_facts(result.ranks)),
         "notes": list(result.notes),
     }
 
 
-def _described(model: Scorer | VectorScorer) -> dict[str, Any]:
+def _describe(model: Scorer | VectorScorer) -> dict[str, Any]:
+    if isinstance(model, FittedBaseline):
+        return model.describe()
     if not isinstance(model, Checkpoint):
         return {"live": type(model).__name__}
     return model.describe() | {"files": [unstaged(str(path)) for path in model.files]}
-
-
-def _ranking(result: Result) -> dict[str, Any]:
-    ranks = result.ranks
-    if ranks is None:
-        return {}
-    return {"ranking": dict(ranks.work), "ranked": {"triples": ranks.num_triples, "ranks": len(ranks)}}

@@ -1,8 +1,9 @@
-"""The evaluation of a model on a dataset, as a configuration says: a ranking, or a task on labelled triples."""
+"""The evaluation of a model on a dataset, by a configuration: a ranking, or a task on labelled triples."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ from kgeval.tasks.confidences import Confidences
 
 
 class ModelEvaluation(ABC):
-    """What is done with each model of a configuration."""
+    """The evaluation of each model of a configuration."""
 
     step: str
-    """its name among the seconds of the manifest"""
-    doing: str
-    """what it does, for the display of progress"""
+    """its key among the ``seconds`` of the manifest"""
+    activity: str
+    """its name in the display of progress"""
     num_ranks: int | None
     """how many ranks it computes, if any"""
 
@@ -30,17 +31,17 @@ class ModelEvaluation(ABC):
         """Refuse a model that does not fit, before any model is evaluated."""
 
     @abstractmethod
-    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> Result:
-        """Evaluate a model, which the result calls by ``title``."""
+    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
+        """Evaluate a model; ``title`` is its name in the result, ``policies`` are those of its metrics of ranks."""
 
     @property
     @abstractmethod
     def negatives(self) -> Any:
-        """The generator or the task's source of negatives, with its ``files``."""
+        """The corruption of a ranking, or a task's source of negatives, with its ``files``."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it reads beside the dataset and the model."""
+        """The files that it reads besides those of the dataset and the model."""
         return () if self.negatives is None else tuple(self.negatives.files)
 
     @property
@@ -52,7 +53,7 @@ class ModelEvaluation(ABC):
 class Ranking(ModelEvaluation):
     """Ranks the answers of a split by the rules of a protocol."""
 
-    step, doing = "rank", "ranking"
+    step, activity = "rank", "ranking"
 
     def __init__(self, config: RunConfig, dataset: Dataset) -> None:
         self._config, self._dataset, self._settings = config, dataset, config.evaluation
@@ -62,13 +63,13 @@ class Ranking(ModelEvaluation):
         """Refuse a model that does not know the triples."""
         check_unseen(model, self._dataset, self._settings)
 
-    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> RankResult:
+    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> RankResult:
         """Rank with a model."""
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(model, self._dataset, progress=progress, title=title)
         by = self._config.by or ()
         grouped = with_slices(table, by, self._dataset)
-        return RankResult(table, self._config.metrics, self._config.policies, groups_by=by, grouped=grouped)
+        return RankResult(table, self._config.metrics, policies, groups_by=by, grouped=grouped)
 
     @property
     def negatives(self) -> Any:
@@ -79,19 +80,19 @@ class Ranking(ModelEvaluation):
 class TaskEvaluation(ModelEvaluation):
     """Scores the labelled triples of a task."""
 
-    step, doing = "judge", "judging"
+    step, activity = "score", "scoring"
 
     def __init__(self, config: RunConfig, dataset: Dataset, task: Classification | Confidences) -> None:
         self._config, self._dataset, self._task = config, dataset, task
         self.num_ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
 
-    def evaluate(self, model: Any, *, title: str | None, progress: Progress) -> Result:
-        """Carry the task out with a model."""
+    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
+        """Score the labelled triples with a model."""
         metrics, task, by = self._config.metrics, self._task, self._config.by or ()
         if isinstance(task, Classification):
             return ClassificationResult(task(model, self._dataset, title=title), metrics, task, by)
-        found = task(model, self._dataset, progress=progress, title=title)
-        return ConfidenceResult(found, metrics, task, self._config.policies, by)
+        tables = task(model, self._dataset, progress=progress, title=title)
+        return ConfidenceResult(tables, metrics, task, policies, by)
 
     @property
     def negatives(self) -> Any:
@@ -100,5 +101,5 @@ class TaskEvaluation(ModelEvaluation):
 
 
 def evaluation_of(config: RunConfig, dataset: Dataset) -> ModelEvaluation:
-    """Return what a resolved configuration does with its models."""
+    """Return the evaluation that a resolved configuration asks for."""
     return Ranking(config, dataset) if config.task is None else TaskEvaluation(config, dataset, config.task)

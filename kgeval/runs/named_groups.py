@@ -1,4 +1,4 @@
-"""Groups by name: a summary whose entities and relations are spelled as people call them."""
+"""Group names: a summary whose entity and relation labels have their human names before them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLUMNS = (*TRIPLE, *(f"{column}_label" for column in TRIPLE))
 
 
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:
-    """Spell the labels that groups have in common with their names before them, for people to read.
+    """Put human names before the labels in the keys of groups.
 
     >>> from kgeval import evaluate, load_dataset, summarize
     >>> table = evaluate(lambda h, r, t: (h + r + t) % 10, load_dataset("nations"))
@@ -24,7 +24,7 @@ def named(summary: Summary, names: Mapping[str, str]) -> Summary:
     {'relation': 'accuses (accusation)'}
     """
 
-    def spelled(key: dict[str, Any]) -> dict[str, Any]:
+    def with_names(key: dict[str, Any]) -> dict[str, Any]:
         return {column: display_label(value, names) if column in COLUMNS else value for column, value in key.items()}
 
-    return replace(summary, groups=tuple(replace(group, key=spelled(group.key)) for group in summary.groups))
+    return replace(summary, groups=tuple(replace(group, key=with_names(group.key)) for group in summary.groups))

@@ -1,4 +1,4 @@
-"""Outcomes: the result of a model and where it is written; of several models, their common table and which failed."""
+"""Outcomes: the result of a model and its folder; for several models, their common table and the failures."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Outcome:
     """the model's name in the configuration; empty where there is only one"""
     result: Result
     folder: Path | None = None
-    """where it was written, if it was"""
+    """the run directory, if it was written"""
     stored: bool = False
-    """whether an earlier run had written it, and nothing was computed"""
+    """whether it was read from an earlier run instead of computed"""
 
     @property
     def summary(self) -> Summary:
-        """The metrics that were requested."""
+        """The requested metrics."""
         return self.result.summary
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def beside(groups: Summary | None) -> dict[str, Any]:
 
 
 class ModelsFailed(RunError):
-    """Some of several models could not be evaluated; the outcomes of the others are there."""
+    """Some of several models could not be evaluated; ``outcomes`` has those of the others."""
 
     def __init__(self, outcomes: list[Outcome], failures: Mapping[str, KgevalError]) -> None:
         self.outcomes = outcomes
@@ -67,22 +67,22 @@ class ModelsFailed(RunError):
 def common_table(
     outcomes: Sequence[Outcome], failures: Mapping[str, object], *, planned: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Lay out the ``metrics.json`` of several models.
+    """Return the ``metrics.json`` of several models.
 
-    It has the content of each one's own, by name, why others failed, and which of those that were planned are neither.
+    It has the content of each file of a model, or why the model failed; ``unfinished`` are planned models with neither.
     """
-    done = {*failures, *(outcome.name for outcome in outcomes)}
+    finished = {*failures, *(outcome.name for outcome in outcomes)}
     return {
         "schema": 1,
         "models": {outcome.name: outcome.to_dict() for outcome in outcomes},
         "failed": {name: str(error) for name, error in failures.items()},
-        "unfinished": [name for name in planned if name not in done],
+        "unfinished": [name for name in planned if name not in finished],
         "notes": comparability_notes(outcomes),
     }
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
-    """Collect the notes on several models, each once: with the names of those that it is on, unless it is on all."""
+    """Collect the notes on several models, each once, with the names of its models unless all have it."""
     models: dict[str, list[str]] = {}
     for outcome in outcomes:
         for note in dict.fromkeys(outcome.notes):
@@ -94,7 +94,7 @@ def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
-    """Say that models were evaluated on different triples, as with ``unseen: drop``: their metrics do not compare."""
+    """Warn of models that were evaluated on different triples, as ``unseen: drop`` allows."""
     triples = [outcome.result.triples for outcome in outcomes]
     if all(np.array_equal(other, triples[0]) for other in triples):
         return []

@@ -1,4 +1,4 @@
-"""Resuming: a model whose run is there is not evaluated again, if nothing that its result depends on has changed."""
+"""Resuming: a stored run is read instead of computed, if nothing that its result depends on has changed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, is_run, rea
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.stored_result import read_result
 
-NO_MATTER = ("output", "tracker", "threads", "memory_limit", "kernel")
-"""keys that no number of a run depends on"""
+IRRELEVANT = ("output", "tracker", "threads", "memory_limit", "kernel")
+"""configuration keys that no number of a run depends on"""
 
 
 def refuse_changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
-    """Refuse a run that is not the one that would be written now, and name what has changed.
+    """Refuse a stored run that differs from the current one, and name what has changed.
 
     Parameters
     ----------
     folder
         the run directory
     config
-        the configuration that it would have now
+        the current configuration
     manifest
-        of what it would tell now: ``dataset``, with its ``sha256``; ``sha256``, of the inputs; ``versions``
+        of the current manifest: ``dataset``, with its ``sha256``; ``sha256``, of the inputs; ``versions``
 
     Raises
     ------
@@ -37,10 +37,8 @@ def refuse_changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[st
     changed = [*_changes(folder, config, manifest)]
     if changed:
         shown = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
-        raise InputError(
-            f"{str(folder)!r} already holds a run, and this would be another: {shown}. Choose another folder, or add "
-            "--force."
-        )
+        what = f"{str(folder)!r} already holds a run, and this would be another: {shown}"
+        raise InputError(f"{what}. Choose another folder, or add --force.")
 
 
 def _changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -48,20 +46,20 @@ def _changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any
     for name in altered(folder):
         yield f"{name} is not as it was written"
     old, new = _leaves(_stored_config(folder)), _leaves(config)
-    for key in [*(old | new)]:
+    for key in old | new:
         if old.get(key) != new.get(key):
             yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
     if _block(before, "dataset").get("sha256") != manifest["dataset"]["sha256"]:
         yield "the dataset has other triples"
-    files, now = _block(before, "sha256"), manifest["sha256"]
-    yield from (f"{path} has changed" for path in files | now if files.get(path) != now.get(path))
-    version, mine = (_block(content, "versions").get("kgeval") for content in (before, manifest))
-    if version != mine:
-        yield f"kgeval was {version}, is {mine}"
+    old_files, new_files = _block(before, "sha256"), manifest["sha256"]
+    yield from (f"{path} has changed" for path in old_files | new_files if old_files.get(path) != new_files.get(path))
+    old_version, new_version = (_block(content, "versions").get("kgeval") for content in (before, manifest))
+    if old_version != new_version:
+        yield f"kgeval was {old_version}, is {new_version}"
 
 
 def _block(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Take a block of keys from a manifest; an empty one where it is missing or no such block."""
+    """Return a block of a manifest, empty where it is missing or no block."""
     block = manifest.get(name)
     return block if isinstance(block, dict) else {}
 
@@ -73,19 +71,19 @@ def _stored_config(folder: Path) -> Any:
         raise InputError(f"{str(folder / CONFIG)!r} cannot be read ({reason(error)}). Add --force.") from error
 
 
-def _leaves(content: Any, place: str = "") -> dict[str, str]:
-    """Spell every value of a configuration by the keys that lead to it, but for what is no matter."""
+def _leaves(content: Any, prefix: str = "") -> dict[str, str]:
+    """Flatten a configuration: its values by dotted keys, without the irrelevant ones."""
     if not isinstance(content, dict):
-        return {place: str(content)}
-    found: dict[str, str] = {}
+        return {prefix: str(content)}
+    leaves: dict[str, str] = {}
     for key, value in content.items():
-        if key not in NO_MATTER:
-            found |= _leaves(value, f"{place}.{key}" if place else str(key))
-    return found
+        if key not in IRRELEVANT:
+            leaves |= _leaves(value, f"{prefix}.{key}" if prefix else str(key))
+    return leaves
 
 
 def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:
-    """Read a stored run as the outcome that it was, or with other metrics and policies; nothing is scored.
+    """Read a stored run as an outcome, with its own or other metrics and policies; nothing is scored.
 
     Raises
     ------
@@ -96,13 +94,13 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Map
 
 
 def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
-    """Read the complete runs of several models from the folder that holds their common table."""
+    """Read the complete runs of several models from the folder of their common table."""
     names = [name for name in _planned(folder) if is_run(folder / name)]
     return [read_outcome(folder / name, name, metrics, options) for name in names]
 
 
 def read_unfinished(folder: Path) -> list[str]:
-    """Name the models of a common table that did not fail, and whose run is gone or was interrupted."""
+    """Return the models of a common table that did not fail, and whose run is missing or was interrupted."""
     return [name for name in _planned(folder) if not is_run(folder / name)]
 
 

@@ -1,4 +1,4 @@
-"""Result trackers: what PyKEEN reports its trainings to, a run is reported to as well."""
+"""Result trackers of PyKEEN (csv, mlflow, wandb, …), which also receive the configuration and metrics of a run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kgeval.runs.config.types import as_validation_error
 from kgeval.settings.settings import Settings
 
 PLACES = ("path", "experiment_path", "experiment_name")
-"""options of csv, json and tensorboard that name a place which holds one run"""
+"""options of csv, json and tensorboard that name the file or folder of one run"""
 
 
 class TrackerConfig(Settings):
-    """A result tracker of PyKEEN, and what it is constructed with: ``{kind: csv, path: results.csv}``."""
+    """A result tracker of PyKEEN and its arguments: ``{kind: csv, path: results.csv}``."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -34,7 +34,7 @@ class TrackerConfig(Settings):
         return value
 
     def options(self, model: str) -> dict[str, Any]:
-        """Return what the tracker is constructed with; each of several models gets a place of its own.
+        """Return the arguments of the tracker; each of several models gets a file or folder of its own.
 
         >>> TrackerConfig(kind="csv", path="runs/all.csv").options("fresh")
         {'path': 'runs/all-fresh.csv'}
@@ -42,23 +42,24 @@ class TrackerConfig(Settings):
         {'experiment_name': 'all'}
         """
         options = dict(self.model_extra or {})
-        if model and "mlflow" not in self.kind.casefold():  # whose experiments hold many runs
-            options |= {name: _beside(options[name], model) for name in PLACES if isinstance(options.get(name), str)}
+        if model and "mlflow" not in self.kind.casefold():  # an experiment of mlflow has many runs
+            paths = {name: Path(options[name]) for name in PLACES if isinstance(options.get(name), str)}
+            options |= {name: str(path.with_name(f"{path.stem}-{model}{path.suffix}")) for name, path in paths.items()}
         return options
 
 
 @contextmanager
 def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
-    """Start a tracker before the work, and end it with the work, as a success or not.
+    """Start a tracker before the work and end it afterwards, as succeeded or failed.
 
     Parameters
     ----------
     config
-        which one
+        the tracker and its arguments
     model
-        the model's name, which the tracked run gets; where it is the only one, empty
+        the name of the tracked run; empty where there is only one model
     dataset
-        the name of the tracked run then
+        the name of the tracked run in that case
 
     Yields
     ------
@@ -77,21 +78,21 @@ def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
     try:
         tracker = tracker_resolver.make(config.kind, config.options(model))
         tracker.start_run(model or dataset)
-    except Exception as error:  # every tracker speaks to a library of its own
+    except Exception as error:  # every tracker calls a library of its own
         hint = ". Install the library that it needs, or choose csv or json" if isinstance(error, ImportError) else ""
         raise ConfigError(f"the tracker {config.kind!r} could not be started: {reason(error)}{hint}.") from error
     try:
         yield tracker
     except BaseException:
-        with suppress(Exception):  # what stopped the work is what is told
+        with suppress(Exception):  # the error of the work is the one to report
             tracker.end_run(success=False)
         raise
-    with _failing():
+    with _as_run_error():
         tracker.end_run(success=True)
 
 
-def report(tracker: Any, content: dict[str, Any], found: dict[str, Any], folder: Path | None) -> None:
-    """Report a configuration, the run directory, and what is defined in the ``metrics.json`` of the run.
+def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: Path | None) -> None:
+    """Report a configuration, the run directory, and the defined metrics among the ``results`` (``metrics.json``).
 
     The ``@`` of ``hits@10``, which some trackers do not take in a name, becomes PyKEEN's ``hits_at_10``.
 
@@ -102,24 +103,19 @@ def report(tracker: Any, content: dict[str, Any], found: dict[str, Any], folder:
     """
     metrics = {
         f"{part}.{name}".replace("@", "_at_"): value
-        for part, values in found["metrics"].items()
+        for part, values in results["metrics"].items()
         for name, value in values.items()
         if value is not None
     }
-    said = {name: value for name, value in content.items() if name != "tracker"}  # which may name an access token
-    with _failing():
-        tracker.log_params({**said, "run_directory": str(folder) if folder else None})
-        tracker.log_metrics(metrics, prefix=found["split"])
+    params = {name: value for name, value in config.items() if name != "tracker"}  # which may have an access token
+    with _as_run_error():
+        tracker.log_params({**params, "run_directory": str(folder) if folder else None})
+        tracker.log_metrics(metrics, prefix=results["split"])
 
 
 @contextmanager
-def _failing() -> Iterator[None]:
+def _as_run_error() -> Iterator[None]:
     try:
         yield
     except Exception as error:
         raise RunError(f"the tracker failed: {reason(error)}. The run itself was written before.") from error
-
-
-def _beside(place: str, model: str) -> str:
-    path = Path(place)
-    return str(path.with_name(f"{path.stem}-{model}{path.suffix}"))

@@ -1,4 +1,4 @@
-"""Train a model with PyKEEN, save it, and read it back: what is evaluated is the saved checkpoint."""
+"""Train a model with PyKEEN, save it, and load the saved checkpoint, which is then evaluated."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from kgeval.storage.atomic import replacing_folder, write_text
 
 
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:
-    """Train through ``pykeen.pipeline.pipeline``, and save the result into the folder ``model`` on a run's stage.
+    """Train with ``pykeen.pipeline.pipeline``, and save the result in the folder ``model`` of a run's stage.
 
-    A model that the very same training left there, whose run was interrupted later, is taken as it is.
+    A model that the same training of an interrupted run left there is loaded, not trained again.
 
     Returns
     -------
@@ -41,10 +41,10 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     RunError
         if PyKEEN refuses the configuration or fails, or if the result cannot be saved; an earlier one is then kept
     """
-    done = as_json(
+    training = as_json(
         {"training": config.model_dump(mode="json"), "dataset": dataset.sha256(), "pykeen": version("pykeen")}
     )
-    if _text_of(stage / TRAINED) == done:
+    if _stored_training(stage) == training:
         return load_checkpoint(stage / MODEL, dataset=dataset)
     (stage / TRAINED).unlink(missing_ok=True)
     with _wrap_pykeen_errors(f"PyKEEN could not train {config.model}"), _quietly(), _frozen_gc():
@@ -56,14 +56,14 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
         checkpoint = load_checkpoint(stage / MODEL, dataset=dataset)
     except NoFormula:
         return PyKEENScorer(result.model)
-    write_text(stage / TRAINED, done)
+    write_text(stage / TRAINED, training)
     return checkpoint
 
 
-def _text_of(path: Path) -> str | None:
-    """Read a text of settings; nothing where there is none, or no such text."""
+def _stored_training(stage: Path) -> str | None:
+    """Read what the model on a stage was trained by; None where the file is missing or damaged."""
     try:
-        return read_settings(path)
+        return read_settings(stage / TRAINED)
     except (OSError, ValueError, FileError):
         return None
 
@@ -75,27 +75,29 @@ def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
     from kgeval.pykeen import KGEvalEvaluator
 
     factories = to_factories(dataset, inverse=config.create_inverse_triples)
-    given = config.model_dump(exclude={"kind", "create_inverse_triples"}, exclude_none=True)
-    given["training_kwargs"] = {"use_tqdm": sys.stderr is not None and sys.stderr.isatty(), **config.training_kwargs}
-    given["device"] = config.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    last = [*factories.values()][-1]
+    arguments = config.model_dump(exclude={"kind", "create_inverse_triples"}, exclude_none=True)
+    use_tqdm = sys.stderr is not None and sys.stderr.isatty()
+    arguments["training_kwargs"] = {"use_tqdm": use_tqdm, **config.training_kwargs}
+    arguments["device"] = config.device or ("cuda" if torch.cuda.is_available() else "cpu")
     return pipeline(
-        # Whoever stops early asks kgeval; a model that diverged is as bad as can be.
+        # Early stopping uses kgeval's ranks; a model that diverged, with scores of NaN, ranks worst.
         evaluator=KGEvalEvaluator(nan="worst") if config.stopper else None,
         training=factories["train"],
         validation=factories.get("valid"),
-        # The pipeline insists on evaluating what it trained. One triple is enough: kgeval does the rest.
-        testing=_first_triple([*factories.values()][-1]),
+        # The pipeline always evaluates what it trained. One triple is enough: kgeval evaluates the rest.
+        testing=last.clone_and_exchange_triples(last.mapped_triples[:1]),
         evaluation_kwargs={"use_tqdm": False, "batch_size": 1},
-        **given,
+        **arguments,
     )
 
 
 @contextmanager
 def _wrap_pykeen_errors(what: str) -> Iterator[None]:
-    """Tell what PyKEEN raises as one message: it checks its arguments while it works, with every kind of exception."""
+    """Raise what PyKEEN raises as a RunError: it checks its arguments late, with every kind of exception."""
     try:
         yield
-    except OSError:  # a full disk is told by whoever opened the file
+    except OSError:  # such as a full disk, which has a message of its own
         raise
     except Exception as error:
         raise RunError(f"{what}: {type(error).__name__}: {error}") from error
@@ -103,7 +105,7 @@ def _wrap_pykeen_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def _frozen_gc() -> Iterator[None]:
-    """Take what is there already from the garbage collector, which PyKEEN calls after every epoch."""
+    """Exclude existing objects from garbage collection, which PyKEEN calls after every epoch."""
     gc.freeze()
     try:
         yield
@@ -113,7 +115,7 @@ def _frozen_gc() -> Iterator[None]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep back what PyKEEN announces of every step, and that a CPU is no GPU; what goes wrong still comes through."""
+    """Hide PyKEEN's messages below warnings, and its warnings that a CPU is no GPU."""
     loggers = {"pykeen": logging.WARNING, "torch_max_mem": logging.ERROR}
     before = {name: logging.getLogger(name).level for name in loggers}
     try:
@@ -125,7 +127,3 @@ def _quietly() -> Iterator[None]:
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
-
-
-def _first_triple(factory: Any) -> Any:
-    return factory.clone_and_exchange_triples(factory.mapped_triples[:1])

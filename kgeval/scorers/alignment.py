@@ -24,6 +24,7 @@ from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen
 from kgeval.scorers.scorer import LabelledModel, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.scorers.wrappers.remapped import RemappedVectors
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
@@ -87,7 +88,10 @@ class Aligned(PartitionedScorer):
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Return the scorer's runs, in the ids of the dataset."""
         for part, view in views_of(self.scorer, self.map_queries(queries)):
-            yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
+            if isinstance(view, SparseScorer):
+                yield QueryPartition(part, view.seen_through(self.map_queries, self.entity_rows))
+            else:
+                yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
     def map_queries(self, queries: Queries) -> Queries:
         """Map queries to the scorer's own ids."""

@@ -1,4 +1,4 @@
-"""The kinds of scorers: of finished scores, of vectors and a similarity, and of parts by side or relation."""
+"""The kinds of scorers: by scores, by vectors and a similarity, and by vectors that depend on side or relation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.numerics.similarity import Similarity, canonical
 
 Numbering = Literal["dataset", "sorted", "files"]
-"""what ids without labels are: the dataset's, the places of its sorted labels, or those of a framework's own files"""
+"""the meaning of ids without labels: the dataset's, the positions of its sorted labels, or those of framework files"""
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Anything that scores the candidates of queries; higher is more plausible.
+    """An object that scores the candidates of queries; higher is more plausible.
 
-    Its ids are those of the dataset, unless it has labels: attributes ``entities`` and ``relations`` that hold the
-    label of each id, or the arguments of these names of ``kgeval.evaluate``.
+    Its ids are those of the dataset, unless it has labels: attributes ``entities`` and ``relations`` with the label of
+    each id, or the arguments of these names of ``kgeval.evaluate``.
     """
 
     @property
@@ -57,7 +57,7 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class LabelledModel(Protocol):
-    """A scorer that knows the labels of its own ids, or how its framework gives ids to labels."""
+    """A scorer with the labels of its own ids, or the way in which its framework numbers labels."""
 
     @property
     def entities(self) -> Vocabulary | None:
@@ -71,12 +71,12 @@ class LabelledModel(Protocol):
 
     @property
     def numbering(self) -> Numbering:
-        """What its ids are where it has no labels."""
+        """The meaning of its ids, where it has no labels."""
         ...
 
     @property
     def layouts(self) -> tuple[str, ...]:
-        """The layouts of datasets whose files give the ids that it has."""
+        """The layouts of datasets whose files have its ids."""
         ...
 
     @property
@@ -100,7 +100,7 @@ class VectorScorer(ABC):
     @property
     @abstractmethod
     def similarity(self) -> Similarity:
-        """Which similarity compares the vectors."""
+        """The similarity of the vectors."""
 
     @property
     @abstractmethod
@@ -141,17 +141,17 @@ class VectorScorer(ABC):
 
 
 class QueryPartition(NamedTuple):
-    """Some queries, and what scores them."""
+    """A slice of queries, and the scorer of these."""
 
     queries: slice
     scorer: Scorer | VectorScorer
 
 
 class PartitionedScorer(ABC):
-    """A scorer whose entities have other vectors for each side or relation.
+    """A scorer whose entity vectors depend on the side or the relation.
 
-    TransH, for instance, projects the entities onto a hyperplane of each relation; under one relation, they are vectors
-    like any others.
+    TransH, for instance, projects the entities onto a hyperplane of each relation; the queries of one relation have a
+    scorer by vectors.
     """
 
     @property
@@ -166,7 +166,7 @@ class PartitionedScorer(ABC):
 
     @abstractmethod
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Cut queries of one side into runs for which the entities have the same vectors, in order."""
+        """Split queries of one side into consecutive slices with the same entity vectors, in order."""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return each view's scores of candidates (int64[candidate] or int64[query, candidate])."""
@@ -179,24 +179,24 @@ class PartitionedScorer(ABC):
 
 
 def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
-    """Refuse what a scorer cannot be called with, such as a triple of labels.
+    """Refuse arguments of other types, such as a triple of labels.
 
     Raises
     ------
     InputError
-        with what to call it with
+        with an example of a call
     """
     if isinstance(queries, Queries) and isinstance(candidates, np.ndarray) and candidates.dtype.kind in "iu":
         return
     raise InputError(
-        f"scores are asked of Queries and an array of candidate ids, not of {queries!r:.60} and {candidates!r:.60}. "
+        f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}. "
         "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
         "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
     )
 
 
 def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
-    """Take the vectors and the offsets of queries from a scorer; float64[query, dim] and float64[query].
+    """Get and check the vectors and offsets of queries; float64[query, dim] and float64[query].
 
     Raises
     ------
@@ -211,7 +211,7 @@ def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, 
 
 
 def entity_arrays(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[FloatArray, Float64Array]:
-    """Take the vectors of entities, in their precision, and their biases; float[id, dim] and float64[id].
+    """Get and check the vectors of entities, in their precision, and the biases; float[id, dim] and float64[id].
 
     Raises
     ------
@@ -234,7 +234,7 @@ def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: 
 
 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
-    """Refuse vectors of queries and entities that no similarity can compare.
+    """Refuse vectors of queries and entities of different widths.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
-    """Cut queries into the runs of a scorer; most scorers have one."""
+    """Split queries into the slices of a partitioned scorer; any other scorer has one."""
     if isinstance(scorer, PartitionedScorer):
         return scorer.views(queries)
     return iter([QueryPartition(slice(0, len(queries)), scorer)])

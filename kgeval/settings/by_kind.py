@@ -1,4 +1,4 @@
-"""One of several settings, told apart by their ``kind``; which there are is found out when first needed."""
+"""One of several settings, distinguished by their ``kind`` or another key; the registry is read when first needed."""
 
 from __future__ import annotations
 
@@ -10,30 +10,35 @@ from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandle
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+KEYS = ("baseline", "kind")
+"""the keys that tell settings apart, the more special one first"""
+
 
 @dataclass(frozen=True)
 class ByKind:
-    """The mark of a field that takes an object of a type, or a block whose ``kind`` names a class of a registry.
+    """The annotation of a field that takes an object of a type, or a block whose ``kind`` names a class of a registry.
 
-    A union that pydantic tells apart by itself would be closed: it takes no class that somebody brings later.
+    A discriminated union of pydantic would be closed: it takes no class of another package.
     """
 
     base: type[BaseModel]
     registry: Callable[[], Mapping[str, type[BaseModel]]]
-    """gives the classes by kind"""
+    """returns the classes by kind"""
+    key: str = "kind"
+    """the key that distinguishes them"""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.validate)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        union: Any = Annotated[Union[tuple(self.registry().values())], Field(discriminator="kind")]  # noqa: UP007
+        union: Any = Annotated[Union[tuple(self.registry().values())], Field(discriminator=self.key)]  # noqa: UP007
         return handler(TypeAdapter(union).core_schema)
 
     def validate(self, value: Any) -> BaseModel:
-        """Take an object as it is; make one of a block."""
+        """Return an object unchanged; make one from a block."""
         if isinstance(value, self.base):
             return value
-        kind = value.get("kind") if isinstance(value, Mapping) else None
+        kind = value.get(self.key) if isinstance(value, Mapping) else None
         if not isinstance(kind, str) or kind not in self.registry():
-            raise PydanticCustomError("union_tag_invalid", "unknown kind")
+            raise PydanticCustomError("union_tag_invalid", "unknown kind", {"key": self.key})
         return self.registry()[kind].model_validate(value)

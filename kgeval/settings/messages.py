@@ -1,4 +1,4 @@
-"""Pydantic's validation errors as messages: where, what, and the nearest valid choice."""
+"""Messages of pydantic's validation errors: where, what, and the nearest valid choice."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from kgeval.errors import did_you_mean
-from kgeval.settings.by_kind import ByKind
+from kgeval.settings.by_kind import KEYS, ByKind
 
 Location = tuple[str | int, ...]
-"""the keys and positions that lead to a value"""
+"""the path to a value: its keys and positions"""
 
 MAX_CHARACTERS = 100
-"""characters of a mistaken value that are shown"""
+"""the most characters that are shown of a wrong value"""
 
 MAX_PROBLEMS = 100
-"""how many problems are listed one by one"""
+"""the most problems that are listed one by one"""
 
-_KINDS = {
+UNTRAINED = "a baseline"
+"""pydantic's tag for models that learn nothing; the key that names one is called like their kind"""
+
+_EXPECTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -38,7 +41,7 @@ _KINDS = {
     "less_than": "less than {lt}",
     "too_short": "at least {min_length} of them",
 }
-"""what was expected, by pydantic's type of error"""
+"""the expected value, by pydantic's type of error"""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ class Problem:
     """whether there is nothing at the location"""
 
     def format(self, line: str = "", option: str = "") -> str:
-        """Write the problem, with its line of the file if that is known, or with the command-line option."""
-        where = option or ".".join(short(step) for step in spelled(self.location)) or "configuration"
+        """Return the message, with the line of the file or the command-line option if that is known."""
+        where = option or ".".join(short(step) for step in as_texts(self.location)) or "configuration"
         return f"{where}: {self.message}{f' ({line})' if line else ''}. {self.hint}".rstrip()
 
     def __str__(self) -> str:
@@ -61,20 +64,18 @@ class Problem:
 
     @classmethod
     def of(cls, location: Location, error: Exception) -> Problem:
-        """Take a refusal whose sentences are what is wrong, and what to do about it."""
+        """Make a problem of an error whose sentences are what is wrong, and what to do about it."""
         message, hint, *_ = [*re.split(r"\. (?=[A-Z])", str(error).rstrip("."), maxsplit=1), ""]
         return cls(location, message, f"{hint}{'' if hint.endswith('?') or not hint else '.'}")
 
 
-def complaints(error: ValidationError, content: Any, root: Any) -> list[Problem]:
-    """List all of pydantic's errors about ``content``, which is no ``root`` (a model, or a union of models)."""
+def problems_of(error: ValidationError, content: Any, root: Any) -> list[Problem]:
+    """List pydantic's errors about ``content``, which is no valid ``root`` (a model, or a union of models)."""
     items = error.errors(include_url=False)
     problems = [_problem(item, content, root) for item in items[:MAX_PROBLEMS]]
-    return (
-        [*problems, Problem((), f"{len(items) - MAX_PROBLEMS} more problems")]
-        if len(items) > MAX_PROBLEMS
-        else problems
-    )
+    if len(items) > MAX_PROBLEMS:
+        problems.append(Problem((), f"{len(items) - MAX_PROBLEMS} more problems"))
+    return problems
 
 
 def _problem(item: Any, content: Any, root: Any) -> Problem:
@@ -88,10 +89,11 @@ def _problem(item: Any, content: Any, root: Any) -> Problem:
         choices = re.findall(r"'([^']*)'", context["expected"])
         return Problem(location, f"unknown value {short_repr(value)}", _nearest(value, choices))
     if kind.startswith("union_tag") or kind == "model_attributes_type":
-        return _unknown_kind(location, value, _kinds(_annotation(location, content, root)))
+        key, models = context.get("key", "kind"), _models(_annotation(location, content, root))
+        return _unknown_kind(location, value, key, [kind for model in models for kind in _kinds(model, key)])
     if kind == "value_error":
         return Problem.of(location, context["error"])
-    expected = _KINDS.get(kind, item["msg"].removeprefix("Input should be ")).format(**context)
+    expected = _EXPECTED.get(kind, item["msg"].removeprefix("Input should be ")).format(**context)
     return Problem(location, f"expected {expected}, found {short_repr(value)}")
 
 
@@ -104,23 +106,22 @@ def _about_key(kind: str, location: Location, content: Any, root: Any) -> Proble
     return Problem(location, f"a key is text, found {short_repr(location[-1])}", "Write it in quotes.")
 
 
-def _unknown_kind(location: Location, value: Any, kinds: list[str]) -> Problem:
+def _unknown_kind(location: Location, value: Any, key: str, kinds: list[str]) -> Problem:
     if not isinstance(value, dict):
-        return Problem(
-            location, f"expected a block with the key 'kind', found {short_repr(value)}", _nearest("", kinds)
-        )
-    if value.get("kind") is None:
-        return Problem(location, "the key 'kind' is missing", _nearest("", kinds))
-    return Problem(location, f"unknown kind {short_repr(value['kind'])}", _nearest(value["kind"], kinds))
+        what = f"expected a block with the key {key!r}, found {short_repr(value)}"
+        return Problem(location, what, _nearest("", kinds))
+    if value.get(key) is None:
+        return Problem(location, f"the key {key!r} is missing", _nearest("", kinds))
+    return Problem(location, f"unknown {key} {short_repr(value[key])}", _nearest(value[key], kinds))
 
 
-def spelled(location: Location) -> tuple[str, ...]:
-    """Write keys and positions as text."""
+def as_texts(location: Location) -> tuple[str, ...]:
+    """Format the keys and positions of a location as text."""
     return tuple(step if isinstance(step, str) else short_repr(step) for step in location)
 
 
 def short_repr(value: Any) -> str:
-    """Print a value, however long or odd it is.
+    """Format a value of any length and type as short text.
 
     >>> short_repr("x" * 1000)[-3:], short_repr(16**5000)
     ("x…'", 'a very large number')
@@ -129,7 +130,7 @@ def short_repr(value: Any) -> str:
         return repr(short(value))
     try:
         return short(repr(value))
-    except ValueError:  # Python prints no whole number of more than some thousand digits
+    except ValueError:  # Python formats no integer of more than some thousand digits
         return "a very large number"
 
 
@@ -138,77 +139,70 @@ def _nearest(value: Any, choices: list[str]) -> str:
 
 
 def short(text: str) -> str:
-    """Cut a text that is too long to be read."""
+    """Cut a text at ``MAX_CHARACTERS``."""
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 
 def _in_content(location: Location, content: Any) -> Location:
-    """Leave out of a location what pydantic adds for itself: the tags of unions."""
+    """Remove the tags of unions, which pydantic adds, from a location."""
     if not location:
         return ()
     *inner, last = location
-    place: Any = content
-    kept: list[str | int] = []
+    value: Any = content
+    path: list[str | int] = []
     for step in inner:
-        inside = _step(place, step)
-        if inside is not None:
-            place = inside
-            kept.append(step)
-    in_block = isinstance(place, dict) and (last in place or last != place.get("kind", "checkpoint"))
-    return (*kept, last) if in_block or isinstance(place, str) or isinstance(last, int) else tuple(kept)
+        item = _item(value, step)
+        if item is not None:
+            value = item
+            path.append(step)
+    in_block = isinstance(value, dict) and (last in value or last != value.get("kind", "checkpoint"))
+    is_key = last != UNTRAINED and (in_block or isinstance(value, str))
+    return (*path, last) if is_key or isinstance(last, int) else tuple(path)
 
 
-def _step(place: Any, step: str | int) -> Any:
-    if isinstance(place, dict):
-        return place.get(step)
-    if isinstance(place, (list, tuple)) and isinstance(step, int) and step < len(place):
-        return place[step]
+def _item(value: Any, step: str | int) -> Any:
+    """Return the item of a block or list, None where it has none."""
+    if isinstance(value, dict):
+        return value.get(step)
+    if isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value):
+        return value[step]
     return None
 
 
 def _keys(location: Location, content: Any, root: Any) -> list[str]:
     """The valid keys of the block at a location."""
-    place = content
+    value = content
     for step in location:
-        place = _step(place, step)
-    block = _block(_annotation(location, content, root), place)
+        value = _item(value, step)
+    block = _block(_annotation(location, content, root), value)
     return list(block.model_fields) if block else []
 
 
 def _annotation(location: Location, content: Any, root: Any) -> Any:
-    """The type of what stands at a location."""
-    place, annotation = content, root
+    """The type of the value at a location."""
+    value, annotation = content, root
     for step in location:
-        block = _block(annotation, place)
-        annotation = _field(block, str(step)) if block and step in block.model_fields else _item(annotation)
-        place = _step(place, step)
+        block = _block(annotation, value)
+        if block and step in block.model_fields:
+            field: Any = block.model_fields[str(step)]
+            annotation = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+        else:  # a block with free keys
+            dicts = [part for part in _alternatives(annotation) if get_origin(part) is dict]
+            annotation = get_args(dicts[0])[-1] if dicts else None
+        value = _item(value, step)
     return annotation
 
 
-def _field(block: type[BaseModel], name: str) -> Any:
-    field: Any = block.model_fields[name]
-    return Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
-
-
-def _item(annotation: Any) -> Any:
-    """The type of the items of a list, or of the values of a block with free keys."""
-    return next((get_args(part)[-1] for part in _alternatives(annotation) if get_origin(part) is dict), None)
-
-
-def _block(annotation: Any, place: Any) -> type[BaseModel] | None:
-    """Find the model that describes a block, by its ``kind`` where there are several."""
+def _block(annotation: Any, value: Any) -> type[BaseModel] | None:
+    """Find the model of a block, by its ``kind`` or the like where there are several."""
     models = _models(annotation)
-    kind = place.get("kind") if isinstance(place, dict) else None
-    fitting = [model for model in models if kind in _kind(model)]
+    block = value if isinstance(value, dict) else {}
+    fitting = [model for key in KEYS for model in models if block.get(key) in _kinds(model, key)]
     return next(iter([*fitting, *models]), None)
 
 
-def _kinds(annotation: Any) -> list[str]:
-    return [kind for model in _models(annotation) for kind in _kind(model)]
-
-
-def _kind(model: type[BaseModel]) -> tuple[Any, ...]:
-    return get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
+def _kinds(model: type[BaseModel], key: str) -> tuple[Any, ...]:
+    return get_args(model.model_fields[key].annotation) if key in model.model_fields else ()
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
@@ -216,7 +210,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
-    """Yield the types that a value may have."""
+    """Yield the types of a union, or the type itself."""
     origin = get_origin(annotation)
     if origin is Annotated:
         inner, *marks = get_args(annotation)

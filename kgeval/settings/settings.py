@@ -7,30 +7,31 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kgeval.errors import InputError
-from kgeval.settings.messages import complaints
+from kgeval.settings.messages import problems_of
 
 
 class Settings(BaseModel):
-    """A part of a configuration: unknown names are refused, and nothing is converted silently."""
+    """A part of a configuration: unknown keys are refused, and no value is converted silently."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
     display_name: ClassVar[str] = ""
-    """what messages call it where users know it by another name than that of its class"""
+    """the name in messages, where it is not that of the class"""
 
-    def __init__(self, /, *unnamed: Any, **values: Any) -> None:
-        if unnamed:
+    def __init__(self, /, *args: Any, **values: Any) -> None:
+        if args:
             names = ", ".join(name for name in type(self).model_fields if name != "kind")
-            raise InputError(f"{type(self).__name__} takes its settings by name ({names}), found {unnamed[0]!r:.60}.")
+            raise InputError(f"{type(self).__name__} takes its settings by name ({names}), found {args[0]!r:.60}.")
         try:
             super().__init__(**values)
         except ValidationError as error:
-            problems = complaints(error, values, type(self))
-            raise InputError(
-                "\n  ".join([f"{self.display_name or type(self).__name__}:", *map(str, problems)])
-            ) from None
+            problems = [
+                f"{self.display_name or type(self).__name__}:",
+                *map(str, problems_of(error, values, type(self))),
+            ]
+            raise InputError("\n  ".join(problems)) from None
 
-    # Nested models are made without this, so that one message has the problems of all.
+    # Pydantic makes nested models without this __init__, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
 

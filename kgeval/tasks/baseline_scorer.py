@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import FloatArray, IntArray
+from kgeval.baselines.label_baseline import TripleRule
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.alignment import Aligned
-from kgeval.tasks.baselines import Rule
 
 
-def knowing_alike(rule: Rule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
+def knowing_alike(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
     """Let a rule in the ids of a dataset know the same entities and relations as an aligned scorer."""
     entities, relations = (np.flatnonzero(rows >= 0) for rows in (scorer.entity_rows, scorer.relation_rows))
 

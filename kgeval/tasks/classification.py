@@ -11,6 +11,7 @@ from pydantic import PrivateAttr
 from typing_extensions import Self
 
 from kgeval.arrays import BoolArray, Float64Array
+from kgeval.baselines.label_baseline import LabelBaseline, label_baselines
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
@@ -23,24 +24,23 @@ from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
 from kgeval.settings.settings import Settings
-from kgeval.tasks.baselines import CLASSIFICATION_BASELINES, Baseline
 from kgeval.tasks.label_table import LabelTable
-from kgeval.tasks.labelled_split import LabelledSplit, labelled, notes_on_negatives
+from kgeval.tasks.labelled_split import LabelledSplit, labelled_split, notes_on_negatives
 from kgeval.tasks.negatives import GeneratedNegatives, Negatives, NegativesFromFiles
 from kgeval.tasks.score_triples import score_triples
 
 SPLITS = ("valid", "test")
-"""what is learned from, and what is judged"""
+"""the split that thresholds and calibrations are fitted on, and the one that metrics are computed on"""
 
 Unseen = Literal["error", "drop"]
-"""what to do with triples that name something the model does not know"""
+"""what to do with triples whose entities or relation the model does not know"""
 
 
 class Classification(Settings):
     """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
 
     kind: Literal["classification"] = "classification"
-    """triples are called true or false"""
+    """triples are classified as true or false"""
     negatives: Negatives = GeneratedNegatives()
     """which triples are false"""
     side: Side = "tail"
@@ -53,13 +53,13 @@ class Classification(Settings):
     _prepared: tuple[Dataset, dict[str, LabelledSplit]] | None = PrivateAttr(default=None)
 
     def prepare(self, dataset: Dataset) -> Self:
-        """Return the task with its labelled triples put together: no file of negatives is read again."""
+        """Return the task with its labelled triples, so that no file of negatives is read twice."""
         prepared = self.model_copy()
         prepared._prepared = dataset, self.parts(dataset)
         return prepared
 
     def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
-        """Put the triples of validation and of test together with their negatives.
+        """Return the labelled triples of validation and of test: the dataset's own, and negatives.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Classification(Settings):
                 f"dataset {dataset.name} has confidences, which are no truth values. Predict them instead, by kind: "
                 "confidences or kgeval evaluate --task confidences."
             )
-        parts = {split: labelled(dataset, split, self.negatives) for split in SPLITS}
+        parts = {split: labelled_split(dataset, split, self.negatives) for split in SPLITS}
         for split, part in parts.items():
             if part.is_positive.all():
                 raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
@@ -95,7 +95,7 @@ class Classification(Settings):
         dataset = as_dataset(dataset)
         model = as_model(model, dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        table = scored_table(scorer, dataset, parts, CLASSIFICATION_BASELINES, side=self.side, unseen=self.unseen)
+        table = score_splits(scorer, dataset, parts, label_baselines(self.kind), side=self.side, unseen=self.unseen)
         return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))
 
 
@@ -125,7 +125,7 @@ def classify(
     side
         which answer a triple is scored as, which matters to models with inverse relations only
     unseen
-        what to do with triples that name something the model does not know: ``"error"`` or ``"drop"``
+        what to do with triples whose entities or relation the model does not know: ``"error"`` or ``"drop"``
 
     Raises
     ------
@@ -147,40 +147,40 @@ def classify(
     return classification(model, dataset, entities=entities, relations=relations)
 
 
-def scored_table(
+def score_splits(
     scorer: Aligned,
     dataset: Dataset,
     parts: dict[str, LabelledSplit],
-    baselines: tuple[Baseline, ...],
+    baselines: tuple[LabelBaseline, ...],
     *,
     side: Side,
     unseen: Unseen,
 ) -> LabelTable:
-    """Score labelled triples with a model and with baselines."""
+    """Score the labelled triples of several splits with a model and with baselines, as one table."""
     notes = [*scorer.notes, *dataset.notes]
     for split, part in parts.items():
         notes += notes_on_leaks(dataset, split)
         notes += notes_on_negatives(dataset, split, part)
         keep = scorer.knows(part.rows.triples)
-        notes += _unseen(dataset, split, part.rows.triples, keep, unseen)
+        notes += _notes_on_unseen(dataset, split, part.rows.triples, keep, unseen)
         parts = {**parts, split: LabelledSplit(part.rows[keep], part.is_positive[keep], part.known[keep])}
     triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
     notes += notes_on_equal_rows(scorer.scorer, [side]) + notes_on_repeatability(scorer, triples, [side])
     scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
-    scores |= {baseline.name: baseline.learn(dataset, parts)(triples) for baseline in baselines}
-    thresholds = {baseline.name: baseline.threshold for baseline in baselines if baseline.threshold is not None}
+    scores |= {it.baseline: it.triple_rule(dataset, parts["valid"].rows)(triples) for it in baselines}
+    thresholds = {it.baseline: it.threshold for it in baselines if it.threshold is not None}
     return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds, model=scorer.title)
 
 
-def _unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
-    rows = np.flatnonzero(~known)
-    if not len(rows):
+def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
+    """Say which triples the model does not know, or refuse them; ``known`` is bool[triple]."""
+    if known.all():
         return []
-    named = ", ".join(dataset.triple(*triples.ids[row]) for row in rows[:3])
-    what = f"{len(rows)} labelled {split} triples have an entity or relation that the model does not know: {named}"
-    what += ", …" if len(rows) > 3 else ""
+    unseen = triples.ids[~known]
+    what = f"{len(unseen)} labelled {split} triples have an entity or relation that the model does not know"
+    what += f": {dataset.examples(unseen)}"
     if policy == "error":
         raise InputError(f"{what}. Set unseen: drop to leave them out.")
-    if len(rows) == len(triples):
-        raise InputError(f"{what}. Nothing is left to judge.")
+    if not known.any():
+        raise InputError(f"{what}. No triple is left to classify.")
     return [f"{what}. They were left out (unseen: drop)."]

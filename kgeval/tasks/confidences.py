@@ -1,4 +1,4 @@
-"""Predict confidences: weighted dataset → scores and ranks of its facts, of the model and of the baseline."""
+"""Predict confidences: weighted dataset → scores and ranks of its facts, by the model and by the baseline."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pydantic import Field, PrivateAttr
 from typing_extensions import Self
 
 from kgeval.arrays import IntArray
+from kgeval.baselines.label_baseline import label_baselines
+from kgeval.baselines.same_or_reversed import confidences_of_train
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
@@ -36,10 +38,9 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.settings.settings import Settings
 from kgeval.tasks.baseline_scorer import knowing_alike
-from kgeval.tasks.baselines import CONFIDENCE_BASELINES, confidences_of_train
-from kgeval.tasks.classification import SPLITS, Unseen, scored_table
+from kgeval.tasks.classification import SPLITS, Unseen, score_splits
 from kgeval.tasks.label_table import LabelTable
-from kgeval.tasks.labelled_split import LabelledSplit, labelled
+from kgeval.tasks.labelled_split import LabelledSplit, labelled_split
 from kgeval.tasks.negatives import NegativesFromFiles
 
 
@@ -73,12 +74,12 @@ class ConfidenceTables:
         return labels.scored(split, scores)
 
     def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
-        """Return what the metrics read of the ranks of the model or of a baseline, under a tie policy, if it ranked."""
+        """Return the ranks of the test facts by the model or a baseline, under a tie policy, if it ranked."""
         if scores not in self.ranks:
             return None
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
-        weights = self._largest.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
+        weights = self._test_confidences.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
         draws = TableView(table, MetricOptions(ties, seed)).draws_for(ties)
         ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
         tails = table.column("side") == "tail"
@@ -88,8 +89,8 @@ class ConfidenceTables:
         return RankedFacts(ranks, weights, table.column("score"), np.where(tails, queries, -1), relations)
 
     @cached_property
-    def _largest(self) -> LargestLabels:
-        """The confidence of each test fact: the largest that was stated."""
+    def _test_confidences(self) -> LargestLabels:
+        """The confidence of each test fact: the largest of its labels where the fact is repeated."""
         test = self.labels.where(self.labels.column("is_positive") & (self.labels.column("split") == "test"))
         ids = np.stack([test.column(name) for name in TRIPLE], axis=1)
         return LabelledTriples(Triples(ids), test.column("label")).largest()
@@ -103,17 +104,17 @@ class Confidences(Settings):
     mapping: ConfidenceMapping = ConfidenceMapping()
     """how scores become confidences"""
     high_confidence: Annotated[float, Field(gt=0, le=1)] = 0.7
-    """from which confidence on a fact belongs to the high-confidence subset, whose metrics are given too"""
+    """the least confidence of a fact in the high-confidence subset, whose metrics are computed too"""
     negatives: NegativesFromFiles | None = None
-    """false triples, of confidence 0: the errors are given with them too"""
+    """false triples, of confidence 0: the errors are computed with them too"""
     sides: Sides = ("head", "tail")
-    """the sides that are ranked; nDCG reads the tails alone"""
+    """the sides that are ranked; nDCG is computed from the tails alone"""
     side: Side = "tail"
     """which answer a fact is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
     """facts with an entity or relation that the model does not know: refuse, or leave out"""
     rank_baselines: bool = True
-    """whether the baseline ranks too, which scores every entity for every query"""
+    """whether the baseline is ranked too: it then scores every entity for every query"""
 
     _prepared: tuple[Dataset, dict[str, LabelledSplit]] | None = PrivateAttr(default=None)
 
@@ -124,13 +125,13 @@ class Confidences(Settings):
         return self.model_copy(update={**mapping, **high})
 
     def prepare(self, dataset: Dataset) -> Self:
-        """Return the task with its labelled triples put together: no file of negatives is read again."""
+        """Return the task with its labelled triples, so that no file of negatives is read twice."""
         prepared = self.model_copy()
         prepared._prepared = dataset, self.parts(dataset)
         return prepared
 
     def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
-        """Put the facts of validation and of test together with their negatives.
+        """Return the labelled triples of validation and of test: the facts, and negatives.
 
         Raises
         ------
@@ -140,7 +141,7 @@ class Confidences(Settings):
         if self._prepared is not None and self._prepared[0] is dataset:
             return self._prepared[1]
         confidences_of_train(dataset)
-        return {split: labelled(dataset, split, self.negatives) for split in SPLITS}
+        return {split: labelled_split(dataset, split, self.negatives) for split in SPLITS}
 
     def __call__(
         self,
@@ -166,24 +167,25 @@ class Confidences(Settings):
         dataset = as_dataset(dataset)
         model = as_model(model, dataset)
         parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        labels = scored_table(scorer, dataset, parts, CONFIDENCE_BASELINES, side=self.side, unseen=self.unseen)
+        baselines = label_baselines(self.kind)
+        labels = score_splits(scorer, dataset, parts, baselines, side=self.side, unseen=self.unseen)
         labels = replace(
             labels,
-            notes=(*labels.notes, *note_on_leakage(dataset)),
+            notes=(*labels.notes, *notes_on_reversed(dataset)),
             model=title or labels.model,
             negatives=UNKNOWN if self.negatives is None else self.negatives.describe(dataset),
         )
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
         ranks = {"score": rank_model(scorer, dataset, ranking, progress=progress, title=title)}
         if self.rank_baselines:
-            for baseline in CONFIDENCE_BASELINES:
-                rule = baseline.learn(dataset, parts)
+            for baseline in baselines:
+                rule = baseline.triple_rule(dataset, parts["valid"].rows)
                 known = knowing_alike(rule, scorer, dataset)
-                ranks[baseline.name] = rank_model(known, dataset, ranking, title=baseline.name)
+                ranks[baseline.baseline] = rank_model(known, dataset, ranking, title=baseline.baseline)
         return ConfidenceTables(labels, ranks)
 
 
-def note_on_leakage(dataset: Dataset) -> list[str]:
+def notes_on_reversed(dataset: Dataset) -> list[str]:
     """Say how many test facts are in train with their head and tail swapped."""
     test = dataset.confidences["test"]
     swapped = int(TripleIndex.of(dataset.train).contains(reverse(test.triples)).sum())

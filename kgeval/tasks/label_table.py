@@ -1,4 +1,4 @@
-"""The label table: what a classification or a prediction of confidences keeps, one row per labelled triple."""
+"""The label table: the result of a classification or a prediction of confidences, one row per labelled triple."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SCHEMA = pa.schema(
         ("tail_label", LABELS),
     ]
 )
-"""``label``: 1, 0 or a confidence; ``is_positive``: whether the triple is of the split, not a negative of it;
-``known``: whether any split holds it; ``score``: the model's. Each baseline adds a column of its scores, under its
+"""``label``: 1, 0 or a confidence; ``is_positive``: whether the triple is one of the split, not a negative;
+``known``: whether any split contains it; ``score``: the model's. Each baseline adds a column of its scores, under its
 name."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelTable(Columns):
-    """Labelled triples with the scores of a model, and of the baselines beside it, each in a further column."""
+    """Labelled triples with the scores of a model, and of each baseline in a further column."""
 
     SCHEMA = SCHEMA
     FILE = "labels.parquet"
@@ -49,41 +49,41 @@ class LabelTable(Columns):
     notes: tuple[str, ...] = ()
     """what a reader of the results should know"""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """of baselines that do not learn theirs from validation"""
+    """by baseline: the thresholds that are constants, not fitted on validation"""
     model: str = UNKNOWN
-    """what scored them"""
+    """the name of the model"""
     dataset: str = UNKNOWN
-    """the graph whose splits they are"""
+    """the name of the dataset"""
     negatives: str = UNKNOWN
-    """where the false triples of test come from, as in ``of file test_negatives.txt``"""
+    """the origin of the false test triples, as in ``of file test_negatives.txt``"""
 
     def __repr__(self) -> str:
         return f"LabelTable({len(self)} labelled triples)"
 
     @property
     def baselines(self) -> Mapping[str, float | None]:
-        """The baselines whose scores it holds, each with the threshold from which on it calls a triple true, if any."""
+        """The baselines of the table, each with the least score of a triple that it classifies as true, if any."""
         scores = [field.name for field in self.further if field.type == pa.float64()]
         return {name: self.thresholds.get(name) for name in scores}
 
     @property
     def provenance(self) -> LabelProvenance:
-        """What the labelled test triples are of."""
+        """The model, dataset, number of test triples and origin of the negatives."""
         test = self.column("split") == "test"
         false = int((test & ~self.column("is_positive")).sum())
-        where = "of unknown origin" if self.negatives == UNKNOWN else self.negatives
+        origin = "of unknown origin" if self.negatives == UNKNOWN else self.negatives
         return LabelProvenance(
             model=self.model,
             dataset=self.dataset,
             split="test",
             triples=int(test.sum()),
-            negatives=f"{false:,} {where}" if false else "none",
+            negatives=f"{false:,} {origin}" if false else "none",
         )
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        """Return what the metrics read of one split, with the scores of the model or of a baseline."""
-        everything = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
-        return everything[self.column("split") == split]
+        """Return the triples of one split with the scores of the model or of a baseline."""
+        rows = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
+        return rows[self.column("split") == split]
 
     def _about(self) -> dict[str, Any]:
         names = {"model": self.model, "dataset": self.dataset, "negatives": self.negatives}
@@ -99,7 +99,7 @@ class LabelTable(Columns):
     def build(
         cls, dataset: Dataset, parts: Mapping[str, LabelledSplit], scores: Mapping[str, Float64Array], **about: Any
     ) -> LabelTable:
-        """Put the labelled triples of each split together with columns of scores, one value per triple, end to end."""
+        """Make a table of the labelled triples of all splits, one after the other; ``scores`` are float64[triple]."""
         ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
         codes = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.rows) for part in parts.values()])
         columns = {

@@ -1,4 +1,4 @@
-"""The labelled triples of a split: its own, and the negatives beside them."""
+"""The labelled triples of a split: its own triples, and negatives of them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class NegativeSource(Protocol):
     """Where negatives come from."""
 
     def triples(self, dataset: Dataset, split: str) -> Triples:
-        """Give the negatives of a split."""
+        """Return the negatives of a split."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledSplit:
-    """The labelled triples of one split: its own, and negatives of them."""
+    """The labelled triples of one split: its own triples, then negatives of them."""
 
     rows: LabelledTriples
     is_positive: BoolArray
-    """bool[triple], whether it is of the split"""
+    """bool[triple], whether the triple is one of the split's own"""
     known: BoolArray
-    """bool[triple], whether any split holds it"""
+    """bool[triple], whether any split contains the triple"""
 
 
-def labelled(dataset: Dataset, split: str, source: NegativeSource | None) -> LabelledSplit:
-    """Put the triples of a split together with their negatives, whose label is 0.
+def labelled_split(dataset: Dataset, split: str, source: NegativeSource | None) -> LabelledSplit:
+    """Concatenate the triples of a split and their negatives, whose label is 0.
 
     The label of the split's own triples is their confidence in a weighted graph, and 1 in any other.
     """
@@ -44,17 +44,16 @@ def labelled(dataset: Dataset, split: str, source: NegativeSource | None) -> Lab
     rows = LabelledTriples(
         Triples(np.concatenate([own.triples.ids, false.ids])), np.concatenate([own.labels, np.zeros(len(false))])
     )
-    given = np.arange(len(rows)) < len(own)
+    is_positive = np.arange(len(rows)) < len(own)
     facts = Triples(np.concatenate([part.ids for part in dataset.splits.values()]))
-    return LabelledSplit(rows, given, given | TripleIndex.of(facts).contains(rows.triples))
+    return LabelledSplit(rows, is_positive, is_positive | TripleIndex.of(facts).contains(rows.triples))
 
 
 def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> list[str]:
-    """Say how many negatives are known facts, and name some."""
-    false = ~part.is_positive
-    wrong = np.flatnonzero(false & part.known)
-    if not len(wrong):
+    """Say how many negatives are known facts, with examples."""
+    negatives = ~part.is_positive
+    facts = part.rows.triples.ids[negatives & part.known]
+    if not len(facts):
         return []
-    named = ", ".join(dataset.triple(*part.rows.triples.ids[row]) for row in wrong[:3])
-    share = f"{len(wrong)} of the {int(false.sum())} {split} negatives ({len(wrong) / false.sum():.1%})"
-    return [f"{share} are known facts of the graph: {named}{', …' if len(wrong) > 3 else ''}."]
+    share = f"{len(facts)} of the {negatives.sum()} {split} negatives ({len(facts) / negatives.sum():.1%})"
+    return [f"{share} are known facts of the graph: {dataset.examples(facts)}."]

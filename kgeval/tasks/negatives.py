@@ -22,10 +22,10 @@ from kgeval.settings.settings import Settings
 
 
 class NegativesFromFiles(Settings):
-    """Triples that somebody found to be false: a file for each split that has some.
+    """False triples in files, one file for each split that has some.
 
-    Each is a TSV, CSV or Parquet file of head, relation and tail. With a fourth column, a confidence, it may hold true
-    triples too, which are passed over.
+    Each is a TSV, CSV or Parquet file of head, relation and tail. With a fourth column, a confidence, it may contain
+    true triples too, which are left out.
 
     >>> NegativesFromFiles(valid="valid_negatives.txt", test="test_negatives.txt")
     NegativesFromFiles(kind='files', valid='valid_negatives.txt', test='test_negatives.txt')
@@ -44,12 +44,12 @@ class NegativesFromFiles(Settings):
         return tuple(Path(path) for path in (self.valid, self.test) if path is not None)
 
     def triples(self, dataset: Dataset, split: str) -> Triples:
-        """Read the negatives of a split; none where no file is named."""
+        """Read the negatives of a split; there are none where no file is set."""
         path = {"valid": self.valid, "test": self.test}.get(split)
         return Triples.of([]) if path is None else read_negatives(Path(path), dataset.entities, dataset.relations)
 
     def describe(self, dataset: Dataset) -> str:
-        """Say which file those of test are from."""
+        """Say which file the test negatives are from."""
         return "of no file" if self.test is None else f"of file {Path(self.test).name}"
 
 
@@ -63,7 +63,7 @@ class GeneratedNegatives(Settings):
     kind: Literal["generated"] = "generated"
     """negatives that a corruption generates"""
     corruption: Corruption = Uniform(count=1, seed=0)
-    """what takes the place of the head or tail; triples with the same query share their negatives"""
+    """what replaces the head or tail; triples with the same query share their negatives"""
     sides: Sides = ("tail",)
     """which side is replaced"""
 
@@ -81,7 +81,7 @@ class GeneratedNegatives(Settings):
         return read_triple_ids(Path(split), table, dataset.entities, dataset.relations)
 
     def describe(self, dataset: Dataset) -> str:
-        """Say what takes the place of which side."""
+        """Say which candidates replace which side."""
         queries = [self.corruption.queries(dataset.split("test"), side) for side in self.sides]
         sizes = [
             self.corruption.candidates(part, known_answers(part, []), dataset).num_candidates(len(part))
@@ -92,7 +92,7 @@ class GeneratedNegatives(Settings):
 
 
 def _kind(value: object) -> str:
-    """Tell the kind of a block that names none by its keys."""
+    """Return the kind of a block; one without the key ``kind`` is recognised by its other keys."""
     if not isinstance(value, dict):
         return str(getattr(value, "kind", "files"))
     return str(value.get("kind", "generated" if {"corruption", "sides"} & value.keys() else "files"))
@@ -101,4 +101,4 @@ def _kind(value: object) -> str:
 Negatives = Annotated[
     Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("generated")], Discriminator(_kind)
 ]
-"""Any source of negatives, told apart by its ``kind``, or by the other keys where there is none."""
+"""Any source of negatives, distinguished by its ``kind``, or by the other keys where there is none."""

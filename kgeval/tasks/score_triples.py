@@ -1,4 +1,4 @@
-"""The score of given triples: the very number that each would be ranked by."""
+"""The scores of triples: for each, the same number as in a ranking."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from kgeval.scorers.alignment import Aligned
 def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: Side = "tail") -> Float64Array:
     """Score triples that the scorer knows; float64[triple].
 
-    A triple's score is that of the answer of its query, in a task without candidates. It goes the way of the ranks
-    and so is their number, bit for bit: canonical of vectors, the model's own of finished scores. A model with inverse
-    relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` says which is meant.
+    The score is that of the answer in a ranking task without candidates, so it is the number that ranks are computed
+    from, bit for bit: the canonical score of vectors, or the score that the model returns. A model with inverse
+    relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
 
     Raises
     ------
@@ -38,17 +38,17 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     array([ 2., -5.])
     """
     queries = Queries.of(triples, side)
-    nobody = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
-    task = RankingTask.of(queries, Candidates(nobody), nobody)
+    no_rows = Rows.sized(np.zeros(len(queries), np.int64), np.empty(0, np.int64))
+    task = RankingTask.of(queries, Candidates(no_rows), no_rows)
     scores = np.empty(len(triples))
     try:
         scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, task).scores
     except UndefinedScore as error:
         ids = (error.anchor, error.relation, error.candidate)
-        named = dataset.triple(*(ids if side == "tail" else ids[::-1]))
-        raise ScoreError(f"the model's score of {named} is NaN: it cannot be judged. Fix the model.") from error
+        triple = dataset.triple(*(ids if side == "tail" else ids[::-1]))
+        raise ScoreError(f"the model's score of {triple} is NaN: it cannot be classified. Fix the model.") from error
     if not np.isfinite(scores).all():
         row = int(np.argmax(~np.isfinite(scores)))
-        named = dataset.triple(*triples.ids[row])
-        raise ScoreError(f"the model's score of {named} is {scores[row]}: labelled triples need finite scores.")
+        triple = dataset.triple(*triples.ids[row])
+        raise ScoreError(f"the model's score of {triple} is {scores[row]}: labelled triples need finite scores.")
     return scores

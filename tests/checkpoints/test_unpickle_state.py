@@ -55,7 +55,7 @@ SHORT = EMPTY + state_of((2,), value(bytes(8))) + b"b"
 def test_a_storage_keeps_its_numbers(file, numbers, slot):
     state = b"}(" + value("numbers") + numbers + b"u"
     other = storage() + (row(value(None), state) if slot else state) + b"b"
-    refuse(archive(file, program(view(other, (10**6,), (1,))), TEN), "tries to change what it was given")
+    refuse(archive(file, program(view(other, (10**6,), (1,))), TEN), "tries to change an object")
 
 
 def test_a_storage_that_lies_about_its_length_is_never_read(file):
@@ -71,7 +71,7 @@ def test_a_storage_that_lies_about_its_length_is_never_read(file):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
     )
     assert said.returncode == 1, said.returncode
-    assert "tries to change what it was given" in said.stderr
+    assert "tries to change an object" in said.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from kgeval import explain, load_checkpoint
 from kgeval.corruption import Uniform
-from kgeval.protocols.explain import Explanation, ProtocolExplanation
+from kgeval.protocols.explanation import Explanation, ProtocolExplanation
 from kgeval.provenance import Provenance
 from tests.cli.conftest import below_head
 

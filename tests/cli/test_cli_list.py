@@ -27,6 +27,7 @@ CONFIGS = sorted((Path(__file__).resolve().parents[2] / "configs").glob("*.yaml"
 KNOWN = {
     "metrics": {"mrr", "hits@k", "mr", "amri", "count"},
     "models": {"ComplEx", "DistMult", "RotatE", "TransE", "TuckER"},
+    "baselines": {"inverse", "popularity", "random", "relation majority", "same or reversed"},
     "formats": {"native", "pykeen"},
     "protocols": {"standard", "pykeen", "libkge", "ampligraph-best", "sun-random"},
     "corruptions": {"all", "uniform", "popular", "degree", "typed", "file", "ogb"},
@@ -228,9 +229,9 @@ def test_the_first_ranking_says_that_it_compiles(done, monkeypatch):
 
     command = ("evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1")
     done("list", "models")
-    told = "Compiling the loops that count"
+    message = "Compiling the counting loops"
     monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: True)
-    assert told in invoke(*command).stderr
-    assert told not in invoke(*command, "--quiet").stderr
+    assert message in invoke(*command).stderr
+    assert message not in invoke(*command, "--quiet").stderr
     monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: False)
-    assert told not in invoke(*command).stderr
+    assert message not in invoke(*command).stderr

@@ -30,7 +30,7 @@ def test_a_file_of_ranks_needs_its_dataset(refused, place):
 
 
 def test_a_run_tells_its_own_dataset(refused, place):
-    assert "'run' holds ranks that tell their dataset: leave --dataset out" in refused(
+    assert "'run' holds ranks that name their dataset: leave --dataset out" in refused(
         "summarize", "run", "--dataset", "graph"
     )
 

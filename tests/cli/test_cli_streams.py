@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from kgeval.cli.streams import say, say_json, spelled
+from kgeval.cli.streams import say, say_json, transliterate
 from tests.cli.conftest import ENTITIES
 
 
@@ -54,8 +54,8 @@ def test_every_listing_can_be_printed(written, encoding, what):
 def test_signs_are_spelled_and_labels_escaped(text, encoding, expected):
     """Labels are not made alike: Zoe and Zoë stay two."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    assert spelled(text, stream) == expected
-    spelled(text, stream).encode(encoding)
+    assert transliterate(text, stream) == expected
+    transliterate(text, stream).encode(encoding)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])

@@ -261,7 +261,7 @@ def test_of_a_classification(screens, told):
 @pytest.mark.parametrize("what", DESCRIBED)
 def test_of_descriptions(screens, told, what):
     described, screen = told[f"inspect {what}"], screens[f"inspect {what}"]
-    shown = {key: value for key, value in described.items() if key not in inspect_page.LEFT_OUT}
+    shown = {key: value for key, value in described.items() if key not in inspect_page.OMITTED}
     for key, names in inspect_page.PARTS.items():
         if isinstance(shown.get(key), dict):
             shown[key] = {name: shown[key][name] for name in names if name in shown[key]}

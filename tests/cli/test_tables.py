@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.cli.terminal_tables import RULE, Table, cells, wrapped
+from kgeval.cli.terminal_tables import RULE, Table, cells, wrap_lines
 
 LABELS = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1, max_size=60)
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9).map(str), st.floats(-1e6, 1e6).map("{:.6f}".format))
@@ -100,7 +100,7 @@ def test_no_word_of_a_text_is_cut(rows, width):
 
 @pytest.mark.parametrize("width", [1, 10, 1000, None])
 def test_lines_keep_how_far_they_are_to_the_right(width):
-    lines = wrapped("both:\n  mrr: 0.25 of all", width)
+    lines = wrap_lines("both:\n  mrr: 0.25 of all", width)
     assert lines[0] == "both:"
     assert all(line.startswith("  ") for line in lines[1:])
 

@@ -92,7 +92,7 @@ def counts(graph, arrays):
     def score(h, r, t):
         return -weight[r] * np.abs(entity[h] + relation[r] - entity[t]).sum()
 
-    def count(*, filtered=True, competes=lambda anchor, candidate: True):
+    def count(*, filtered=True, competes=lambda anchor, candidate: True, score=score):
         greater, tied = [], []
         for h, r, t in graph["test"].tolist():
             tails, heads = [(h, r, e) for e in range(9)], [(e, r, t) for e in range(9)]
@@ -160,6 +160,20 @@ def test_its_tie_policy(use, outcomes, counts):
 @pytest.mark.parametrize("use", ["corruption by name", "corruption in a configuration", "corruption as an object"])
 def test_its_corruption(use, outcomes, counts):
     assert result(outcomes, use) == pytest.approx(realistic(*counts(competes=other_parity)).mean())
+
+
+BASELINE = [
+    "baseline by name",
+    "baseline in a configuration",
+    "baseline as an object",
+    "baseline by its name in Python",
+]
+
+
+@pytest.mark.parametrize("use", BASELINE)
+def test_its_baseline(use, outcomes, counts):
+    expected = counts(score=lambda h, r, t: (h + t) % 3)
+    assert result(outcomes, use) == pytest.approx(realistic(*expected).mean())
 
 
 @pytest.mark.parametrize("use", ["slice by name", "slice as an object"])

@@ -20,7 +20,16 @@ def loaded_after(statement):
 
 PUBLIC = {
     "kgeval": [
-        *("CallableScorer", "CorruptionGenerator", "Dataset", "Family", "KgevalError", "Metric", "Protocol"),
+        *(
+            "Baseline",
+            "CallableScorer",
+            "CorruptionGenerator",
+            "Dataset",
+            "Family",
+            "KgevalError",
+            "Metric",
+            "Protocol",
+        ),
         *("RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Slice", "Summary", "TiePolicy", "Triples"),
         *("VectorScorer", "Vocabulary", "annotate", "classify", "compare", "evaluate", "explain", "framework_metrics"),
         *("generate_negatives", "load_checkpoint", "load_dataset", "load_ranks", "save_checkpoint", "summarize"),

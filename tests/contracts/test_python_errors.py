@@ -40,7 +40,7 @@ WRONG = {
     ),
     "scores of labels": (
         lambda path, data: kgeval.load_checkpoint(path).scores(("virus", "affects", None), 10),
-        "scores are asked of Queries and an array of candidate ids, not of ('virus', 'affects', None) and 10. For",
+        "scores takes Queries and an array of candidate ids, not ('virus', 'affects', None) and 10. For",
     ),
     "scores of labels, from a function": (
         lambda path, data: kgeval.CallableScorer(lambda h, r, t: h, 14, 55).scores(("virus", "affects", None), 10),
@@ -48,11 +48,11 @@ WRONG = {
     ),
     "scores of labels, from a table": (
         lambda path, data: kgeval.ScoreTable([(0, 0, 1)], tail=np.zeros((1, 14))).scores([(0, 0)], np.arange(3)),
-        "scores are asked of Queries",
+        "scores takes Queries",
     ),
     "scores of labels, from vectors": (
         lambda path, data: DistMult(np.ones((2, 2)), np.ones((1, 2))).scores((0, 0), [1]),
-        "scores are asked of Queries",
+        "scores takes Queries",
     ),
     "a label for an id": (
         lambda path, data: data.entities["brazil"],

@@ -163,9 +163,9 @@ def test_a_perfect_and_a_hopeless_model_are_told_apart_in_the_declared_direction
     [
         ("roc_auc", judged([1, 1], [0.2, 0.3]), "all true"),
         ("average_precision", judged([0, 0], [0.2, 0.3]), "all false"),
-        ("precision", judged([0, 1], [0.1, 0.2]), "no triple was called true"),
+        ("precision", judged([0, 1], [0.1, 0.2]), "no triple was predicted true"),
         ("recall", judged([0, 0], [0.1, 0.9]), "no triple is true"),
-        ("f1", judged([0, 0], [0.1, 0.2]), "no triple is true or was called so"),
+        ("f1", judged([0, 0], [0.1, 0.2]), "no triple is true or was predicted true"),
         ("log_loss", judged([1, 0], [0.0, 0.2]), "infinite"),
         ("log_loss", judged([1, 0], [0.7, 1.0]), "infinite"),
         ("accuracy", judged([], []), "no triples"),
@@ -287,7 +287,7 @@ def test_scores_far_beyond_those_of_validation_are_certain():
 def test_no_test_triples_leave_everything_undefined(calibration):
     data = predict_labels(scored([0.1, 0.9], [0, 1]), scored([], []), calibration=calibration)
     for name, metric in METRICS.items():
-        with pytest.raises(Undefined, match=r"there are no triples|no triple (was called|is) true"):
+        with pytest.raises(Undefined, match=r"there are no triples|no triple (was predicted|is) true"):
             print(name, metric(data))
 
 

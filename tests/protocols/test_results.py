@@ -6,7 +6,7 @@ import pytest
 
 from kgeval import evaluate, framework_metrics
 from kgeval.errors import DatasetError, MetricError
-from kgeval.protocols.explain import NOTHING, Explanation, ProtocolExplanation
+from kgeval.protocols.explanation import NOTHING, Explanation, ProtocolExplanation
 from kgeval.provenance import Provenance
 from tests.conftest import random_dataset
 

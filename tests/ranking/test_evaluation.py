@@ -28,7 +28,7 @@ def graph():
         ({"split": "tst"}, "split: unknown value 'tst'. Did you mean 'test'?"),
         ({"sides": ["tial"]}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         ({"sides": "tial"}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
-        ({"sides": ["tail", "tail"]}, "sides: a side is said twice in ['tail', 'tail']. Say each side once."),
+        ({"sides": ["tail", "tail"]}, "sides: a side is repeated in ['tail', 'tail']. Name each side once."),
         ({"sides": []}, "sides: expected at least 1 of them, found []."),
         ({"sides": None}, "sides: expected a list, found None."),
         ({"sides": 5}, "sides: expected a list, found 5."),

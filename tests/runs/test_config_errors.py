@@ -223,7 +223,7 @@ def test_references_to_references_are_not_multiplied_out(config):
     levels = [f"l{n + 1}: &l{n + 1} [{', '.join([f'*l{n}'] * 10)}]" for n in range(5)]
     content = "\n".join(["l0: &l0 [x]", *levels, "dataset: {path: graph}", "model: model.safetensors"])
     path = config(content)
-    with at_most(8), pytest.raises(ConfigError, match="its aliases unfold to more than 20000 values"):
+    with at_most(8), pytest.raises(ConfigError, match="its aliases expand to more than 20000 values"):
         load_config(path)
 
 
@@ -362,10 +362,10 @@ def test_keys_are_text(config, key, block):
 def test_a_key_that_is_said_twice_is_refused_with_both_lines(config):
     content = "dataset: {path: graph}\nmodel: model.safetensors\nevaluation:\n  split: valid\n  split: test\nties: x\n"
     first, second = problems(config(content))
-    assert first == "evaluation.split: said twice, before in line 4 (config line 5). Keep one of them."
+    assert first == "evaluation.split: duplicate key, first in line 4 (config line 5). Keep one of them."
     assert second.startswith("ties: unknown value 'x' (config line 6)")
     assert problems(config("dataset: {path: graph}\nmodel: model.safetensors\nmodel: spare/other.safetensors\n")) == [
-        "model: said twice, before in line 2 (config line 3). Keep one of them."
+        "model: duplicate key, first in line 2 (config line 3). Keep one of them."
     ]
 
 
@@ -425,7 +425,7 @@ def test_one_side_or_split_may_be_said_bare(config, keys):
 def test_a_side_that_is_said_twice_is_refused(config):
     (told,) = problems(config("dataset: {path: graph}\nmodel: model.safetensors\nevaluation: {sides: [tail, tail]}\n"))
     assert told.startswith(
-        "evaluation.sides: a side is said twice in ['tail', 'tail'] (config line 3). Say each side once"
+        "evaluation.sides: a side is repeated in ['tail', 'tail'] (config line 3). Name each side once"
     )
 
 

@@ -254,7 +254,7 @@ def test_a_model_that_another_training_left_is_not_taken(config, place):
 def test_a_folder_of_that_name_is_not_replaced_by_the_trained_model(config, place):
     (place / "run/model").mkdir(parents=True)
     (place / "run/model/mine.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"run/model.* is there already, where the trained model has to be saved"):
+    with pytest.raises(InputError, match=r"run/model.* exists already, and the trained model has to be saved there"):
         run(load_config(config(**job())), place / "run")
     assert (place / "run/model/mine.txt").read_text() == "mine"
 

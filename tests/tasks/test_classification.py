@@ -261,7 +261,7 @@ def test_both_splits_need_negatives_and_triples(files):
         (lambda: Confidences(high_confidence=0.0), "high_confidence: expected greater than 0, found 0.0."),
         (lambda: Confidences(sides="tial"), "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         (lambda: ConfidenceMapping(kind="linear"), "kind: unknown value 'linear'. Did you mean 'bounded-linear'?"),
-        (lambda: GeneratedNegatives(sides=["tail", "tail"]), "sides: a side is said twice"),
+        (lambda: GeneratedNegatives(sides=["tail", "tail"]), "sides: a side is repeated"),
         (lambda: NegativesFromFiles(test=5), "test: expected text, found 5."),
         (lambda: classify(model, DATA, unseen="worst"), "unseen: unknown value 'worst'. Choose one of"),
     ],

@@ -11,7 +11,7 @@ from kgeval.errors import CheckpointError
 
 
 class Layer(Protocol):
-    """What holds arrays by name: the tensors of a state dictionary, or a module of a pickled model."""
+    """Arrays by name: the tensors of a state dictionary, or a module of a pickled model."""
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
         """Return an array as :func:`check_shape` does; refuse where it is missing."""
@@ -19,7 +19,7 @@ class Layer(Protocol):
 
 
 def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
-    """Return an array, if it is one of floating-point numbers in a shape.
+    """Return an array if it has floating-point numbers and the expected shape.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
     shape
         the length of each axis; ``None`` is any
     least
-        if there is one, numbers must be finite and none of them smaller: a wrong one could vanish in a product
+        the least number; with it, numbers must be finite too: here because scores need not show a wrong one
 
     Raises
     ------
     CheckpointError
-        with what it is
+        if it has another dtype, shape or value
 
     Examples
     --------
@@ -44,15 +44,16 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
     kgeval.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point numbers of shape [32].
     """
     lengths = list(np.shape(array))
-    fits = len(lengths) == len(shape) and all(want in (None, found) for want, found in zip(shape, lengths, strict=True))
+    fits = len(lengths) == len(shape) and all(
+        expected in (None, length) for expected, length in zip(shape, lengths, strict=True)
+    )
     if not fits or array.dtype.kind != "f" or array.size == 0:
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        expected = ", ".join("any" if length is None else str(length) for length in shape)
         raise CheckpointError(
-            f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point numbers of shape [{wanted}]."
+            f"the tensor {name!r} is {array.dtype} {lengths}; expected floating-point numbers of shape [{expected}]."
         )
-    if least is not None and not (np.isfinite(array) & (array >= least)).all():
-        wrong = array[~(np.isfinite(array) & (array >= least))].flat[0]
-        wanted = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
-        raise CheckpointError(f"the tensor {name!r} holds {wrong}; expected {wanted}.")
-    found: FloatArray = array
-    return found
+    floats: FloatArray = array
+    if least is not None and (wrong := ~(np.isfinite(floats) & (floats >= least))).any():
+        expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
+        raise CheckpointError(f"the tensor {name!r} holds {floats[wrong].flat[0]}; expected {expected}.")
+    return floats

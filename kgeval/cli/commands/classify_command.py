@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import configuration, corruption_block, present
-from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, listed, model_and_dataset
+from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset, split_at_commas
 
 
 @click.command("classify")
@@ -27,7 +27,7 @@ from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, listed, model
     "-m",
     "metrics",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="METRIC",
     help="[relation.]name; may be repeated.",
 )

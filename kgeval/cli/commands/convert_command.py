@@ -22,7 +22,7 @@ from kgeval.cli.shared_options import JSON, QUIET
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
 @JSON
-def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_json: bool, **given: Any) -> None:
+def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_json: bool, **reader: Any) -> None:
     """Write a checkpoint of any framework as one .safetensors file with everything inside.
 
     It evaluates to the same ranks. Example: kgeval convert umls-TransE --out model.safetensors
@@ -37,13 +37,13 @@ def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_jso
 
     if exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
-    options = pairs(given["options"], "--option")
+    options = pairs(reader["options"], "--option")
     with watching("loading model"):
         graph = None if dataset is None else load_dataset(dataset)
-        model = read_checkpoint(Path(checkpoint), options, dataset=graph, format=given["format"])
+        model = read_checkpoint(Path(checkpoint), options, dataset=graph, format=reader["format"])
     save_checkpoint(model, out)
-    told = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
+    result = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
     if as_json:
-        say_json(told)
+        say_json(result)
     else:
-        say("{model} of {entities} entities and {relations} relations written to {path}".format(**told))
+        say("{model} of {entities} entities and {relations} relations written to {path}".format(**result))

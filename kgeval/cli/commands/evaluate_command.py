@@ -19,9 +19,9 @@ from kgeval.cli.shared_options import (
     QUIET,
     interval_block,
     intervals,
-    listed,
     model_and_dataset,
     policies,
+    split_at_commas,
 )
 
 
@@ -29,12 +29,16 @@ from kgeval.cli.shared_options import (
 @model_and_dataset
 @click.option("--split", help="The split whose triples are ranked.  [default: test]")
 @click.option(
-    "--sides", multiple=True, callback=listed, metavar="SIDE", help="head, tail; may be repeated.  [default: both]"
+    "--sides",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="SIDE",
+    help="head, tail; may be repeated.  [default: both]",
 )
 @click.option(
     "--filter",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="SPLIT",
     help="A split whose triples are known answers, or none; may be repeated.  [default: as the protocol says, all]",
 )
@@ -73,6 +77,8 @@ def command(
     """Evaluate a checkpoint on a dataset: every true answer is ranked among all entities, both sides, filtered.
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
+
+    In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all.
     """
     from kgeval.cli.single_run import run_and_show
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls

@@ -10,7 +10,7 @@ from kgeval.cli.configuration import configuration, present
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
 
 if TYPE_CHECKING:
-    from kgeval.protocols.explain import Explanation
+    from kgeval.protocols.explanation import Explanation
     from kgeval.runs.config.run_config import RunConfig
 
 
@@ -45,7 +45,7 @@ def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json:
 
 
 def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
-    """Refuse keys that change nothing here: those of protocols and of tasks, and where a run is written."""
+    """Refuse keys without effect here, such as those of the protocol, of tasks and of the output folder."""
     from kgeval.errors import ConfigError
 
     for text in overrides:
@@ -55,18 +55,19 @@ def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
 
 
 def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explanation:
+    from kgeval.baselines.baseline import Baseline
     from kgeval.cli.display import watching
     from kgeval.errors import ConfigError
     from kgeval.protocols.explain import explain
-    from kgeval.runs.config.models import CheckpointConfig
+    from kgeval.runs.config.models import TrainingConfig
 
-    checkpoint = config.model
-    if not isinstance(checkpoint, CheckpointConfig):
+    source = config.model
+    if source is None or isinstance(source, TrainingConfig):
         raise ConfigError("model.kind: differences are explained of a checkpoint; train it with kgeval run first.")
     with watching("loading dataset"):
         dataset = config.dataset.load()
     with watching("loading model"):
-        model = checkpoint.load(dataset, nan=config.evaluation.nan)
+        model = source.fit(dataset) if isinstance(source, Baseline) else source.load(dataset, nan=config.evaluation.nan)
     with watching("ranking by every protocol"):
         settings = {name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
         return explain(model, dataset, protocols, metric=metric, **settings)

@@ -23,14 +23,14 @@ def command(path: str, options: tuple[str, ...], dataset: str | None, names: tup
     from kgeval.cli.streams import say_json
     from kgeval.errors import ConfigError
 
-    described = _describe(path, pairs(options, "--option"), dataset, names)
-    kind = next(iter(described))
+    description = _describe(path, pairs(options, "--option"), dataset, names)
+    kind = next(iter(description))
     if names and kind != "dataset":
         raise ConfigError(f"--names: {path!r} is a {kind}; names are those of a dataset. Leave them out.")
     if as_json:
-        say_json(described)
+        say_json(description)
     else:
-        show_page(described)
+        show_page(description)
 
 
 def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tuple[str, ...]) -> dict[str, Any]:
@@ -60,27 +60,21 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
         return {"dataset": path, **_dataset(path, names)}
     except DatasetError as error:
         if exists_safely(place) and holds_models(place):
-            recognise(place, options)  # refuses it, and tells what is in it
+            recognise(place, options)  # raises an error that says what is in the folder
         if exists_safely(place) and place.is_dir() and not any(known.recognises(place) for known in layouts().values()):
-            raise DatasetError(
-                f"{error}\nNor is it a checkpoint in a known format: 'kgeval list formats' shows those."
-            ) from error
+            hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
+            raise DatasetError(f"{error}\n{hint}") from error
         raise
 
 
 def _run(folder: Path) -> dict[str, Any]:
     from kgeval.run_directory.contents import MANIFEST, METRICS, altered, read_json
 
-    changed = altered(folder)
     manifest, metrics = (read_json(folder / name) for name in (MANIFEST, METRICS))
     provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
-    notes = [f"{name} is not as the run wrote it" for name in changed if name != MANIFEST]
-    return {
-        **provenance,
-        **manifest,
-        "notes": [*manifest.get("notes", []), *notes],
-        "metrics": metrics.get("metrics", {}),
-    }
+    notes = [f"{name} is not as the run wrote it" for name in altered(folder) if name != MANIFEST]
+    notes = [*manifest.get("notes", []), *notes]
+    return {**provenance, **manifest, "notes": notes, "metrics": metrics.get("metrics", {})}
 
 
 def _runs(folder: Path) -> dict[str, Any]:
@@ -100,12 +94,7 @@ def _ranks(path: Path) -> dict[str, Any]:
 
     table = read_ranks(path)
     sides = sorted(set(table.column("side").tolist()))
-    return {
-        **table.provenance.to_dict(),
-        "sides": sides,
-        "ranks": len(table),
-        "notes": list(table.notes),
-    }
+    return {**table.provenance.to_dict(), "sides": sides, "ranks": len(table), "notes": list(table.notes)}
 
 
 def _labels(path: Path) -> dict[str, Any]:
@@ -136,7 +125,7 @@ def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
         "repeated triples, left out": dict(dataset.repeated),
         "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
-        **({"confidences": {split: len(said) for split, said in weighted.items()}} if weighted else {}),
+        **({"confidences": {split: len(triples) for split, triples in weighted.items()}} if weighted else {}),
         **({"names": num_named(dataset, dataset.names)} if dataset.names else {}),
         "notes": notes,
         "files": [str(file) for file in dataset.files],

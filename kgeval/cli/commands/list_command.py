@@ -14,6 +14,7 @@ Listing = tuple[list[str], list[list[str]]]
 
 BRIEF = {
     "metrics": ("name", "title", "needs"),
+    "baselines": ("name", "title", "tasks"),
     "models": ("name", "score"),
     "corruptions": ("kind", "what it does"),
     "slices": ("name", "title"),
@@ -23,12 +24,13 @@ BRIEF = {
 
 @click.command("list")
 @click.argument(
-    "what", type=click.Choice(["metrics", "models", "formats", "protocols", "corruptions", "slices", "datasets"])
+    "what",
+    type=click.Choice(["metrics", "models", "baselines", "formats", "protocols", "corruptions", "slices", "datasets"]),
 )
 @click.argument("name", required=False)
 @JSON
 def command(what: str, name: str | None, as_json: bool) -> None:
-    """List metrics, models, formats, protocols, corruptions, slices or datasets; with a NAME, show all about that one.
+    """List metrics, models, baselines, formats and so on; with a NAME, show all about that one.
 
     Example: kgeval list metrics ndcg
     """
@@ -108,6 +110,17 @@ def _models() -> Listing:
     ]
 
 
+def _baselines() -> Listing:
+    from kgeval.baselines.baseline import Baseline, baselines
+
+    columns = ["name", "title", "rule", "tasks", "settings", "source"]
+    rows = []
+    for name, found in sorted(baselines().items()):
+        settings = ", ".join(field for field in found.model_fields if field not in Baseline.model_fields)
+        rows.append([name, found.title, found.rule, ", ".join(found.tasks), settings, found.source])
+    return columns, rows
+
+
 def _formats() -> Listing:
     from kgeval.checkpoints.reader import formats
 
@@ -150,6 +163,7 @@ def _datasets() -> Listing:
 LISTINGS: dict[str, Callable[[], Listing]] = {
     "metrics": _metrics,
     "models": _models,
+    "baselines": _baselines,
     "formats": _formats,
     "protocols": _protocols,
     "corruptions": _corruptions,

@@ -66,12 +66,12 @@ def command(
         content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
         say_json(content)
     else:
-        say(f"{written} negatives written to {out}: {_spelled(generator)}")
+        say(f"{written} negatives written to {out}: {_describe(generator)}")
     show_notes(notes)
 
 
-def _spelled(generator: CorruptionGenerator) -> str:
-    """Spell a corruption in words, as in ``uniform, count 3, seed 0``."""
+def _describe(generator: CorruptionGenerator) -> str:
+    """Describe a corruption, as in ``uniform, count 3, seed 0``."""
     options = generator.model_dump(exclude_none=True)
     kind = options.pop("kind")
     return ", ".join([kind, *(f"{name} {value}" for name, value in options.items() if value is not False)])

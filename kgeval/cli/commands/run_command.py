@@ -47,32 +47,33 @@ def command(
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
 
-    loaded = {path: load_config(path, overrides) for path in configs}
-    folders = {path: _folder(path, config.output, out, several=len(configs) > 1) for path, config in loaded.items()}
+    run_configs = {path: load_config(path, overrides) for path in configs}
+    several = len(configs) > 1
+    folders = {path: _folder(path, config.output, out, several=several) for path, config in run_configs.items()}
     if len(set(folders.values())) < len(folders):
         raise ConfigError(
             "two configurations would be written to one folder: run them one by one, or name their outputs."
         )
-    for config in loaded.values():
+    for config in run_configs.values():
         refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
-    done: dict[Path, list[Outcome]] = {}
+    outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
-    for path, config in loaded.items():
-        done[path], failure = _run(config, folders[path], force=force, alone=len(loaded) == 1)
+    for path, config in run_configs.items():
+        outcomes[path], failure = _run(config, folders[path], force=force, several=len(run_configs) > 1)
         if failure is not None:
             failures[path] = failure
         if not as_json:
-            if len(done) > 1:
+            if len(outcomes) > 1:
                 say("")
-            show_outcomes(done[path])
-        show_remarks(done[path])
+            show_outcomes(outcomes[path])
+        show_remarks(outcomes[path])
     if as_json:
-        contents = {str(path): _content(done[path], failures.get(path), loaded[path]) for path in done}
-        say_json(contents if len(loaded) > 1 else next(iter(contents.values())))
+        contents = {str(path): _content(outcomes[path], failures.get(path), run_configs[path]) for path in outcomes}
+        say_json(contents if len(run_configs) > 1 else next(iter(contents.values())))
     if failures:
         raise RunError("\n".join(f"{path}: {str(why) or type(why).__name__}" for path, why in failures.items()))
     if fail_under:
-        refuse_shortfalls(_bounded(done, fail_under), fail_under)
+        refuse_shortfalls(_summaries(outcomes, [*fail_under]), fail_under)
 
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
@@ -84,8 +85,8 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
     return common_table(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
 
 
-def _run(config: RunConfig, folder: Path, *, force: bool, alone: bool) -> tuple[list[Outcome], Exception | None]:
-    """Run a configuration; where it is not alone, its failure keeps no other from being run."""
+def _run(config: RunConfig, folder: Path, *, force: bool, several: bool) -> tuple[list[Outcome], Exception | None]:
+    """Run a configuration; of several, return its error, so that the others are still run."""
     from kgeval.cli.display import show_note, watching
     from kgeval.errors import KgevalError
     from kgeval.runs.outcome import ModelsFailed
@@ -96,7 +97,7 @@ def _run(config: RunConfig, folder: Path, *, force: bool, alone: bool) -> tuple[
     except ModelsFailed as failure:
         return failure.outcomes, failure
     except (KgevalError, OSError, MemoryError) as error:
-        if alone:
+        if not several:
             raise
         return [], error
 
@@ -107,11 +108,10 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
     return out / config.stem if several else out
 
 
-def _bounded(done: dict[Path, list[Outcome]], bounds: dict[str, float]) -> dict[str, Summary]:
-    """Compute the metrics that have bounds, by model, and by configuration where there are several."""
-    found = {}
-    for path, outcomes in done.items():
-        for outcome in outcomes:
-            name = ": ".join([*([str(path)] if len(done) > 1 else []), *filter(None, [outcome.name])])
-            found[name] = outcome.result.compute([*bounds])
-    return found
+def _summaries(outcomes: dict[Path, list[Outcome]], metrics: list[str]) -> dict[str, Summary]:
+    """Compute metrics by model, with the path of its configuration where there are several."""
+    return {
+        ": ".join(filter(None, [str(path) if len(outcomes) > 1 else "", outcome.name])): outcome.result.compute(metrics)
+        for path, of_config in outcomes.items()
+        for outcome in of_config
+    }

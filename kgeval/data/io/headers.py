@@ -83,16 +83,13 @@ def columns(path: str | Path, names: Sequence[str]) -> list[str]:
             same = " and ".join(repr(own) for own, column in zip(names, columns, strict=True) if column == name)
             raise DatasetError(f"{path}: {count} columns are the {name} ({same}); {found}. Keep one of them.")
     if missing := [name for name in TRIPLE if name not in columns]:
-        known = "; ".join(f"{name}: {', '.join(_aliases(name))}" for name in TRIPLE)
+        aliases = {name: [alias for alias, column in ALIASES.items() if column == name] for name in TRIPLE}
+        known = "; ".join(f"{name}: {', '.join(names)}" for name, names in aliases.items())
         raise DatasetError(
             f"{path}: no column is the {' or the '.join(missing)}; {found}. Name them (in any order, in either case) "
             f"by one of {known}."
         )
     return columns
-
-
-def _aliases(column: str) -> list[str]:
-    return [alias for alias, name in ALIASES.items() if name == column]
 
 
 def _folded(name: str) -> str:

@@ -31,7 +31,8 @@ def read(folder: Path) -> Dataset:
         if the configuration is none, or a file is missing or malformed, with the line
     """
     settings = _settings(folder / CONFIG)
-    files = {name: _file(folder, settings, name) for name in ("entity_ids", "relation_ids", "train", "valid", "test")}
+    names = ("entity_ids", "relation_ids", "train", "valid", "test")
+    files = {name: folder / str(settings.get(f"files.{name}.filename", f"{name}.del")) for name in names}
     files = {name: path for name, path in files.items() if name in {"train", "test"} or path.is_file()}
     entities = _vocabulary(folder, settings, files.get("entity_ids"), "entity")
     relations = _vocabulary(folder, settings, files.get("relation_ids"), "relation")
@@ -58,10 +59,6 @@ def _flat(block: dict[Any, Any]) -> dict[str, Any]:
         inner = {f"{key}.{name}": item for name, item in _flat(value).items()} if isinstance(value, dict) else {}
         flat.update(inner or {str(key): value})
     return flat
-
-
-def _file(folder: Path, settings: dict[str, Any], name: str) -> Path:
-    return folder / str(settings.get(f"files.{name}.filename", f"{name}.del"))
 
 
 def _vocabulary(folder: Path, settings: dict[str, Any], path: Path | None, kind: str) -> Vocabulary:

@@ -1,4 +1,4 @@
-"""Summaries of predicted confidences: of all facts, of those with high confidence, and with negatives beside them."""
+"""Summaries of predicted confidences: of all facts, of those with high confidence, and of facts with negatives."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ERRORS = ("rmse", "mse", "mae")
 """the metrics that are also computed with negatives, which have no rank"""
 
 CONFIDENCES = (*ERRORS, "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr")
-"""the metrics of confidences if none are named"""
+"""the default metrics of confidences"""
 
 
 @runtime_checkable
 class ConfidenceColumns(Protocol):
-    """What a summary reads: scored facts, and their ranks."""
+    """What a summary is computed from: scored facts, and their ranks."""
 
     @property
     def predictors(self) -> Sequence[str]:
@@ -37,7 +37,7 @@ class ConfidenceColumns(Protocol):
 
     @property
     def provenance(self) -> LabelProvenance:
-        """What the facts, and their ranks, are of."""
+        """The model and the dataset of the facts and ranks."""
         ...
 
     @property
@@ -67,16 +67,20 @@ def confidence_summary(
     names = parse_all(metrics, "confidences")
     errors = [name for name in names if name.name in ERRORS]
     subset = f"confidence ≥ {high_confidence:g}"
-    fitted = _fitted(mapping, tables)
+    fitted: ConfidenceMapping | Undefined
+    try:
+        fitted = mapping.fitted(tables.facts("valid"))
+    except Undefined as reason:
+        fitted = reason
     groups: list[Group] = []
     for column in tables.predictors:
         predictor, own = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
-        ranked = tables.ranked(column, ties=options.ties, seed=options.seed)
-        whole = _predictions(tables.facts("test", column), own, ranked)
-        groups += label_groups(predictor, whole, names, by_relation=by_relation)
-        groups += label_groups(predictor, whole.with_confidence_at_least(high_confidence), names, facts=subset)
+        ranks = tables.ranked(column, ties=options.ties, seed=options.seed)
+        predictions = _predictions(tables.facts("test", column), own, ranks)
+        groups += label_groups(predictor, predictions, names, by_relation=by_relation)
+        groups += label_groups(predictor, predictions.with_confidence_at_least(high_confidence), names, facts=subset)
         with_negatives = tables.facts("test", column, negatives=True)
-        if len(with_negatives) > len(whole.confidences):
+        if len(with_negatives) > len(predictions.confidences):
             groups += label_groups(predictor, _predictions(with_negatives, own, None), errors, facts="with negatives")
     facts = tables.facts("test")
     return LabelSummary(
@@ -100,14 +104,7 @@ def confidence_summary(
 
 
 def _predictions(
-    facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranked: RankedFacts | None
+    facts: ScoredLabels, mapping: ConfidenceMapping | Undefined, ranks: RankedFacts | None
 ) -> ConfidencePredictions:
-    predicted: Float64Array | Undefined = mapping if isinstance(mapping, Undefined) else mapping(facts.scores)
-    return ConfidencePredictions(facts.labels, predicted, np.asarray(facts.relations), ranked)
-
-
-def _fitted(mapping: ConfidenceMapping, tables: ConfidenceColumns) -> ConfidenceMapping | Undefined:
-    try:
-        return mapping.fitted(tables.facts("valid"))
-    except Undefined as reason:
-        return reason
+    confidences: Float64Array | Undefined = mapping if isinstance(mapping, Undefined) else mapping(facts.scores)
+    return ConfidencePredictions(facts.labels, confidences, np.asarray(facts.relations), ranks)

@@ -1,4 +1,4 @@
-"""Errors of confidences: how near predicted confidences of facts come to the stated ones.
+"""Errors of confidences: distances between the predicted and the stated confidences of facts.
 
 Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 """

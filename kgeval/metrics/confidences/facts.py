@@ -1,4 +1,4 @@
-"""Facts with confidences: what every metric of confidences is a function of."""
+"""Facts with stated and predicted confidences and ranks, from which all metrics of confidences are computed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from kgeval.metrics.ranks.ranks import Ranks
 
 @dataclass(frozen=True, eq=False)
 class RankedFacts:
-    """The ranks of facts, one per fact and side, each with the confidence of its fact."""
+    """The ranks of facts, one row per fact and side, each with the confidence of its fact."""
 
     ranks: Ranks
-    """filtered; weighed by the confidences; with the draws of random ties, if there are any"""
+    """filtered; weighted by the confidences; with the draws of random ties, if there are any"""
     confidences: Float64Array
-    """float64[task]"""
+    """float64[row]"""
     scores: Float64Array
-    """float64[task], the score of the answer"""
+    """float64[row], the score of the answer"""
     queries: IntArray
-    """int64[task], the query (h, r, ?) that it answers; below 0 for the head of a fact"""
+    """int64[row], the id of the query (h, r, ?); negative where the answer is the head of a fact"""
     relations: npt.NDArray[Any]
-    """[task]"""
+    """[row]"""
 
     def __getitem__(self, rows: BoolArray) -> RankedFacts:
         counts = (self.ranks.greater[rows], self.ranks.tied[rows], self.ranks.candidates[rows])
@@ -38,7 +38,7 @@ class RankedFacts:
         return RankedFacts(ranks, self.confidences[rows], self.scores[rows], self.queries[rows], self.relations[rows])
 
     def lists(self) -> RankedLists:
-        """Lay out the answers of each query (h, r, ?) as a ranked list, their confidences being their grades.
+        """Return the ranked list of each query (h, r, ?), with the confidences of its answers as grades.
 
         Raises
         ------
@@ -57,13 +57,13 @@ class ConfidencePredictions:
     """Facts with their stated and predicted confidences, and with their ranks."""
 
     confidences: Float64Array
-    """float64[fact], as stated; a fact may be stated again"""
+    """float64[fact], as stated; a fact may be repeated"""
     predicted: Float64Array | Undefined
-    """float64[fact]; or why there is none"""
+    """float64[fact]; or why there are none"""
     relations: npt.NDArray[Any]
     """[fact]"""
     ranked: RankedFacts | None = None
-    """none where the facts are joined by negatives, which have no rank"""
+    """None where there are negatives among the facts, which have no rank"""
 
     @property
     def relation_names(self) -> list[Any]:
@@ -78,14 +78,14 @@ class ConfidencePredictions:
         """Keep the facts of at least some confidence."""
         return self.where(self.confidences >= confidence, lambda ranked: ranked.confidences >= confidence)
 
-    def where(self, facts: BoolArray, tasks: Callable[[RankedFacts], BoolArray]) -> ConfidencePredictions:
-        """Keep some facts (bool[fact]) and some ranks (bool[task])."""
+    def where(self, facts: BoolArray, rows: Callable[[RankedFacts], BoolArray]) -> ConfidencePredictions:
+        """Keep some facts (bool[fact]) and some ranks (bool[row])."""
         return replace(
             self,
             confidences=self.confidences[facts],
             predicted=self.predicted if isinstance(self.predicted, Undefined) else self.predicted[facts],
             relations=self.relations[facts],
-            ranked=self.ranked and self.ranked[tasks(self.ranked)],
+            ranked=self.ranked and self.ranked[rows(self.ranked)],
         )
 
     def predictions(self) -> Float64Array:
@@ -103,14 +103,14 @@ class ConfidencePredictions:
         return self.predicted
 
     def ranks(self) -> Ranks:
-        """Return the ranks, weighed by confidence.
+        """Return the ranks, weighted by confidence.
 
         Raises
         ------
         Undefined
             if there are none
         """
-        return self._tasks().ranks
+        return self._ranked_facts().ranks
 
     def lists(self) -> RankedLists:
         """Return the ranked list of each query (h, r, ?), graded by confidence.
@@ -120,9 +120,9 @@ class ConfidencePredictions:
         Undefined
             if there are none
         """
-        return self._tasks().lists()
+        return self._ranked_facts().lists()
 
-    def _tasks(self) -> RankedFacts:
+    def _ranked_facts(self) -> RankedFacts:
         if self.ranked is None:
             raise Undefined("nothing was ranked")
         if len(self.ranked.queries) == 0:

@@ -1,4 +1,4 @@
-"""Ranks of facts that count by their confidence: weighted mean ranks, and nDCG with confidences as grades."""
+"""Metrics of ranks weighted by confidence: weighted mean ranks, and nDCG with confidences as grades."""
 
 from __future__ import annotations
 

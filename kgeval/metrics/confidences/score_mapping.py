@@ -19,7 +19,7 @@ from kgeval.settings.settings import Settings
 
 Number = Annotated[float | None, Field(allow_inf_nan=False)]
 
-Shape = Callable[[Float64Array], Float64Array]
+Function = Callable[[Float64Array], Float64Array]
 
 
 def logistic(values: Float64Array) -> Float64Array:
@@ -44,8 +44,8 @@ class Line(NamedTuple):
 class ConfidenceMapping(Settings):
     """How scores become confidences: its own configuration.
 
-    Without ``weight`` and ``bias``, which a model for confidences has learned with its vectors, they are those of least
-    squares in validation.
+    ``weight`` and ``bias`` are those that a model for confidences has learned with its vectors; without them, they are
+    fitted on validation by least squares.
 
     >>> ConfidenceMapping(kind="logistic", weight=2.0, bias=-1.0)(np.array([0.5]))
     array([0.5])
@@ -57,9 +57,9 @@ class ConfidenceMapping(Settings):
     """raw: scores are confidences already; logistic: 1 / (1 + exp(−(weight · s + bias))); bounded-linear: weight · s +
     bias, cut to 0 … 1"""
     weight: Number = None
-    """what scores are multiplied by; fitted in validation where it is not given"""
+    """the factor of scores; by default fitted on validation"""
     bias: Number = None
-    """what is added to them; fitted with the weight"""
+    """the constant that is added; by default fitted on validation"""
 
     @model_validator(mode="after")
     def _both_or_none(self) -> ConfidenceMapping:
@@ -70,7 +70,7 @@ class ConfidenceMapping(Settings):
         return self
 
     def fitted(self, valid: ScoredLabels) -> ConfidenceMapping:
-        """Choose weight and bias, where they are not given, by least squares in validation.
+        """Return the mapping with weight and bias, fitted on validation by least squares where there are none.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class ConfidenceMapping(Settings):
             return self
         if len(valid) == 0:
             raise Undefined("there are no validation facts to fit a mapping on")
-        line = _least_squares(valid, logistic if self.kind == "logistic" else bounded, self.kind == "logistic")
+        line = _least_squares(valid, logistic if self.kind == "logistic" else bounded)
         return ConfidenceMapping(kind=self.kind, weight=line.weight, bias=line.bias)
 
     def __call__(self, scores: Float64Array) -> Float64Array:
@@ -90,24 +90,24 @@ class ConfidenceMapping(Settings):
             return scores
         if self.weight is None or self.bias is None:
             raise Undefined("the mapping was not fitted")
-        with np.errstate(over="ignore"):  # an infinite line is cut, or bent, to 0 or 1
+        with np.errstate(over="ignore"):  # infinity maps to 0 or 1
             line = self.weight * scores + self.bias
         return logistic(line) if self.kind == "logistic" else bounded(line)
 
 
-def _least_squares(valid: ScoredLabels, shape: Shape, curved: bool) -> Line:  # noqa: FBT001
-    """Fit a line that is bent or cut by a shape, beginning with the straight line of least squares."""
+def _least_squares(valid: ScoredLabels, function: Function) -> Line:
+    """Minimise Σ (function(weight · s + bias) − w)², starting from the straight line of least squares."""
     from scipy.optimize import least_squares
     from scipy.special import logit
 
-    standard = Standardizer.of(valid.scores)
-    scores = standard(valid.scores)
+    standardize = Standardizer.of(valid.scores)
+    scores = standardize(valid.scores)
     slope, height = float(np.mean(scores * valid.labels)), float(valid.labels.mean())
-    # At height h the logistic curve rises by h (1 − h) per unit, so that its tangent is the straight line.
+    # Where the logistic function is h, its slope is h (1 − h): the start makes the straight line its tangent.
     h = float(np.clip(height, 0.01, 0.99))
-    start = (slope / (h * (1 - h)), float(logit(h))) if curved else (slope, height)
-    best = least_squares(lambda line: shape(line[0] * scores + line[1]) - valid.labels, start).x
-    line = Line(*standard.line(float(best[0]), float(best[1])))
+    start = (slope / (h * (1 - h)), float(logit(h))) if function is logistic else (slope, height)
+    best = least_squares(lambda line: function(line[0] * scores + line[1]) - valid.labels, start).x
+    line = Line(*standardize.line(float(best[0]), float(best[1])))
     if not np.isfinite(line).all():
-        raise Undefined("the validation scores lie so close together that no weight in float64 tells them apart")
+        raise Undefined("the validation scores are so close together that no weight in float64 distinguishes them")
     return line

@@ -31,11 +31,11 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
     Parameters
     ----------
     valid
-        the validation triples; ``"none"`` does not look at them
+        the validation triples; ``"none"`` ignores them
     calibration
         ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that
-        separable scores stay finite; ``"isotonic"``: the best non-decreasing step function, level beyond the scores
-        that were seen; ``"none"``: scores that are probabilities already
+        a and b are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares,
+        constant beyond the validation scores; ``"none"``: scores are probabilities already
 
     Raises
     ------
@@ -77,19 +77,19 @@ def _platt(valid: ScoredLabels) -> Calibrator:
     true, false = int(truths.sum()), int((~truths).sum())
     # Each triple is a positive example with its smoothed target as weight, and a negative one with the rest.
     target = np.where(truths, (true + 1) / (true + 2), 1 / (false + 2))
-    standard = Standardizer.of(valid.scores)
+    standardize = Standardizer.of(valid.scores)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
-    doubled = np.repeat(standard(valid.scores)[:, None], 2, axis=0)
-    model.fit(doubled, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
+    twice = np.repeat(standardize(valid.scores)[:, None], 2, axis=0)
+    model.fit(twice, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
     slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-    return lambda scores: logistic(slope * standard(scores) + intercept)
+    return lambda scores: logistic(slope * standardize(scores) + intercept)
 
 
 def _isotonic(valid: ScoredLabels) -> Calibrator:
     from sklearn.isotonic import IsotonicRegression
 
-    # The steps depend on the order alone; scikit-learn takes scores that differ by less than 1e-15 for the same.
-    seen, order = np.unique(valid.scores, return_inverse=True)
+    # Fitted on the order of the scores, for scikit-learn merges scores that differ by less than 1e-15.
+    distinct, order = np.unique(valid.scores, return_inverse=True)
     model = IsotonicRegression(y_min=0, y_max=1).fit(order.astype(np.float64), valid.labels)
-    steps = np.asarray(model.predict(np.arange(float(len(seen)))), np.float64)
-    return lambda scores: np.clip(np.interp(scores, seen, steps), 0.0, 1.0)
+    steps = np.asarray(model.predict(np.arange(float(len(distinct)))), np.float64)
+    return lambda scores: np.clip(np.interp(scores, distinct, steps), 0.0, 1.0)

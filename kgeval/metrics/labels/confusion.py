@@ -13,7 +13,7 @@ from kgeval.metrics.metric import Metric, Undefined
 
 
 class Confusion(NamedTuple):
-    """The confusion matrix: how many triples have which label and predicted label."""
+    """The confusion matrix: the number of triples by label and predicted label."""
 
     true_positives: int
     false_positives: int
@@ -30,20 +30,20 @@ def confusion(predictions: LabelPredictions) -> Confusion:
 
 def accuracy(predictions: LabelPredictions) -> float:
     """Compute the share of correct labels, (TP + TN) / n."""
-    decisions = predictions.predicted_labels()
+    y_pred = predictions.predicted_labels()
     if len(predictions) == 0:
         raise Undefined("there are no triples")
-    return float(np.mean(decisions == predictions.truths))
+    return float(np.mean(y_pred == predictions.truths))
 
 
 def precision(predictions: LabelPredictions) -> float:
-    """Compute the share of true triples among those called true, TP / (TP + FP)."""
+    """Compute the share of true triples among those predicted true, TP / (TP + FP)."""
     counts = confusion(predictions)
-    return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was called true")
+    return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was predicted true")
 
 
 def recall(predictions: LabelPredictions) -> float:
-    """Compute the share of those called true among the true triples, TP / (TP + FN)."""
+    """Compute the share of those predicted true among the true triples, TP / (TP + FN)."""
     counts = confusion(predictions)
     return _ratio(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
 
@@ -51,9 +51,9 @@ def recall(predictions: LabelPredictions) -> float:
 def f1(predictions: LabelPredictions) -> float:
     """Compute the harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
     counts = confusion(predictions)
-    twice = 2 * counts.true_positives
-    wrong = counts.false_positives + counts.false_negatives
-    return _ratio(twice, twice + wrong, "no triple is true or was called so")
+    errors = counts.false_positives + counts.false_negatives
+    correct = 2 * counts.true_positives
+    return _ratio(correct, correct + errors, "no triple is true or was predicted true")
 
 
 def _ratio(count: int, total: int, undefined: str) -> float:
@@ -79,7 +79,7 @@ PRECISION = _of_labels(
     formula="TP / (TP + FP)",
     source="van Rijsbergen, 1979",
     compute=without_cutoff(precision),
-    undefined="no triple was called true",
+    undefined="no triple was predicted true",
 )
 
 RECALL = _of_labels(
@@ -97,5 +97,5 @@ F1 = _of_labels(
     formula="2 TP / (2 TP + FP + FN)",
     source="van Rijsbergen, 1979",
     compute=without_cutoff(f1),
-    undefined="no triple is true or was called so",
+    undefined="no triple is true or was predicted true",
 )

@@ -1,4 +1,4 @@
-"""Curves as data: ROC, precision and recall, reliability; each a named tuple of equally long arrays."""
+"""Curves: ROC, precision and recall, reliability; each a named tuple of arrays of the same length."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class ROC(NamedTuple):
     false_positive_rate: Float64Array
     true_positive_rate: Float64Array
     threshold: Float64Array
-    """the score from which on triples are called true; of the first point, infinite"""
+    """the least score of a triple that is predicted true; of the first point, infinite"""
 
 
 class PrecisionRecall(NamedTuple):
-    """A precision-recall curve, from all triples called true to none; float64[point] each."""
+    """A precision-recall curve, from all triples predicted true to none; float64[point] each."""
 
     precision: Float64Array
     recall: Float64Array
     threshold: Float64Array
-    """the score from which on triples are called true; of the last point, infinite"""
+    """the least score of a triple that is predicted true; of the last point, infinite"""
 
 
 class Reliability(NamedTuple):
-    """How often triples of a probability are true; one row per bin that is not empty."""
+    """The share of true triples by predicted probability; one row per bin that is not empty."""
 
     lowest: Float64Array
-    """float64[bin], the lower end, which only the first bin contains"""
+    """float64[bin], the lower end, which is in the first bin only"""
     highest: Float64Array
     triples: IntArray
     mean_probability: Float64Array
@@ -45,7 +45,7 @@ class Reliability(NamedTuple):
 
 
 def roc(predictions: LabelPredictions) -> ROC:
-    """Compute the ROC curve, without the points between two others on a line.
+    """Compute the ROC curve, without collinear points.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def roc(predictions: LabelPredictions) -> ROC:
 
 
 def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
-    """Compute the precision-recall curve, without the points between two others on a line.
+    """Compute the precision-recall curve, without collinear points.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
 
 
 def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Reliability:
-    """Group triples by their probability, in equally wide bins.
+    """Compute the reliability curve: triples by their probability, in bins of the same width.
 
     Raises
     ------
@@ -100,16 +100,11 @@ def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Reliabili
         raise Undefined("there are no triples")
     bin_ids = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)
     counts = np.bincount(bin_ids, minlength=bins)
-    used = counts > 0
+    nonempty = counts > 0
     edges = np.arange(bins + 1) / bins
 
     def means(values: Float64Array) -> Float64Array:
-        return np.bincount(bin_ids, values, minlength=bins)[used] / counts[used]
+        return np.bincount(bin_ids, values, minlength=bins)[nonempty] / counts[nonempty]
 
-    return Reliability(
-        edges[:-1][used],
-        edges[1:][used],
-        counts[used],
-        means(probabilities),
-        means(predictions.truths.astype(np.float64)),
-    )
+    shares = means(predictions.truths.astype(np.float64))
+    return Reliability(edges[:-1][nonempty], edges[1:][nonempty], counts[nonempty], means(probabilities), shares)

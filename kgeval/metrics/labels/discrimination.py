@@ -8,7 +8,7 @@ from kgeval.metrics.metric import Metric
 
 
 def roc_auc(predictions: LabelPredictions) -> float:
-    """The share of (true, false) pairs in which the true triple scores higher, a tie counting half.
+    """The share of (true, false) pairs in which the true triple scores higher; a tie counts one half.
 
     Raises
     ------
@@ -22,7 +22,7 @@ def roc_auc(predictions: LabelPredictions) -> float:
 
 
 def average_precision_of_triples(predictions: LabelPredictions) -> float:
-    """Σ (recall gained at a score) · (precision from that score on); a tied block is one step.
+    """Σ (Rₙ − Rₙ₋₁) Pₙ, the increase of recall times the precision, over the distinct scores; ties are one step.
 
     Raises
     ------

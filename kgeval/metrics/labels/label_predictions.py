@@ -1,10 +1,10 @@
-"""Label predictions: test triples called true or false, with probabilities, by what validation triples taught."""
+"""Label predictions: predicted labels and probabilities of test triples, by functions fitted on validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,6 @@ from kgeval.metrics.labels.calibration import Calibration, calibrator
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.labels.thresholds import Thresholds
 from kgeval.metrics.metric import Undefined
-
-Column = Literal["decisions", "probabilities"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ def predict_labels(
     calibration
         how scores become probabilities; see ``kgeval.metrics.labels.calibration``
     threshold
-        one threshold for all relations, instead of those that are best in validation
+        one threshold for all relations, instead of the best ones on validation
 
     Examples
     --------
@@ -111,7 +109,7 @@ def predict_labels(
 
 
 def _or_reason(column: Callable[[], Any]) -> Any:
-    """Compute a column, or return why it is undefined, which leaves the metrics of other columns as they are."""
+    """Compute a column, or return why it is undefined: metrics of other columns may still be defined."""
     try:
         return column()
     except Undefined as reason:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.metrics.labels.calibration import Calibration
 from kgeval.metrics.labels.curves import precision_recall, reliability, roc
@@ -24,21 +23,21 @@ CLASSIFICATION = (
     *("accuracy", "precision", "recall", "f1", "relation.accuracy", "relation.f1"),
     *("roc_auc", "average_precision", "brier", "log_loss", "ece"),
 )
-"""the metrics of a classification if none are named"""
+"""the default metrics of a classification"""
 
 
 @runtime_checkable
 class LabelColumns(Protocol):
-    """What a summary reads: the labelled triples of validation and test, with a column of scores for each predictor."""
+    """What a summary is computed from: the triples of validation and test, with a column of scores per predictor."""
 
     @property
     def baselines(self) -> Mapping[str, float | None]:
-        """The baselines that were scored too, each with its threshold if it has one."""
+        """The baselines, each with its threshold if that is a constant."""
         ...
 
     @property
     def provenance(self) -> LabelProvenance:
-        """What the labelled triples are of."""
+        """The model and the dataset of the labelled triples."""
         ...
 
     @property
@@ -52,7 +51,7 @@ class LabelColumns(Protocol):
 
 
 class ByRelation(Protocol):
-    """What a metric of labels or confidences reads: triples that can be divided by their relation."""
+    """What a metric of labels or confidences is computed from: triples that can be grouped by relation."""
 
     @property
     def relation_names(self) -> list[Any]:
@@ -70,9 +69,9 @@ class LabelSummary(Summary):
 
     task: Kind = "classification"
     counts: dict[str, int] = field(default_factory=dict)
-    """how many triples there were of which sort"""
+    """the number of triples by split and label"""
     details: dict[str, Any] = field(default_factory=dict)
-    """what the model's metrics depend on: calibration and thresholds, or the mapping of scores to confidences"""
+    """the settings of the model's metrics: calibration and thresholds, or the mapping of scores to confidences"""
     curves: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     """the model's curves, by name and column"""
 
@@ -83,30 +82,30 @@ class LabelSummary(Summary):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: of the scores, why metrics are undefined, and what means over relations leave out.
+        """The notes of the table, why metrics are undefined, and how many relations a mean over relations leaves out.
 
-        Undefined metrics of single relations are left to ``groups``.
+        Undefined metrics of single relations are in ``groups`` only.
         """
         notes = list(self.table_notes)
         for group in self.groups:
             if "relation" in group.key:
                 continue
-            who = ", ".join([group.predictor, *map(str, group.key.values())])
-            notes += [f"{who}: {metric} is undefined: {reason}." for metric, reason in group.undefined.items()]
+            label = ", ".join([group.predictor, *map(str, group.key.values())])
+            notes += [f"{label}: {metric} is undefined: {reason}." for metric, reason in group.undefined.items()]
             notes += [
-                f"{who}: {metric} leaves out {count} relations, where it is undefined."
+                f"{label}: {metric} leaves out {count} relations, where it is undefined."
                 for metric, count in group.left_out.items()
             ]
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``: by predictor, the metrics of all triples, then those of groups."""
-        whole = {group.predictor: _content(group) for group in self.groups if not group.key}
+        overall = {group.predictor: _content(group) for group in self.groups if not group.key}
         groups = [
             {"predictor": group.predictor, "key": group.key, **_content(group)} for group in self.groups if group.key
         ]
-        metrics = {name: content.pop("metrics") for name, content in whole.items()}
-        remarks = {name: content for name, content in whole.items() if content}
+        metrics = {name: content.pop("metrics") for name, content in overall.items()}
+        remarks = {name: content for name, content in overall.items() if content}
         return {
             "schema": 1,
             "kind": self.kind,
@@ -210,12 +209,11 @@ def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
 
 
 def _columns(curve: NamedTuple) -> dict[str, list[Any]]:
-    """Make plain lists of a curve; its infinite threshold, which JSON does not have, becomes ``None``."""
-
-    def plain(values: npt.NDArray[Any]) -> list[Any]:
-        return [value if np.isfinite(value) else None for value in values.tolist()]
-
-    return {name: plain(values) for name, values in curve._asdict().items()}
+    """Return a curve as lists for JSON, which has no infinity: an infinite threshold becomes ``None``."""
+    return {
+        name: [value if np.isfinite(value) else None for value in values.tolist()]
+        for name, values in curve._asdict().items()
+    }
 
 
 def _content(group: Group) -> dict[str, Any]:

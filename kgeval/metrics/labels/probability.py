@@ -1,4 +1,4 @@
-"""Brier score, logarithmic loss and calibration error: how well probabilities agree with the labels."""
+"""Brier score, logarithmic loss and calibration error: the agreement of probabilities with labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgeval.metrics.metric import Metric, Undefined
 
 
 def brier(predictions: LabelPredictions) -> float:
-    """The mean squared difference between probability and truth, Σ (p − y)² / n."""
+    """The mean squared difference of probability and label, Σ (p − y)² / n."""
     from sklearn.metrics import mean_squared_error
 
     probabilities = predictions.predicted_probabilities()
@@ -26,22 +26,22 @@ def log_loss(predictions: LabelPredictions) -> float:
     Raises
     ------
     Undefined
-        if a triple was certain to be false and is true, or the reverse: the loss is infinite
+        if a triple of probability 0 is true, or one of probability 1 is false: the loss is infinite
     """
     from scipy.special import xlog1py, xlogy
 
     probabilities = predictions.predicted_probabilities()
     if len(predictions) == 0:
         raise Undefined("there are no triples")
-    refuted = int((probabilities == np.where(predictions.truths, 0.0, 1.0)).sum())
-    if refuted:
-        raise Undefined(f"{refuted} triples were certain (probability 0 or 1) and are not so: the loss is infinite")
-    likely = xlogy(predictions.truths, probabilities) + xlog1py(~predictions.truths, -probabilities)
-    return float(-np.mean(likely))
+    wrong = int((probabilities == np.where(predictions.truths, 0.0, 1.0)).sum())
+    if wrong:
+        raise Undefined(f"{wrong} true triples have probability 0, or false ones 1: the loss is infinite")
+    likelihoods = xlogy(predictions.truths, probabilities) + xlog1py(~predictions.truths, -probabilities)
+    return float(-np.mean(likelihoods))
 
 
 def ece(predictions: LabelPredictions) -> float:
-    """The expected calibration error, Σ (triples of a bin / n) · |share true − mean probability|, of 15 equal bins."""
+    """The expected calibration error, Σ (n_b / n) |share true − mean p| over 15 equal bins."""
     curve = reliability(predictions)
     gaps = np.abs(curve.share_true - curve.mean_probability)
     return float(np.sum(curve.triples * gaps) / np.sum(curve.triples))
@@ -72,7 +72,7 @@ LOG_LOSS = Metric(
     needs="labels",
     compute=without_cutoff(log_loss),
     synonyms=("nll",),
-    undefined="no probabilities, or a triple that was certain is not so (an infinite loss)",
+    undefined="no probabilities, or a true triple of probability 0 or a false one of 1 (an infinite loss)",
 )
 
 ECE = Metric(

@@ -17,12 +17,12 @@ from kgeval.provenance import UNKNOWN, LabelProvenance
 
 @dataclass(frozen=True, eq=False)
 class ScoredLabels:
-    """Triples as a model sees them and as they are: a score, and a label or confidence; any arrays, lists or tensors.
+    """Triples with a score, a label or confidence, and a relation each, as arrays, lists or tensors.
 
     Raises
     ------
     MetricError
-        if they are not one of each for every triple, or if one is no finite score or no label from 0 to 1
+        if the lengths differ, a score is not finite, or a label is not from 0 to 1
 
     Examples
     --------
@@ -39,7 +39,7 @@ class ScoredLabels:
     """[triple], the relation of each, as ids or labels"""
 
     def __post_init__(self) -> None:
-        """Read the arrays; refuse those that do not belong together, and what is no score or label."""
+        """Convert the arrays; refuse different lengths and invalid values."""
         object.__setattr__(self, "scores", floats(self.scores, "scores"))
         object.__setattr__(self, "labels", floats(self.labels, "labels"))
         object.__setattr__(self, "relations", _relations(self.relations))
@@ -52,8 +52,8 @@ class ScoredLabels:
         ):
             if wrong.any():
                 row = int(np.argmax(wrong))
-                wanted = "labelled triples need finite scores" if name == "score" else "labels go from 0 to 1"
-                raise MetricError(f"{name} {row} is {values[row]}: {wanted}.")
+                rule = "labelled triples need finite scores" if name == "score" else "labels go from 0 to 1"
+                raise MetricError(f"{name} {row} is {values[row]}: {rule}.")
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -70,9 +70,9 @@ class ScoredLabels:
         MetricError
             if a label is a confidence, neither 0 nor 1
         """
-        between = (self.labels != 0) & (self.labels != 1)
-        if between.any():
-            row = int(np.argmax(between))
+        confidences = (self.labels != 0) & (self.labels != 1)
+        if confidences.any():
+            row = int(np.argmax(confidences))
             raise MetricError(f"label {row} is {self.labels[row]}: triples are classified by labels 0 and 1.")
         return np.asarray(self.labels == 1)
 
@@ -96,15 +96,15 @@ class ScoredSplits:
     notes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse other splits, and what is not labelled."""
-        labelled = all(isinstance(part, ScoredLabels) for part in self.splits.values())
-        if set(self.splits) != {"valid", "test"} or not labelled:
-            found = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.splits.items())
-            raise MetricError(f"expected the ScoredLabels of 'valid' and of 'test', found {{{found}}}.")
+        """Refuse other splits and other types."""
+        valid_types = all(isinstance(part, ScoredLabels) for part in self.splits.values())
+        if set(self.splits) != {"valid", "test"} or not valid_types:
+            types = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.splits.items())
+            raise MetricError(f"expected the ScoredLabels of 'valid' and of 'test', found {{{types}}}.")
 
     @property
     def provenance(self) -> LabelProvenance:
-        """How many there are; all else is unknown of arrays."""
+        """The number of triples; all else is unknown."""
         test = self.splits["test"]
         negatives = f"{int((test.labels == 0).sum()):,} of unknown origin"
         return LabelProvenance(UNKNOWN, UNKNOWN, "test", len(test), negatives=negatives)
@@ -116,9 +116,9 @@ class ScoredSplits:
         return self.splits[split]
 
 
-Computed = TypeVar("Computed", bound=object)
+Data = TypeVar("Data", bound=object)
 
 
-def without_cutoff(function: Callable[[Computed], float]) -> Callable[[Computed, int], float]:
-    """Give a function without a cut-off the signature that a metric declares."""
+def without_cutoff(function: Callable[[Data], float]) -> Callable[[Data, int], float]:
+    """Add an unused cut-off to the signature of a function, as ``Metric.compute`` requires."""
     return lambda data, _: function(data)

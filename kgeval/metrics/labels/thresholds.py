@@ -1,4 +1,4 @@
-"""Thresholds: from which score on a triple is called true, for each relation, chosen on validation triples.
+"""Thresholds: the least score of a triple that is predicted true, by relation, fitted on validation triples.
 
 Socher et al.: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013.
 """
@@ -19,7 +19,7 @@ from kgeval.metrics.metric import Undefined
 
 @dataclass(frozen=True)
 class Thresholds:
-    """A triple is called true if its score is at least the threshold of its relation."""
+    """A triple is predicted true if its score is at least the threshold of its relation."""
 
     global_threshold: float
     """for relations without validation triples"""
@@ -29,8 +29,8 @@ class Thresholds:
     def fit(cls, valid: ScoredLabels) -> Thresholds:
         """Choose, for each relation and for all together, the threshold with the best validation accuracy.
 
-        Candidates are the scores that occur, so that at least one triple of each relation is called true; of equally
-        good ones the smallest is taken.
+        The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
+        best ones the smallest is taken.
 
         Raises
         ------
@@ -40,7 +40,7 @@ class Thresholds:
         Examples
         --------
         >>> valid = ScoredLabels(np.array([0.1, 0.4, 0.4, 0.8]), np.array([0.0, 0, 1, 1]), np.array(["r"] * 4))
-        >>> Thresholds.fit(valid).by_relation  # from 0.4 on, and from 0.8 on, 3 of 4 are right
+        >>> Thresholds.fit(valid).by_relation  # 0.4 and 0.8 classify 3 of 4 correctly
         {'r': 0.4}
         """
         if len(valid) == 0:
@@ -49,17 +49,17 @@ class Thresholds:
         order = np.argsort(codes, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
         truths = valid.is_true
-        best = {_plain(r): _best(valid.scores[rows], truths[rows]) for r, rows in zip(relations, parts, strict=True)}
+        best = {_as_key(r): _best(valid.scores[rows], truths[rows]) for r, rows in zip(relations, parts, strict=True)}
         return cls(_best(valid.scores, truths), best)
 
     def of(self, relations: npt.NDArray[Any]) -> Float64Array:
         """Return the threshold of each triple's relation; float64[triple]."""
         known, codes = np.unique(relations, return_inverse=True)
-        values = np.array([self.by_relation.get(_plain(r), self.global_threshold) for r in known], np.float64)
+        values = np.array([self.by_relation.get(_as_key(r), self.global_threshold) for r in known], np.float64)
         return values[codes]
 
     def decide(self, scored: ScoredLabels) -> BoolArray:
-        """Call each triple true or false; bool[triple]."""
+        """Predict the label of each triple; bool[triple]."""
         return np.asarray(scored.scores >= self.of(scored.relations))
 
 
@@ -73,5 +73,5 @@ def _best(scores: Float64Array, truths: BoolArray) -> float:
     return float(ordered[starts[np.argmax(correct)]])
 
 
-def _plain(relation: Any) -> Any:
+def _as_key(relation: Any) -> Any:
     return relation.item() if isinstance(relation, np.generic) else relation

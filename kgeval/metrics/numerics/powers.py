@@ -1,4 +1,4 @@
-"""Logarithms of mean powers of ranks; of small powers by the cumulants of ln j, which keep what jᵖ ≈ 1 would lose."""
+"""Logarithms of mean powers of ranks; for small powers a series of cumulants, as jᵖ ≈ 1 would lose digits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy.typing as npt
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.numerics.sums import mean_of_powers
 
-Extended = npt.NDArray[np.longdouble]
+LongDoubleArray = npt.NDArray[np.longdouble]
 
 ORDER = 6
-"""of the last cumulant"""
+"""the order of the last cumulant in the series"""
 SMALL = 1 / 512
-"""up to this power the terms beyond ``ORDER`` are below the rounding of the others, the cumulants of ln j being at most
-of the size of (m − 1)!"""
+"""the largest power for which the series is used: the terms beyond ``ORDER`` are then below the rounding error of the
+others, as the m-th cumulant of ln j is of the order of (m − 1)!"""
 
 
 def cumulants(low: IntArray, high: IntArray) -> Float64Array:
@@ -31,19 +31,19 @@ def cumulants(low: IntArray, high: IntArray) -> Float64Array:
     powers, totals = np.ones_like(logs), np.zeros(len(logs) + 1, np.longdouble)
     for _ in range(ORDER):
         powers *= logs
-        # Totals in extended precision, where there is one, keep the difference of two of them exact.
+        # In extended precision (where the platform has it), the difference of two totals loses no digit of float64.
         np.cumsum(powers, out=totals[1:])
         raw.append(np.where(low == high, powers[low - 1], (totals[high] - totals[low - 1]) / (high - low + 1)))
     return np.asarray(_from_raw(raw), np.float64)
 
 
-def _from_raw(raw: list[Extended]) -> list[Extended]:
-    """κ_m = μ'_m − Σ C(m − 1, i − 1) κ_i μ'_(m−i)."""
-    found: list[Extended] = []
+def _from_raw(raw: list[LongDoubleArray]) -> list[LongDoubleArray]:
+    """Return cumulants of raw moments: κ_m = μ'_m − Σ C(m − 1, i − 1) κ_i μ'_(m−i), i = 1 … m − 1."""
+    kappa: list[LongDoubleArray] = []
     for order in range(1, ORDER + 1):
-        below = sum(comb(order - 1, i - 1) * found[i - 1] * raw[order - i] for i in range(1, order))
-        found.append(raw[order] - below)
-    return found
+        lower = sum(comb(order - 1, i - 1) * kappa[i - 1] * raw[order - i] for i in range(1, order))
+        kappa.append(raw[order] - lower)
+    return kappa
 
 
 def log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
@@ -52,11 +52,11 @@ def log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float6
     >>> log_mean_power(np.array([1]), np.array([2]), np.array([1.0]))  # ln 3/2
     array([0.40546511])
     """
-    found = np.log(mean_of_powers(low, high, power))
+    logs = np.log(mean_of_powers(low, high, power))
     if (small := np.abs(power) <= SMALL).any():
-        found = np.where(small, _series(cumulants(low, high), power, np.ones(ORDER)), found)
-    # Where nothing ties, the power is never taken: p ln r keeps all of its digits.
-    return np.where(low == high, power * np.log(low), found)
+        logs = np.where(small, _series(cumulants(low, high), power, np.ones(ORDER)), logs)
+    # Without ties, the logarithm is p ln r, which needs no power.
+    return np.where(low == high, power * np.log(low), logs)
 
 
 def log_relative_square(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
@@ -65,14 +65,15 @@ def log_relative_square(low: IntArray, high: IntArray, power: Float64Array) -> F
     >>> log_relative_square(np.array([1]), np.array([2]), np.array([1.0]))  # ln (5/2) / (3/2)²
     array([0.10536052])
     """
-    found = np.log(mean_of_powers(low, high, 2 * power)) - 2 * np.log(mean_of_powers(low, high, power))
+    logs = np.log(mean_of_powers(low, high, 2 * power)) - 2 * np.log(mean_of_powers(low, high, power))
     if (small := np.abs(power) <= SMALL).any():
-        found = np.where(small, _series(cumulants(low, high), power, np.exp2(np.arange(1.0, ORDER + 1)) - 2), found)
-    return np.asarray(found, np.float64)
+        logs = np.where(small, _series(cumulants(low, high), power, np.exp2(np.arange(1.0, ORDER + 1)) - 2), logs)
+    return np.asarray(logs, np.float64)
 
 
-def _series(cumulants_of: Float64Array, power: Float64Array, factors: Float64Array) -> Float64Array:
-    total = np.zeros(np.broadcast_shapes(cumulants_of[0].shape, np.shape(power)))
-    for order in range(ORDER, 0, -1):  # Horner's rule
-        total = (total + factors[order - 1] * cumulants_of[order - 1]) * power / order
+def _series(kappa: Float64Array, power: Float64Array, factors: Float64Array) -> Float64Array:
+    """Σ f_m κ_m pᵐ / m! by Horner's rule, m = 1 … 6."""
+    total = np.zeros(np.broadcast_shapes(kappa[0].shape, np.shape(power)))
+    for order in range(ORDER, 0, -1):
+        total = (total + factors[order - 1] * kappa[order - 1]) * power / order
     return total

@@ -1,4 +1,4 @@
-"""z-scores: by how many standard deviations of random ranking a metric is better than random ranking."""
+"""z-scores: how many standard deviations a metric is better than its expectation under random ranking."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kgeval.metrics.ranks.ranks import Ranks
 
 @dataclass(frozen=True)
 class ZScore:
-    """(M − E[M]) / √V[M] of a mean M of values v, its sign turned so that larger is better.
+    """The function z = ±(M − E[M]) / √V[M] of a mean M of values v, with the sign for which larger is better.
 
-    It is Σ w (v − E[v]) / √(Σ w² V[v]): an answer that could not rank otherwise adds nothing, however large its weight,
-    beside which the others would vanish in the difference of two means.
+    It is computed as Σ w (v − E[v]) / √(Σ w² V[v]), with weights w that sum to 1. An answer without competitors adds 0,
+    whatever its weight; in the difference of two means, a large weight of such an answer would round the others away.
 
     >>> ranks = Ranks(np.array([0, 1, 4, 2]), np.zeros(4, int), np.array([10, 10, 20, 4]))
     >>> round(Z_MR(ranks), 12)
@@ -73,13 +73,13 @@ class ZScore:
         return np.asarray(ranks.normalized_weights / largest * (self.mean.variances(ranks, k) / largest), np.float64)
 
     def _deviations(self, ranks: Ranks, k: int) -> tuple[Float64Array, float]:
-        """Compute w √V / Σ w, and the largest, by which all are divided: squares of tiny weights would be 0."""
+        """Compute w √V / Σ w and the largest of them; divided by it, squares of tiny weights do not underflow."""
         deviations = ranks.normalized_weights * np.sqrt(self.mean.variances(ranks, k))
         return deviations, float(deviations.max())
 
 
 def z_score_of_geometric_mean(ranks: Ranks, k: int) -> float:  # noqa: ARG001
-    """(E[M] − M) / √V[M], both divided by E[M], which keeps digits that the difference of two near numbers loses."""
+    """(E[M] − M) / √V[M], computed as (1 − M / E[M]) / √(V[M] / E[M]²) from logarithms, without cancellation."""
     refuse_certainty(ranks, 0)
     spread = np.sqrt(np.expm1(GEOMETRIC_MEAN.log_relative_square(ranks)))
     return float(-np.expm1(GEOMETRIC_MEAN.log_relative(ranks)) / spread)

@@ -11,11 +11,11 @@ Rows = Sequence[Sequence[str]]
 
 
 DIGITS = 6
-"""after the point, where nothing tells how many mean something"""
+"""decimals, where no interval tells how many mean something"""
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
-    """Print a metric for people: counts whole, all else with some digits after the point, however large.
+    """Format a metric: counts as integers, other values with some decimals, from 10¹² on in scientific notation.
 
     >>> number(20466), number(1), number(1.0), number(0.3126566306), number(0.3126566306, 4), number(None)
     ('20466', '1', '1.000000', '0.312657', '0.3127', 'undefined')
@@ -26,12 +26,12 @@ def number(value: float | None, digits: int = DIGITS) -> str:
         return "undefined"
     if isinstance(value, int):
         return str(value)
-    # Adding 0.0 takes the sign from what is printed as zero.
+    # Adding 0.0 turns a negative zero into 0.0.
     return f"{round(value, digits) + 0.0:.{digits}f}" if abs(value) < 1e12 else f"{value:.{digits}e}"
 
 
 def cell(value: float | None, interval: Interval | None, digits: int | None = None) -> str:
-    """Print a metric with its interval: ± half of it where it is symmetric, else with both ends.
+    """Format a metric with its interval: ± half of it where it is symmetric, else with both ends.
 
     >>> symmetric = Interval(0.3, 0.34, level=0.95, unit="triple", units=900, method="linearised", standard_error=0.01)
     >>> cell(0.32, symmetric), cell(0.31, symmetric, digits=2), cell(0.32, None)
@@ -47,7 +47,7 @@ def cell(value: float | None, interval: Interval | None, digits: int | None = No
 
 
 def as_text(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Iterable[str]) -> str:
-    """Lay out a table, the first column to the left and the others to the right, between its headings and notes."""
+    """Format a table, its first column left-aligned and the others right-aligned, between its headings and notes."""
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     table = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in (columns, *rows)
@@ -56,7 +56,7 @@ def as_text(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Ite
 
 
 def as_html(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Iterable[str]) -> str:
-    """Lay out a table as HTML between its headings and notes; labels may hold any characters.
+    """Format a table as HTML between its headings and notes; labels are escaped.
 
     >>> as_html(["R&D"], ["", "mrr"], [["<b>", "0.5"]], [])
     '<div><p>R&amp;D</p><table><tr><th></th><th>mrr</th></tr><tr><th>&lt;b&gt;</th><td>0.5</td></tr></table></div>'

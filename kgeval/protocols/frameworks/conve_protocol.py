@@ -1,4 +1,4 @@
-"""The ConvE code: an answer's place in a sort of float32 sigmoids, among entities and two tokens that are none."""
+"""The ConvE code: an answer's place in a sort of float32 sigmoids, among all entities and two tokens."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -24,10 +24,10 @@ TOKENS = ("OOV", "")
 
 @dataclass(frozen=True)
 class Tokens(FrameworkQuirk):
-    """The rows of its two tokens compete with the answers.
+    """Two tokens compete with the answers: the empty token, and the token of unknown words (OOV).
 
-    The empty token does so always. The unknown token pads the lists of known answers, so it is filtered wherever a list
-    is shorter than the longest one of its side.
+    The empty token always competes. The OOV token pads the lists of known answers, so it is filtered wherever a list is
+    shorter than the longest one of its side.
     """
 
     cause: ClassVar[str] = "tokens"
@@ -36,7 +36,7 @@ class Tokens(FrameworkQuirk):
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether the model has them."""
+        """Whether the model has the tokens."""
         labels = getattr(scorer.source, "entities", None)
         return labels is not None and len(labels) > 1 and (labels[0], labels[1]) == TOKENS
 
@@ -94,5 +94,5 @@ BATCHED = replace(
     name="conve-128",
     summary="as conve, with its default --test-batch-size 128: triples that fill no batch are left out",
     batch=128,
-    repeats="once",  # where a repeated triple stands a second time is not known, so batches hold each once
+    repeats="once",  # the position of a repetition, and so its batch, is not known
 )

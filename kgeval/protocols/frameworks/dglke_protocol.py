@@ -1,4 +1,4 @@
-"""DGL-KE: all ties count; unfiltered, an answer meets itself; two models score the candidates for tails otherwise."""
+"""DGL-KE: all ties count; raw, an answer competes with itself; two models score candidate tails differently."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -23,7 +23,7 @@ from kgeval.scorers.families.products.simple import SimplE
 
 @dataclass(frozen=True)
 class TailsAsHeads(FrameworkQuirk):
-    """An answer is scored as (h, r, t), its competitors as (t′, r, h): another matrix, or another sign."""
+    """An answer is scored as (h, r, t), its competitors as (t′, r, h), which swaps heads and tails."""
 
     cause: ClassVar[str] = "tail candidates"
     note: ClassVar[str] = (
@@ -36,24 +36,21 @@ class TailsAsHeads(FrameworkQuirk):
         return isinstance(family(scorer), RESCAL | TransR)
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        """Count tails again, by the scores that their candidates get as heads."""
+        """Count the candidate tails again, with their scores as heads."""
         if task.queries.side == "head":
             return ranked
         counts = [np.empty((0, 4), np.int64)]
         for query in range(len(task.queries)):
             answers = slice(*task.queries.offsets[query : query + 2])
             part = task[query : query + 1]
-            counts.append(
-                _counted_as_heads(
-                    part, scorer, CountAccumulator.zeros_for_interval(part, ranked.scores[answers], tie_rule)
-                )
-            )
-        whole = CountAccumulator(task, ranked.scores, np.concatenate(counts), np.zeros(len(task.queries), np.bool_))
-        return Ranked(ranked.scores, whole.filtered, whole.raw)
+            ends = CountAccumulator.zeros_for_interval(part, ranked.scores[answers], tie_rule)
+            counts.append(_count_as_heads(part, scorer, ends))
+        total = CountAccumulator(task, ranked.scores, np.concatenate(counts), np.zeros(len(task.queries), np.bool_))
+        return Ranked(ranked.scores, total.filtered, total.raw)
 
 
-def _counted_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
-    """Count one query by the reference kernel, which leaves an answer out by its position, whatever it would score."""
+def _count_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
+    """Count one query by the reference kernel, which leaves out the answer by its position, not by its score."""
     ids = part.candidates.ids_of(0)
     scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
     for counts in ends:
@@ -63,7 +60,7 @@ def _counted_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumu
 
 @dataclass(frozen=True)
 class Clamped(FrameworkQuirk):
-    """The scores of a SimplE are cut to −20 … 20, and all that reach an end tie."""
+    """The scores of SimplE are clamped to −20 … 20, so all scores beyond one end tie."""
 
     cause: ClassVar[str] = "clamp"
     note: ClassVar[str] = "DGL-KE cuts the scores of a SimplE to -20 … 20; all that reach an end of it tie."
@@ -73,12 +70,12 @@ class Clamped(FrameworkQuirk):
         return isinstance(family(scorer), SimplE)
 
     def tie_rule(self, rule: TieRule) -> TieRule:
-        """Let scores tie that are cut to the same."""
+        """Scores tie that are equal after clamping."""
         return tied_under(clamp(20.0))
 
 
 def family(scorer: Aligned) -> object:
-    """Find the formula of what was aligned, where it has one."""
+    """Return the family of an aligned model, or the model itself where it has none."""
     model = getattr(scorer.source, "model", scorer.source)
     return getattr(model, "family", model)
 

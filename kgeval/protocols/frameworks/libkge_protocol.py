@@ -1,7 +1,7 @@
-"""LibKGE: ties are what torch.isclose takes for one, and half of them, rounded up, are above the answer.
+"""LibKGE: scores tie where torch.isclose says so, and half of the ties, rounded up, count against the answer.
 
-Train, valid and the evaluated split are known (``filter_splits``). Where test is none of them, every filtered metric is
-printed a second time with it (``filter_with_test``).
+The filter is train, valid and the evaluated split (``filter_splits``). Where it lacks test, every filtered metric is
+also computed with test in the filter (``filter_with_test``).
 """
 
 from kgeval.metrics.tables.names import Part

@@ -18,7 +18,7 @@ from kgeval.scorers.alignment import Aligned
 
 @dataclass(frozen=True)
 class ReversedSign(FrameworkQuirk):
-    """The lowest score is the best for a RESCAL of a MarginLoss, whose facts score high, as for other losses."""
+    """OpenKE takes the lowest score for the best, also for RESCAL with MarginLoss, which gives facts high scores."""
 
     cause: ClassVar[str] = "sign"
     note: ClassVar[str] = (
@@ -26,15 +26,15 @@ class ReversedSign(FrameworkQuirk):
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether the checkpoint's reader has found the sign to be the other one."""
+        """Whether the checkpoint's reader has detected this."""
         return isinstance(scorer.source, Checkpoint) and scorer.source.lower_is_better
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         """Count the candidates below each answer."""
-        return Ranked(-ranked.scores, _reversed(ranked.filtered), _reversed(ranked.raw))
+        return Ranked(-ranked.scores, _reverse(ranked.filtered), _reverse(ranked.raw))
 
 
-def _reversed(counts: RankCounts) -> RankCounts:
+def _reverse(counts: RankCounts) -> RankCounts:
     return replace(counts, greater=counts.candidates - 1 - counts.greater - counts.tied)
 
 

@@ -10,11 +10,6 @@ _METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k
 _SETTINGS: tuple[Setting, ...] = ("raw", "filtered")
 
 
-def _whole(value: float) -> str:
-    """Print a mean rank without its fraction."""
-    return str(int(value))
-
-
 TORCHKGE = Protocol(
     name="torchkge",
     summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
@@ -23,7 +18,13 @@ TORCHKGE = Protocol(
     side_aggregation="apart",
     mean=float32_then_64,
     framework_metrics=tuple(
-        FrameworkMetric(f"{name}, {setting}", metric, setting=setting, text=_whole if metric == "mr" else None)
+        # A mean rank is printed without its fraction.
+        FrameworkMetric(
+            f"{name}, {setting}",
+            metric,
+            setting=setting,
+            text=(lambda rank: str(int(rank))) if metric == "mr" else None,
+        )
         for name, metric in _METRICS.items()
         for setting in _SETTINGS
     )

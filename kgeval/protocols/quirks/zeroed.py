@@ -1,4 +1,4 @@
-"""Known answers that keep a probability of 0.0 among the candidates, where others are taken out of the ranking."""
+"""Known answers that compete with probability 0.0 instead of being filtered out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kgeval.scorers.alignment import Aligned
 
 @dataclass(frozen=True)
 class KnownAnswersKeepZero(FrameworkQuirk):
-    """An answer whose own float32 sigmoid is 0.0, below a score of −88.7, ties with the known answers of its query."""
+    """Known answers get probability 0.0, and tie with an answer whose float32 sigmoid is 0.0 (score below −88.7)."""
 
     cause: ClassVar[str] = "zeroed answers"
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether it concerns this model: only its scores can tell."""
+        """Always: it depends on the scores."""
         return True
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:

@@ -1,4 +1,4 @@
-"""The kernels: how scores are computed and counted. Whichever is chosen, the integers are the same."""
+"""The kernels: ways to compute and count scores. All of them give the same integers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
-    """Make a kernel; ``"auto"`` screens in the precision in which this machine multiplies fastest.
+    """Make a kernel; ``"auto"`` is screening in the precision in which this machine multiplies matrices fastest.
 
-    A screen holds the scores of ``block`` queries at a time.
+    Screening keeps the scores of ``block`` queries in memory at a time.
 
     >>> kernel("compiled").stats()
     {'kernel': 'compiled'}
@@ -39,9 +39,9 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
 
 @cache
 def fast_bfloat16() -> bool:
-    """Whether products in bfloat16 are exact enough and clearly faster here; tried once per process.
+    """Whether matrix products in bfloat16 are exact enough and clearly faster here; measured once per process.
 
-    Torch is not imported for this: where there is little to multiply, its import costs more than it saves.
+    If torch is not imported yet, the answer is no: its import takes longer than small products save.
     """
     if "torch" not in sys.modules:
         return False
@@ -56,7 +56,7 @@ def fast_bfloat16() -> bool:
             seconds[precision] = min(_seconds(lambda: torch.mm(*pair)) for _ in range(9))  # noqa: B023
         exact = left.double() @ right.double()
         loss = (torch.mm(left, right).double() - exact).abs() - exact.abs() * 2.0**-8
-    # What a sum of products accumulated in float32 and rounded once may lose; an accumulation in bfloat16 loses more.
+    # The largest error of a sum that is accumulated in float32 and rounded once; one in bfloat16 has a larger error.
     bound = torch.outer(left.double().norm(dim=1), right.double().norm(dim=0)) * 2048 * 2.0**-24
     return bool((loss <= bound).all()) and seconds[torch.bfloat16] * 1.5 < seconds[torch.float32]
 

@@ -1,10 +1,11 @@
-"""Checks of a configuration against its dataset, before a model is read or trained."""
+"""Checks of a configuration against its dataset, before any model is read or trained."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kgeval.analysis.slices.slice import slices
+from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.errors import DatasetError, InputError
@@ -13,12 +14,12 @@ from kgeval.settings.messages import Location, Problem
 
 
 def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Refuse splits and slices that the dataset lacks, negatives or types that do not fit it, and an unfit task.
+    """Refuse missing splits and slices, negatives or types that do not fit the dataset, and unfit tasks.
 
     Returns
     -------
     RunConfig
-        the configuration, whose corruption and task have read their files
+        the configuration, with a corruption and a task that have read their files
 
     Raises
     ------
@@ -36,7 +37,7 @@ def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
         config = config.model_copy(update={"task": task})
     except InputError as error:
         problems.append(Problem.of(("task",), error))
-    problems += _nothing_to_train_on(config, dataset)
+    problems += _nothing_to_learn_from(config, dataset)
     if problems:
         raise config.document.refusal(problems)
     return config
@@ -46,10 +47,10 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     evaluation = config.evaluation
     if config.task is not None:
         return
-    wanted: dict[Location, str] = {("evaluation", "split"): evaluation.split}
+    splits: dict[Location, str] = {("evaluation", "split"): evaluation.split}
     if "filter" in evaluation.model_fields_set:
-        wanted |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
-    for location, split in wanted.items():
+        splits |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
+    for location, split in splits.items():
         try:
             dataset.split(split)
         except DatasetError as error:
@@ -66,7 +67,7 @@ def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]
 
 
 def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Read the files of the corruption, and refuse those that fit none of the queries."""
+    """Read the files of the corruption, and refuse negatives that fit no query."""
     evaluation = config.evaluation
     if config.task is not None or evaluation.split not in dataset.splits:
         return config
@@ -80,7 +81,13 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
     return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
 
 
-def _nothing_to_train_on(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     for name, model in config.jobs.items():
+        place: Location = ("models", name) if name else ("model",)
         if model.trains and "train" not in dataset.splits:
-            yield Problem(("models", name) if name else ("model",), f"dataset {dataset.name} has no train triples")
+            yield Problem(place, f"dataset {dataset.name} has no train triples")
+        if isinstance(model, Baseline):
+            try:
+                model.check(dataset)
+            except InputError as error:
+                yield Problem.of(place, error)

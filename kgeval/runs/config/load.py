@@ -1,4 +1,4 @@
-"""Load a configuration: YAML and overrides in, a checked ``RunConfig`` or all of its problems out."""
+"""Load a configuration: from YAML and overrides to a checked ``RunConfig``, or an error with all problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments
 from kgeval.runs.config.yaml_document import Document, Place, read_document
-from kgeval.settings.messages import Location, Problem, complaints
+from kgeval.settings.messages import Location, Problem, problems_of
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -39,7 +39,7 @@ def check(document: Document) -> RunConfig:
     ConfigError
         with all problems at once
     """
-    found = [
+    problems = [
         Problem((*location, *wrong.location), wrong.message, wrong.hint)
         for location, job in _trainings(document.content)
         for wrong in wrong_arguments(job)
@@ -47,15 +47,15 @@ def check(document: Document) -> RunConfig:
     try:
         config = RunConfig.model_validate(document.content)
     except ValidationError as error:
-        raise document.refusal([*complaints(error, document.content, RunConfig), *found]) from error
-    if document.problems or found:
-        raise document.refusal(found)
+        raise document.refusal([*problems_of(error, document.content, RunConfig), *problems]) from error
+    if document.problems or problems:
+        raise document.refusal(problems)
     config._document = document
     return config
 
 
 def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingConfig]]:
-    """Yield the models that are trained first, as they stand there: any of their values may be wrong."""
+    """Yield the location and content of the models to be trained, whose values are not checked yet."""
     models = content.get("models")
     blocks: dict[Location, Any] = {("model",): content.get("model")}
     if isinstance(models, dict):
@@ -67,7 +67,7 @@ def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingC
 
 
 def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:
-    """Make a corruption generator of plain data, which options of the command line said.
+    """Make a corruption generator of plain data from options of the command line.
 
     Raises
     ------
@@ -78,6 +78,6 @@ def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> C
         generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(content)
     except ValidationError as error:
         raise Document("corruption", content, options=options).refusal(
-            complaints(error, content, Corruption)
+            problems_of(error, content, Corruption)
         ) from error
     return generator

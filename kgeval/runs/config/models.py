@@ -5,8 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from kgeval.baselines.baseline import Baseline, baselines
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.data.dataset import Dataset
@@ -14,13 +24,23 @@ from kgeval.errors import did_you_mean
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.runs.config.pykeen_components import refuse_unknown, refuse_unknown_device
 from kgeval.runs.config.types import PathText, Scalar, as_validation_error, or_text
-from kgeval.settings.messages import short_repr
+from kgeval.settings.by_kind import ByKind
+from kgeval.settings.messages import UNTRAINED, short_repr
 from kgeval.settings.settings import Settings
 
+BASELINE = "baseline:"
+"""what a bare string begins with that names a baseline"""
 
-def checkpoint_block(value: Any) -> Any:
-    """Say the block that a bare string stands for: a checkpoint's path."""
-    return {"path": value} if isinstance(value, str) else value
+
+def model_block(value: Any) -> Any:
+    """Say the block that a bare string stands for: a checkpoint's path, or a baseline.
+
+    >>> model_block("baseline:inverse"), model_block("model.npz")
+    ({'baseline': 'inverse'}, {'path': 'model.npz'})
+    """
+    if not isinstance(value, str):
+        return value
+    return {"baseline": value.removeprefix(BASELINE)} if value.startswith(BASELINE) else {"path": value}
 
 
 class CheckpointConfig(Settings):
@@ -42,7 +62,7 @@ class CheckpointConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
-        return checkpoint_block(value)
+        return model_block(value)
 
     @field_validator("path")
     @classmethod
@@ -132,11 +152,20 @@ class TrainingConfig(Settings):
 
 
 def _model_kind(value: Any) -> str:
-    given = value.get("kind", "checkpoint") if isinstance(value, dict) else getattr(value, "kind", "checkpoint")
-    return str(given)
+    block = model_block(value)
+    if isinstance(block, dict):
+        kind = "baseline" if "baseline" in block else block.get("kind", "checkpoint")
+    else:
+        kind = getattr(block, "kind", "checkpoint")
+    return UNTRAINED if kind == "baseline" else str(kind)
 
+
+BaselineConfig = Annotated[
+    Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)
+]
 
 ModelConfig = Annotated[
-    Annotated[CheckpointConfig, Tag("checkpoint")] | Annotated[TrainingConfig, Tag("pykeen")],
+    Annotated[CheckpointConfig, Tag("checkpoint")] | Annotated[TrainingConfig, Tag("pykeen")] | BaselineConfig,
     Discriminator(_model_kind),
 ]
+"""one of them, by its ``kind`` or by the key ``baseline``; a bare string is a path, or ``baseline:`` and a name"""

@@ -1,4 +1,4 @@
-"""PyKEEN's components by name: what a training may be made of."""
+"""PyKEEN's components by name: models, losses, optimizers, trackers, and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def refuse_unknown(part: str, name: str) -> None:
     part
         a parameter of ``pykeen.pipeline.pipeline``, such as ``"loss"``, or ``"tracker"``
     name
-        what was given for it
+        the name of the component
 
     Raises
     ------
@@ -27,28 +27,28 @@ def refuse_unknown(part: str, name: str) -> None:
     try:
         resolver.lookup(name)
     except KeyError:
-        # Models are known by the names of their classes; of everything else PyKEEN's own short names are used.
+        # Models are known by their class names, all other components by PyKEEN's short names.
         known = [cls.__name__ for cls in resolver.lookup_dict.values()] if part == "model" else resolver.options
         hint = did_you_mean(name, known)
         raise ConfigError(f"PyKEEN has no {part.replace('_', ' ')} called {name!r}. {hint}") from None
 
 
 def component(part: str, model: str, name: str | None) -> Callable[..., Any] | None:
-    """Find what PyKEEN calls with the arguments of a part.
+    """Find the class or function that PyKEEN calls with the arguments of a part.
 
     Parameters
     ----------
     part
         a parameter of ``pykeen.pipeline.pipeline`` with arguments of its own, or ``"training"``
     model
-        the name of the model, which has a loss and a regularizer of its own
+        the name of the model, which has a default loss and regularizer
     name
-        what was given for the part, if anything
+        the name of the component, or None for the default
 
     Returns
     -------
     Callable[..., Any] | None
-        a class, or the function that trains; none where nothing is called
+        a class, or the function that trains; None where nothing is called
     """
     if part == "training":
         train: Callable[..., Any] = _resolver("training_loop").lookup(None).train
@@ -56,14 +56,14 @@ def component(part: str, model: str, name: str | None) -> Callable[..., Any] | N
     if name is None and part in {"loss", "regularizer"}:
         default: Callable[..., Any] | None = getattr(_resolver("model").lookup(model), f"{part}_default", None)
         return default
-    found: Callable[..., Any] | None = None
-    if name is not None or part in {"optimizer", "negative_sampler"}:
-        found = _resolver(part).lookup(name)
-    return found
+    if name is None and part not in {"optimizer", "negative_sampler"}:
+        return None
+    callee: Callable[..., Any] = _resolver(part).lookup(name)
+    return callee
 
 
 def refuse_unknown_device(name: str) -> None:
-    """Refuse what is no device of torch.
+    """Refuse a name that is no device of torch.
 
     Raises
     ------

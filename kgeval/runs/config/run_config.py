@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
+from kgeval.baselines.baseline import Baseline
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
@@ -20,8 +21,9 @@ from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.rules import STANDARD
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, checkpoint_block
+from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.types import (
     ExistingFile,
     PathText,
@@ -192,12 +194,12 @@ class RunConfig(MetricRequest, Evaluated):
         return None if self.output is None else Path(self.output)
 
     @property
-    def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig]:
+    def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig | Baseline]:
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
-        """Decide what the evaluation leaves to the protocol.
+        """Decide what the evaluation leaves to the protocol; the standard one leaves a baseline's ties to the baseline.
 
         Raises
         ------
@@ -205,7 +207,10 @@ class RunConfig(MetricRequest, Evaluated):
             if the dataset does not have the protocol's negatives
         """
         protocol = find_protocol(self.protocol)
-        return protocol.resolve(self.evaluation, dataset, ties=self.ties, metrics=self.metrics)
+        of_baseline = (
+            self.model.ties if isinstance(self.model, Baseline) and protocol.name == STANDARD.protocol else None
+        )
+        return protocol.resolve(self.evaluation, dataset, ties=self.ties or of_baseline, metrics=self.metrics)
 
     def resolved(self, dataset: Dataset) -> RunConfig:
         """Write down what was left to the protocol; of its filter, the splits that there are."""
@@ -231,5 +236,5 @@ def expand_shorthand(place: list[str], value: Any) -> Any:
     if place == ["dataset"]:
         return dataset_block(value)
     if place == ["model"] or (len(place) == 2 and place[0] == "models"):
-        return checkpoint_block(value)
+        return model_block(value)
     return value

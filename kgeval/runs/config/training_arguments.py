@@ -1,4 +1,4 @@
-"""Arguments of a training: held against the signatures of PyKEEN's classes before anything is loaded or trained."""
+"""Arguments of a training, checked against the signatures of PyKEEN's classes before anything is loaded or trained."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ OUTSIDE = {
     "training_kwargs": {"checkpoint_directory", "checkpoint_name", "checkpoint_frequency", "checkpoint_on_failure"},
     "stopper_kwargs": {"best_model_path"},
 }
-"""arguments by which PyKEEN writes outside the run directory, and reads a pickled file, whose code would run"""
+"""arguments by which PyKEEN writes outside the run directory, or reads a pickled file and so runs its code"""
 
 READERS = {
     "training_kwargs": {"checkpoint", "checkpointtrainingcallback"},
     "model_kwargs": {"precomputedpool", "precomputedpooltokenizer"},
 }
-"""components that do so, wherever they are named inside"""
+"""components that read pickled files, wherever a value has their name"""
 
 PLAIN = {int: "a whole number", float: "a number", bool: "true or false", str: "text", NoneType: "nothing"}
 
 
 def wrong_arguments(job: TrainingConfig) -> Iterator[Problem]:
-    """Find the arguments that PyKEEN would refuse, or that reach out of the run directory.
+    """Yield the arguments that PyKEEN would refuse, or by which it would use files outside the run directory.
 
-    The values need not have been checked: those of an unknown component are not told, for they could be right.
+    The arguments of an unknown component are not checked.
     """
     for block in ("training_kwargs", *(f"{part}_kwargs" for part in PARTS)):
         arguments, part = getattr(job, block), block.removesuffix("_kwargs")
@@ -42,7 +42,7 @@ def wrong_arguments(job: TrainingConfig) -> Iterator[Problem]:
             continue
         try:
             callee = component(part, job.model, getattr(job, part, None))
-        except (KeyError, TypeError, ValueError):  # there is none of that name
+        except (KeyError, TypeError, ValueError):  # an unknown component
             callee = None
         types = _parameters(callee) if callee is not None and arguments else None
         for name, value in arguments.items():
@@ -58,8 +58,8 @@ def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) ->
         return None
     if name not in types:
         return Problem((block, name), f"unknown argument {short_repr(name)}", did_you_mean(name, types))
-    plain = _plain(types[name])
-    accepted: Any = Union[plain] if plain else Any  # noqa: UP007  # of types that are found here
+    plain = _plain_types(types[name])
+    accepted: Any = Union[plain] if plain else Any  # noqa: UP007  # a union of types that are only known at run time
     try:
         TypeAdapter(accepted, config=ConfigDict(strict=True)).validate_python(value)
     except ValidationError:
@@ -70,17 +70,17 @@ def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) ->
 
 
 def _parameters(callee: Callable[..., Any]) -> dict[str, Any] | None:
-    """Collect the types of all arguments, those that are handed on to a base class too; none if any name would do."""
-    found: dict[str, Any] = {}
+    """Return the types of all arguments by name, with those of base classes; None if any name is accepted."""
+    arguments: dict[str, Any] = {}
     for function in _functions(callee):
         parameters = inspect.signature(function).parameters
         try:
             types = get_type_hints(function)
-        except (NameError, TypeError):  # what is imported for type checkers only
+        except (NameError, TypeError):  # annotations that are imported for type checkers only
             types = {}
-        found = {name: types.get(name, Any) for name in parameters if name != "self"} | found
+        arguments = {name: types.get(name, Any) for name in parameters if name != "self"} | arguments
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-            return found
+            return arguments
     return None
 
 
@@ -93,10 +93,10 @@ def _functions(callee: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
             yield vars(cls)["__init__"]
 
 
-def _plain(annotation: Any) -> tuple[type, ...]:
-    """Tell the types of YAML's values that an argument takes; nothing where it takes more than such."""
+def _plain_types(annotation: Any) -> tuple[type, ...]:
+    """Return the types that an argument takes, if all of them are types of YAML's values."""
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    kinds = tuple(kind for kind in kinds if getattr(kind, "__name__", "") != "Tensor")  # which YAML has none of
+    kinds = tuple(kind for kind in kinds if getattr(kind, "__name__", "") != "Tensor")  # YAML has no tensors
     return kinds if kinds and all(kind in PLAIN for kind in kinds) else ()
 
 
@@ -108,7 +108,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _names(value: Any) -> set[str]:
-    """Collect all texts inside a value, as PyKEEN compares names of components."""
+    """Collect all texts inside a value, normalised as PyKEEN normalises names of components."""
     if isinstance(value, str):
         return {"".join(letter for letter in value.lower() if letter.isalnum())}
     inside = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""The values of a configuration that are more than numbers and text: paths, options, metric names."""
+"""Types of configuration values that need checks of their own: paths, options, metric names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kgeval.settings.settings import listed
 
 @contextmanager
 def as_validation_error() -> Iterator[None]:
-    """Let what kgeval refuses be a problem of the value at hand, to be told with all others."""
+    """Turn an InputError into a ValueError, which pydantic collects with the errors of all other values."""
     try:
         yield
     except InputError as error:
@@ -32,7 +32,7 @@ def as_validation_error() -> Iterator[None]:
 
 
 def writable(path: str) -> str:
-    """Refuse what cannot be written down in a configuration or a manifest."""
+    """Refuse a path that cannot be written to a configuration or a manifest."""
     if not path:
         raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
     if "\0" in path:
@@ -45,14 +45,14 @@ def writable(path: str) -> str:
 
 
 def existing(path: str) -> str:
-    """Refuse a file that is not there."""
+    """Refuse a missing file."""
     if not (exists_safely(Path(path)) and Path(path).is_file()):
         raise ValueError(no_file(Path(path)))
     return path
 
 
 def readable(path: str) -> str:
-    """Refuse a file that is not there, or damaged, before any work is done."""
+    """Refuse a missing or damaged file before any work is done."""
     with as_validation_error():
         first_line(Path(path))
     return path
@@ -65,8 +65,8 @@ def _scalar(value: Any) -> Any:
 
 
 def _metric(name: str, block: ValidationInfo) -> str:
-    """Refuse what is no metric of the block's task, or of ranks without one."""
-    if "task" not in block.data:  # it is malformed, which is said already: whose metrics these are is not known
+    """Refuse the name of no metric of the block's task; without a task, of no metric of ranks."""
+    if "task" not in block.data:  # the task is malformed, which is a problem of its own; the kind of metric is unknown
         return name
     task = block.data["task"]
     with as_validation_error():

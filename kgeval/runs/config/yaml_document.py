@@ -15,50 +15,50 @@ from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.run_directory.contents import CONFIG, is_run
 from kgeval.runs.config.environment_variables import ExpandingLoader
-from kgeval.settings.messages import Problem, short_repr, spelled
+from kgeval.settings.messages import Problem, as_texts, short_repr
 
 Place = tuple[str, ...]
-"""the keys and positions that lead to a value, as they are written"""
+"""the path to a value: its keys and positions, as they are written"""
 
 
 @dataclass(frozen=True)
 class Document:
-    """The content of a configuration, and where it was said."""
+    """The content of a configuration, with the line or option of each value."""
 
     source: str
     content: dict[str, Any]
     lines: dict[Place, str] = field(default_factory=dict)
-    """where each value was said: ``config line 3``, or ``--set``"""
+    """the source of each value: ``config line 3``, or ``--set``"""
     problems: list[str] = field(default_factory=list)
-    """what is wrong with it already as YAML"""
+    """errors in the YAML itself"""
     options: Mapping[Place, str] = field(default_factory=dict)
-    """of what was said on the command line: the option of each place"""
+    """the command-line option of each value that has one"""
 
-    def line(self, complaint: Problem) -> str:
-        """Tell where what is complained about was said: in its line, in that of the block around it, or by --set."""
-        place = spelled(complaint.location[:-1] if complaint.absent else complaint.location)
+    def line(self, problem: Problem) -> str:
+        """Return the source of a value with a problem: its line, that of the block around it, or ``--set``."""
+        place = as_texts(problem.location[:-1] if problem.absent else problem.location)
         around = [self.lines[place[:depth]] for depth in range(len(place), 0, -1) if place[:depth] in self.lines]
-        overridden = any(said == "--set" and other[: len(place)] == place for other, said in self.lines.items())
+        overridden = any(line == "--set" and other[: len(place)] == place for other, line in self.lines.items())
         if "--set" in around or (place and place not in self.lines and overridden):
             return "--set"
         return around[0] if around else ""
 
-    def refusal(self, complaints: list[Problem]) -> ConfigError:
-        """Say everything that is wrong in one message."""
-        told = [
+    def refusal(self, problems: list[Problem]) -> ConfigError:
+        """Return one error with all problems."""
+        messages = [
             *self.problems,
-            *(complaint.format(self.line(complaint), self._option(complaint)) for complaint in complaints),
+            *(problem.format(self.line(problem), self._option(problem)) for problem in problems),
         ]
-        if self.options and len(told) == 1:
-            return ConfigError(told[0])
-        count = "1 problem" if len(told) == 1 else f"{len(told)} problems"
-        return ConfigError("\n  ".join([f"{self.source}: {count}", *told]))
+        if self.options and len(messages) == 1:
+            return ConfigError(messages[0])
+        count = "1 problem" if len(messages) == 1 else f"{len(messages)} problems"
+        return ConfigError("\n  ".join([f"{self.source}: {count}", *messages]))
 
-    def _option(self, complaint: Problem) -> str:
-        """Name the option of what is complained about, and the key inside its value."""
-        if self.line(complaint) == "--set":
+    def _option(self, problem: Problem) -> str:
+        """Return the option of a value with a problem, and the keys inside that value."""
+        if self.line(problem) == "--set":
             return ""
-        place = spelled(complaint.location)
+        place = as_texts(problem.location)
         for depth in range(len(place), -1, -1):
             if place[:depth] in self.options:
                 inside = [step for step in place[depth:] if not step.isdecimal()]
@@ -73,26 +73,26 @@ class Document:
         assignment
             such as ``model.options.norm=1``
         expand
-            (place, value) -> the block that a value stands for, where it is no block itself
+            (place, value) -> the block that a value is short for, if it is short for one
 
         Raises
         ------
         ConfigError
-            if it is no such thing, or leads through what is no block of keys
+            if it is no ``KEY=VALUE``, or the key leads through a value that is no block
         """
         key, equals, value = assignment.partition("=")
-        said = f"--set {short_repr(assignment)}"
+        option = f"--set {short_repr(assignment)}"
         if not equals or not key:
-            raise ConfigError(f"{said}: expected KEY=VALUE, for example evaluation.corruption.count=100.")
+            raise ConfigError(f"{option}: expected KEY=VALUE, for example evaluation.corruption.count=100.")
         place: Any = self.content
         *parents, last = key.split(".")
         for depth, name in enumerate(parents, 1):
             block = expand(parents[:depth], place.get(name, {}))
             if not isinstance(block, dict):
-                raise ConfigError(f"{said}: {'.'.join(parents[:depth])} is no block of keys.")
-            place[name] = dict(block)  # a copy, for other places may refer to the same block
+                raise ConfigError(f"{option}: {'.'.join(parents[:depth])} is no block of keys.")
+            place[name] = dict(block)  # a copy: an alias may refer to the same block
             place = place[name]
-        place[last] = parse_value(value, said)
+        place[last] = parse_value(value, option)
         self.lines[(*parents, last)] = "--set"
 
 
@@ -102,11 +102,11 @@ def read_document(path: Path) -> Document:
     Raises
     ------
     ConfigError
-        if it is not there, no readable YAML, or no mapping
+        if it is missing, no readable YAML, or no mapping
     """
     refuse_special(path)
     if exists_safely(path) and path.is_dir():
-        raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_folder(path)}")
+        raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_describe_folder(path)}")
     if not exists_safely(path) or not path.is_file():
         raise ConfigError(f"no such configuration file {short_repr(str(path))}. {suggest_paths(path)}".strip())
     try:
@@ -124,8 +124,8 @@ def read_document(path: Path) -> Document:
     return Document(str(path), content, lines, problems)
 
 
-def _folder(path: Path) -> str:
-    """Tell what a folder is that was taken for a configuration."""
+def _describe_folder(path: Path) -> str:
+    """Describe a folder where a configuration file was expected."""
     if is_run(path):
         return f"the folder of a run. 'kgeval summarize {path}' reads it; 'kgeval run {path / CONFIG}' runs it again."
     inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
@@ -149,23 +149,23 @@ def parse_value(text: str, where: str) -> Any:
 
 
 def _survey(root: yaml.Node | None) -> tuple[dict[Place, str], list[str]]:
-    """Map the place of every value to the line that it stands in; find the keys that are said twice."""
+    """Return the line of every value, and a problem for every duplicate key."""
     lines: dict[Place, str] = {}
     problems: list[str] = []
     seen: set[int] = set()
 
     def walk(node: yaml.Node, place: Place) -> None:
-        # An alias stands for a block that was seen already: following them all could multiply without end.
+        # Each block once: following its aliases too could take exponential time.
         if id(node) in seen:
             return
         seen.add(id(node))
         for key, mark, value in _items(node):
-            here, line = (*place, key), f"config line {mark.line + 1}"
-            if here in lines:
-                before = lines[here].removeprefix("config ")
-                problems.append(Problem(here, f"said twice, before in {before}", "Keep one of them.").format(line))
-            lines[here] = line
-            walk(value, here)
+            path, line = (*place, key), f"config line {mark.line + 1}"
+            if path in lines:
+                first = lines[path].removeprefix("config ")
+                problems.append(Problem(path, f"duplicate key, first in {first}", "Keep one of them.").format(line))
+            lines[path] = line
+            walk(value, path)
 
     if root is not None:
         walk(root, ())

@@ -1,4 +1,4 @@
-"""Squared Euclidean distances in place of the distances themselves."""
+"""Scorers by squared Euclidean distances, made of scorers by Euclidean distances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, Vec
 
 @dataclass(frozen=True, eq=False)
 class Squared(PartitionedScorer):
-    """A scorer whose score is the negative square of the Euclidean distance that is another's."""
+    """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance."""
 
     distance: Scorer | VectorScorer
     """a scorer by Euclidean distances (``l2``) alone, without biases and offsets"""

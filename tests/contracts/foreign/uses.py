@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from click.testing import CliRunner
+from kgeval_foreign.baseline import Remainder
 from kgeval_foreign.corruption import SameParity
 from kgeval_foreign.family import TransM
 from kgeval_foreign.layout import LAYOUT
@@ -46,7 +47,9 @@ def configured(**settings: Any) -> dict[str, float]:
     config = {"dataset": {"path": str(FOLDER)}, "model": {"path": str(MODEL)}, **settings}
     file = FOLDER / "config.json"
     file.write_text(json.dumps(config), encoding="utf-8")
-    return json.loads(command("run", str(file), "--out", str(FOLDER / "run"), "--json", "--quiet"))["metrics"]["both"]
+    return json.loads(command("run", str(file), "--out", str(FOLDER / "run"), "--force", "--json", "--quiet"))[
+        "metrics"
+    ]["both"]
 
 
 def in_python(model: Any = None, *, ties: Any = "realistic", metric: Any = "mr", **settings: Any) -> dict[str, float]:
@@ -98,6 +101,17 @@ USES: dict[str, Callable[[], Any]] = {
     "corruption in a configuration": lambda: configured(
         evaluation={"corruption": {"kind": "same-parity", "offset": 1}}, metrics=["mr"]
     ),
+    "baseline by name": lambda: json.loads(
+        command(
+            *("evaluate", "baseline:remainder", "--dataset", str(FOLDER), "--option", "modulus=3", "--json", "--quiet"),
+            *("-m", "mr", "--ties", "realistic"),
+        )
+    )["metrics"]["both"],
+    "baseline in a configuration": lambda: configured(
+        model={"baseline": "remainder", "modulus": 3}, metrics=["mr"], ties="realistic"
+    ),
+    "baseline as an object": lambda: in_python(Remainder(modulus=3)),
+    "baseline by its name in Python": lambda: in_python(kgeval.Baseline("remainder", modulus=3)),
     "slice by name": sliced_on_the_command_line,
     "slice as an object": sliced_in_python,
     "family in the list": lambda: command("list", "models", "--json"),

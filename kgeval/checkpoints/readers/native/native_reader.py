@@ -166,13 +166,6 @@ def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -
     return Vocabulary(labels, kind)
 
 
-def _numbering(text: str) -> Numbering:
-    for known in get_args(Numbering):
-        if text == known:
-            return cast("Numbering", known)
-    raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
-
-
 def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
     value = json.loads(text)
     if not isinstance(value, kind):
@@ -197,6 +190,12 @@ def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
             shape, _, dtype = header(member)
             if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
                 raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
+
+
+def _numbering(text: str) -> Numbering:
+    if text not in get_args(Numbering):
+        raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
+    return cast("Numbering", text)
 
 
 READER = Reader(

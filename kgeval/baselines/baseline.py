@@ -1,0 +1,159 @@
+"""What a baseline is, and which there are: kgeval's own, and those that installed packages bring."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args, get_origin
+
+from pydantic import Field
+
+from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.loading import as_dataset
+from kgeval.discovery import brought, subclasses
+from kgeval.errors import DatasetError, InputError, did_you_mean
+from kgeval.scorers.scorer import Scorer
+from kgeval.settings.settings import Settings
+
+Task = Literal["ranking", "classification", "confidences"]
+"""what a baseline is compared with a model in"""
+
+
+class Baseline(Settings):
+    """A predictor that counts train triples and learns nothing, by its name and its settings.
+
+    It is ranked as any model is: ``kgeval.evaluate(kgeval.Baseline("inverse"), data)``. What it knows nothing about
+    ties, so its metrics are best read under the tie policy ``expected``.
+
+    A baseline is its own configuration: ``{baseline: ppr, damping: 0.9}`` *is* ``Baseline("ppr", damping=0.9)``. To
+    write one, give a subclass a name, the ``Literal`` of its field ``baseline``, and override :meth:`learn`; declared
+    in the group ``kgeval.baselines`` of entry points, it is known by that name.
+
+    Raises
+    ------
+    InputError
+        if the name or a setting is unknown, with the nearest one
+
+    Examples
+    --------
+    >>> from kgeval import evaluate, load_dataset, summarize
+    >>> Baseline("inverse", threshold=0.9)
+    InverseBaseline(baseline='inverse', threshold=0.9)
+    >>> table = evaluate(Baseline("inverse"), load_dataset("nations"))
+    >>> table.provenance.model, int(table.column("tied").max())
+    ('baseline inverse', 13)
+    >>> policies = ("optimistic", "expected", "pessimistic")
+    >>> [round(summarize(table, ["mrr"], ties=policy)["mrr"], 3) for policy in policies]
+    [0.958, 0.527, 0.361]
+    """
+
+    display_name: ClassVar[str] = "settings of the baseline"
+    title: ClassVar[str] = ""
+    """what stands first, in a few words"""
+    rule: ClassVar[str] = ""
+    """how it scores"""
+    source: ClassVar[str] = ""
+    tasks: ClassVar[tuple[Task, ...]] = ("ranking",)
+    """what it is compared with models in"""
+    learns_from: ClassVar[tuple[Split, ...]] = ("train",)
+    """the splits whose triples it counts"""
+    ties: ClassVar[str] = "expected"
+    """the tie policy of its metrics, where neither a user nor the protocol of a framework says another"""
+    trains: ClassVar[bool] = False
+    """whether it is trained before it is evaluated: never"""
+
+    kind: Literal["baseline"] = Field(default="baseline", repr=False)
+    """a model that learns nothing"""
+    baseline: str = "own"
+    """its name"""
+
+    def __new__(cls, name: str | None = None, /, **settings: Any) -> Baseline:  # noqa: D102
+        return super().__new__(find_baseline(name or settings.get("baseline", "")) if cls is Baseline else cls)
+
+    def __init__(self, name: str | None = None, /, **settings: Any) -> None:
+        super().__init__(**({"baseline": name} if name else {}) | settings)
+
+    # As for Settings: nested ones are made without this, so that one message has the problems of all.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def fit(self, dataset: Dataset | str | Path) -> FittedBaseline:
+        """Count the train triples of a dataset.
+
+        Raises
+        ------
+        InputError
+            if it ranks nothing, or the dataset has no train triples
+        """
+        dataset = as_dataset(dataset)
+        self.check(dataset)
+        settings = self.model_dump(mode="json", exclude={"kind"})
+        return FittedBaseline(settings, self.learn(dataset), dataset.entities, dataset.relations)
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse what it cannot rank, before any work.
+
+        Raises
+        ------
+        InputError
+            if it ranks nothing
+        DatasetError
+            if the dataset has not the triples that it counts
+        """
+        if "ranking" not in self.tasks:
+            ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
+            raise InputError(
+                f"the baseline {self.baseline!r} ranks nothing: it stands beside every model in {self.tasks[0]}. "
+                f"{did_you_mean('', ranked)}"
+            )
+        for split in self.learns_from:
+            if split not in dataset.splits:
+                raise DatasetError(
+                    f"dataset {dataset.name} has no {split} triples, which baseline {self.baseline} counts."
+                )
+
+    def learn(self, dataset: Dataset) -> Scorer:
+        """Return the scorer of a dataset's entities, in its ids; what ties in it ties in the ranking."""
+        raise NotImplementedError
+
+
+@cache
+def baselines() -> dict[str, type[Baseline]]:
+    """All baselines, by name.
+
+    Raises
+    ------
+    InputError
+        if one that another package brings has no name of its own
+    """
+    own = [found for found in subclasses("kgeval.baselines", Baseline) if _names(found)]
+    classes: dict[str, type[Baseline]] = {}
+    for found in (*own, *brought("kgeval.baselines", Baseline, classes=True)):
+        if not _names(found):
+            raise InputError(
+                f"the baseline {found.__name__} has no name of its own. Declare baseline: Literal['name'] = 'name'."
+            )
+        for name in _names(found):
+            if name in classes:
+                raise InputError(f"two baselines are called {name!r}. Rename the one that a package brings.")
+            classes[name] = found
+    return classes
+
+
+def find_baseline(name: Any) -> type[Baseline]:
+    """Find a baseline by name.
+
+    Raises
+    ------
+    InputError
+        if there is none, with the nearest name
+    """
+    if not isinstance(name, str) or name not in baselines():
+        what = f"unknown baseline {name!r:.60}" if name else "a baseline goes by its name"
+        raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines())}")
+    return baselines()[name]
+
+
+def _names(found: type[Baseline]) -> tuple[str, ...]:
+    annotation = found.model_fields["baseline"].annotation
+    return get_args(annotation) if get_origin(annotation) is Literal else ()

@@ -1,0 +1,1 @@
+"""PyTorch-BigGraph checkpoints."""

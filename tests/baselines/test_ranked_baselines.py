@@ -1,0 +1,188 @@
+"""Each baseline on random graphs, row by row, against its rule in dictionaries and sets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgeval import Baseline, Dataset, evaluate, summarize
+from tests.brute_force import as_counts, brute_force
+from tests.conftest import random_dataset
+
+
+def planted(seed: int, entities: int = 7, relations: int = 4, triples: int = 30) -> Dataset:
+    """A random graph, to which train turns most triples round: the even relations under the next one, others as is."""
+    data, rng = (
+        random_dataset(seed, entities=entities, relations=relations, triples=triples),
+        np.random.default_rng(seed),
+    )
+    h, r, t = np.concatenate([data.train.ids, data.test.ids]).T
+    turned = np.stack([t, np.where(r % 2, r, np.minimum(r + 1, relations - 1)), h], axis=1)[rng.random(len(h)) < 0.8]
+    splits = {"train": np.concatenate([data.train.ids, turned]), "valid": data.valid.ids, "test": data.test.ids}
+    return Dataset.build("planted", splits, entities=data.entities, relations=data.relations)
+
+
+GRAPHS = st.builds(
+    planted,
+    seed=st.integers(0, 2**16),
+    entities=st.integers(4, 9),
+    relations=st.integers(1, 4),
+    triples=st.integers(25, 50),
+)
+
+
+def train_of(dataset: Dataset) -> list[tuple[int, int, int]]:
+    return [tuple(row) for row in dataset.train.ids.tolist()]
+
+
+def by_popularity(dataset):
+    heads, tails = Counter(), Counter()
+    for h, r, t in train_of(dataset):
+        heads[r, h] += 1
+        tails[r, t] += 1
+    return {"head": lambda h, r, t: heads[r, h], "tail": lambda h, r, t: tails[r, t]}
+
+
+def by_types(dataset):
+    popularity = by_popularity(dataset)
+    return {side: lambda h, r, t, count=count: count(h, r, t) > 0 for side, count in popularity.items()}
+
+
+def by_symmetry(dataset):
+    train = {*train_of(dataset)}
+    return dict.fromkeys(("head", "tail"), lambda h, r, t: (t, r, h) in train)
+
+
+def by_inverse(dataset, threshold=Fraction(8, 10)):
+    pairs = {r: set() for r in range(len(dataset.relations))}
+    for h, r, t in train_of(dataset):
+        pairs[r].add((h, t))
+    partners = {r: [] for r in pairs}
+    for first, mine in pairs.items():
+        for second, others in pairs.items():
+            shared = sum((t, h) in others for h, t in mine)
+            if shared and max(Fraction(shared, len(mine)), Fraction(shared, len(others))) >= threshold:
+                partners[first].append(second)
+    return dict.fromkeys(("head", "tail"), lambda h, r, t: any((t, h) in pairs[other] for other in partners[r]))
+
+
+def by_nothing(dataset):
+    return dict.fromkeys(("head", "tail"), lambda h, r, t: 0)
+
+
+def by_page_rank(dataset, damping=Fraction(1, 2), iterations=3):
+    """In fractions, so that what ties does so exactly."""
+    near = {entity: set() for entity in range(len(dataset.entities))}
+    for h, _, t in train_of(dataset):
+        near[h].add(t)
+        near[t].add(h)
+    visits = {}
+    for anchor in near:
+        now = {anchor: Fraction(1)}
+        for _ in range(iterations):
+            after = Counter({anchor: 1 - damping})
+            for entity, share in now.items():
+                for other in near[entity]:
+                    after[other] += damping * share / len(near[entity])
+            now = after
+        visits[anchor] = {**now, anchor: Fraction(0)}
+    return {
+        "head": lambda h, r, t: visits[t].get(h, Fraction(0)),
+        "tail": lambda h, r, t: visits[h].get(t, Fraction(0)),
+    }
+
+
+RULES = {
+    "popularity": (Baseline("popularity"), by_popularity),
+    "types": (Baseline("types"), by_types),
+    "symmetric": (Baseline("symmetric"), by_symmetry),
+    "inverse": (Baseline("inverse"), by_inverse),
+    "inverse from a third on": (
+        Baseline("inverse", threshold=1 / 3),
+        lambda dataset: by_inverse(dataset, Fraction(1, 3)),
+    ),
+    "random": (Baseline("random"), by_nothing),
+    "ppr": (Baseline("ppr", damping=0.5, iterations=3), by_page_rank),
+}
+
+
+@pytest.mark.parametrize(("baseline", "rule"), RULES.values(), ids=RULES)
+@settings(max_examples=25)
+@given(dataset=GRAPHS)
+def test_every_row_is_that_of_the_rule(baseline, rule, dataset):
+    scores = rule(dataset)
+    expected = {}
+    for side, score in scores.items():
+        expected |= brute_force(score, dataset, sides=[side])
+    assert as_counts(evaluate(baseline, dataset)) == expected
+
+
+def test_the_graphs_have_partners_and_ties_of_walks():
+    """What the rules above are compared on is not all nothing."""
+    graphs = [planted(seed) for seed in range(20)]
+    tables = {name: [evaluate(baseline, graph) for graph in graphs] for name, (baseline, _) in RULES.items()}
+    for name in RULES:
+        if name != "random":
+            assert any((table.column("raw_greater") > 0).any() for table in tables[name]), name
+    assert any((table.column("tied") > 0).any() for table in tables["ppr"])
+
+
+@settings(max_examples=25)
+@given(dataset=GRAPHS)
+def test_random_ranking_has_its_closed_forms(dataset):
+    table = evaluate(Baseline("random"), dataset)
+    sizes = table.column("candidates")
+    summary = summarize(table, ["mrr", "hits@3", "mr", "amri"], ties="expected")
+    assert summary["mrr"] == pytest.approx(np.mean([sum(1 / rank for rank in range(1, n + 1)) / n for n in sizes]))
+    assert summary["hits@3"] == pytest.approx(np.mean([min(3, n) / n for n in sizes]))
+    assert summary["mr"] == pytest.approx(np.mean((sizes + 1) / 2))
+    if (sizes > 1).any():
+        assert summary["amri"] == pytest.approx(0, abs=1e-12)
+
+
+def test_popularity_ranks_as_pykeens_margin_of_relations():
+    """PyKEEN's baseline by the marginal distribution of relations alone normalises the same counts."""
+    from pykeen.datasets import Nations
+    from pykeen.models import MarginalDistributionBaseline
+
+    graph = Nations()
+    model = MarginalDistributionBaseline(graph.training, entity_margin=False, relation_margin=True)
+    theirs, ours = (evaluate(one, graph) for one in (model, Baseline("popularity")))
+    assert theirs.data.drop_columns(["score"]).equals(ours.data.drop_columns(["score"]))
+
+
+def test_a_relation_that_train_turns_round_is_its_own_partner():
+    rows = [("a", "near", "b"), ("b", "near", "a"), ("c", "near", "d")]
+    data = Dataset.from_labels(train=rows, test=[("d", "near", "c")])
+    # Of three pairs, two are there turned round.
+    found = evaluate(Baseline("inverse", threshold=2 / 3), data)
+    assert found.column("tied").tolist() == [0, 0]
+    assert evaluate(Baseline("inverse", threshold=0.67), data).column("tied").tolist() == [3, 3]
+    assert evaluate(Baseline("symmetric"), data).column("tied").tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["popularity", "types", "inverse", "symmetric", "ppr", "random"])
+def test_an_answer_or_an_anchor_that_train_lacks_ties_with_all_that_is_not_known(name):
+    data = Dataset.from_labels(train=[("a", "r", "b"), ("b", "r", "c")], test=[("a", "r", "new"), ("new", "s", "b")])
+    table = evaluate(Baseline(name), data)
+    assert (table.column("score") == 0).sum() >= 3
+    assert (table.column("greater") + table.column("tied") < table.column("candidates")).all()
+    unseen = table.where((table.column("head") == data.entities.id("new")) & (table.column("side") == "tail"))
+    assert unseen.column("tied") == unseen.column("candidates") - 1
+
+
+def test_the_dataset_of_the_evaluation_may_be_another_one():
+    """A baseline that has counted one graph ranks another by its labels."""
+    rows = [("c", "r", "b"), ("a", "r", "b"), ("a", "r", "d"), ("d", "r", "a")]
+    fitted = Baseline("popularity").fit(Dataset.from_labels(train=rows, entities=list("dcba")))
+    data = Dataset.from_labels(train=[("a", "r", "c")], test=[("c", "r", "d")], entities=list("abcd"))
+    table = evaluate(fitted, data)
+    # Tails: b twice, a and d once, c never. Heads: a twice (known), c and d once, b never.
+    rows = {row["side"]: row for row in table.data.to_pylist()}
+    assert (rows["tail"]["greater"], rows["tail"]["tied"], rows["tail"]["score"]) == (1, 1, 1.0)
+    assert (rows["head"]["greater"], rows["head"]["tied"], rows["head"]["score"]) == (1, 1, 1.0)
