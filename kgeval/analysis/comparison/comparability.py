@@ -100,8 +100,10 @@ def _bare(dataset: str) -> str:
 
 
 def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
-    """Say which fields of the provenances are unknown."""
+    """Say which fields of the provenances are unknown, and of which models."""
+    models: dict[str, list[str]] = {}
     for model, provenance in provenances.items():
-        fields = [field for field in ALIKE if _value(provenance, field) == UNKNOWN]
-        if fields:
-            yield f"the ranks of {model} do not tell their {', '.join(fields)}: they may be of others."
+        if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):
+            models.setdefault(unknown, []).append(model)
+    for fields, names in models.items():
+        yield f"the ranks of {', '.join(names)} do not tell their {fields}: they may be of others."

@@ -11,13 +11,12 @@ from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
     DifferenceOptions,
     PairedDifference,
-    shown,
 )
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.tables.names import parse
 from kgeval.metrics.tables.rank_summary import RankSummary
-from kgeval.metrics.tables.rendering import as_html, as_text, number
+from kgeval.metrics.tables.rendering import as_html, as_text, cell, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +72,7 @@ class Comparison:
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns, and a row of cells for each pair, metric and group."""
         by = list(self.pairs[0].group) if self.pairs else []
-        level = f"{100 * self.options.level:g} % interval"
-        columns = ["metric", *by, "model", "other", "difference", level, "p", "detectable", "seen"]
+        columns = ["metric", *by, "model", "other", "difference", "p", "detectable", "seen"]
         return columns, [
             [pair.name, *(str(pair.group[name]) for name in by), pair.model, pair.other, *_cells(pair)]
             for pair in sorted(self.pairs, key=self._order_of)
@@ -132,13 +130,10 @@ class Comparison:
 
 
 def _cells(pair: PairedDifference) -> list[str]:
-    """Print a difference: its digits are those that its standard error justifies."""
-    error = pair.standard_error
-    interval = "" if pair.low is None or pair.high is None else f"{shown(pair.low, error)} … {shown(pair.high, error)}"
+    """Print a difference, with as many digits as its standard error justifies."""
     return [
-        "" if pair.difference is None else shown(pair.difference, error),
-        interval,
+        "undefined" if pair.difference is None else cell(pair.difference, pair.interval),
         "" if pair.adjusted_p is None else f"{pair.adjusted_p:.4f}",
-        "" if pair.detectable is None else shown(pair.detectable, pair.detectable),
+        "" if pair.detectable is None else number(pair.detectable, pair.decimals),
         pair.seen or "not tested",
     ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from kgeval.analysis.comparison.paired_difference import PLURAL, DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
+from kgeval.metrics.intervals.units import PLURAL
 
 
 def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
@@ -42,7 +44,7 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
     )
     least = len(tested) / (1 + options.draws)
     if least > options.alpha:
-        needed = int(len(tested) / options.alpha)
+        needed = math.ceil(len(tested) / options.alpha - 1e-9) - 1
         yield (
             f"{options.draws:,} draws are too few for {len(tested):,} tests: no adjusted p-value can be below "
             f"{least:.2g}. Take at least {needed:,} draws, or fewer metrics, pairs or groups."

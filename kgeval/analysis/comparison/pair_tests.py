@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 
 from kgeval.analysis.comparison.holm import holm
-from kgeval.analysis.comparison.paired_difference import PLURAL, POWER, DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.paired_difference import POWER, DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.same_rows import SameRows
 from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
 from kgeval.analysis.comparison.unit_contributions import Contributions, SharedSelection, unit_of_lists
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.intervals.interval import FEWEST_UNITS, Interval
+from kgeval.metrics.intervals.linearised import t_quantile
 from kgeval.metrics.intervals.mean_terms import standard_error
-from kgeval.metrics.intervals.units import Unit
+from kgeval.metrics.intervals.units import PLURAL, Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.selection import TableView
-
-FEWEST_UNITS = 20
-"""below which neither an interval nor a test says anything that can be relied on"""
 
 NO_MEANS = "it is no function of means over rows"
 
@@ -165,8 +164,6 @@ class _GroupTests:
 
 def _compared(own: Contributions, others: Contributions, empty: PairedDifference) -> _Estimate:
     """Compute the difference of two models, its interval, and what each unit adds to it."""
-    from scipy.special import ndtri, stdtrit
-
     weighed = (own.terms.unit_shares > 0) | (others.terms.unit_shares > 0)
     count, difference = int(weighed.sum()), own.terms.value - others.terms.value
     estimate = replace(empty, units=count, difference=difference)
@@ -179,9 +176,20 @@ def _compared(own: Contributions, others: Contributions, empty: PairedDifference
     if not of_units.any():
         return _Estimate(replace(estimate, reason="no unit differs"), own.numbers, of_units)
     error = standard_error((own.terms.deviations - others.terms.deviations)[weighed])
-    half = float(stdtrit(count - 1, (1 + empty.level) / 2)) * error
-    detectable = float(ndtri((1 + empty.level) / 2) + ndtri(POWER)) * error
-    estimate = replace(
-        estimate, standard_error=error, low=difference - half, high=difference + half, detectable=detectable
+    half = t_quantile(count - 1, empty.level) * error
+    interval = Interval(
+        difference - half, difference + half, empty.level, empty.unit, count, "linearised", standard_error=error
     )
-    return _Estimate(estimate, own.numbers, of_units)
+    detectable = detectable_difference(error, level=empty.level)
+    return _Estimate(replace(estimate, interval=interval, detectable=detectable), own.numbers, of_units)
+
+
+def detectable_difference(standard_error: float, *, level: float) -> float:
+    """(z_{(1 + level)/2} + z_{.8}) · SE: as large a difference would be seen in 4 of 5 draws of the units.
+
+    >>> round(detectable_difference(0.01, level=0.95), 6)
+    0.028016
+    """
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2) + ndtri(POWER)) * standard_error

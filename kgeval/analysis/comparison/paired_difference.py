@@ -9,10 +9,10 @@ from typing import Any
 
 from kgeval.analysis.comparison.sign_flips import check_draws
 from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.intervals.interval import Interval
 from kgeval.metrics.intervals.units import UNITS, Unit
 from kgeval.metrics.tables.names import MetricName
-
-PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": "relations"}
+from kgeval.metrics.tables.rendering import DIGITS, number
 
 POWER = 0.8
 """the share of test sets on which a difference as large as the detectable one would be seen"""
@@ -43,8 +43,8 @@ class DifferenceOptions:
         """Refuse what is unknown or malformed."""
         if self.unit not in UNITS:
             raise MetricError(f"unit: unknown unit {self.unit!r}. {did_you_mean(str(self.unit), UNITS)}")
-        number = isinstance(self.level, float) and math.isfinite(self.level)
-        if not number or not 0 < self.level < 1:
+        real = isinstance(self.level, float) and math.isfinite(self.level)
+        if not real or not 0 < self.level < 1:
             raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")
         check_draws(self.draws)
 
@@ -74,11 +74,8 @@ class PairedDifference:
     """the values that the rows have in common, by column; empty for all rows"""
     difference: float | None = None
     """``None`` where the metric is undefined for one of them"""
-    standard_error: float | None = None
-    """cluster-robust; ``None``, like all below, where there are too few units, or none in which they differ"""
-    low: float | None = None
-    high: float | None = None
-    """the ends of the interval"""
+    interval: Interval | None = None
+    """``None``, like all below, where there are too few units, or none in which they differ"""
     p: float | None = None
     """how often sign flips give a difference as large"""
     adjusted_p: float | None = None
@@ -104,10 +101,15 @@ class PairedDifference:
         return "better" if (self.difference > 0) == self.metric.metric.increasing else "worse"
 
     @property
+    def decimals(self) -> int:
+        """The digits after the point that mean something."""
+        return DIGITS if self.interval is None else self.interval.decimals
+
+    @property
     def verdict(self) -> str:
         """What the difference says, in words."""
         if self.seen == "none" and self.detectable is not None:
-            return f"no difference seen (less than ± {shown(self.detectable, self.detectable)})"
+            return f"no difference seen (less than ± {number(self.detectable, self.decimals)})"
         if self.seen == "none":
             return f"no difference seen: {self.reason}"
         return self.seen or f"not tested: {self.reason}"
@@ -120,9 +122,9 @@ class PairedDifference:
             "metric": self.name,
             **({"group": dict(self.group)} if self.group else {}),
             "difference": self.difference,
-            "low": self.low,
-            "high": self.high,
-            "standard_error": self.standard_error,
+            "low": self.interval and self.interval.low,
+            "high": self.interval and self.interval.high,
+            "standard_error": self.interval and self.interval.standard_error,
             "p": self.p,
             "adjusted_p": self.adjusted_p,
             "detectable": self.detectable,
@@ -132,13 +134,3 @@ class PairedDifference:
             "verdict": self.verdict,
         }
         return {**values, **({"reason": self.reason} if self.reason else {})}
-
-
-def shown(value: float, error: float | None) -> str:
-    """Print a number to the second digit of its standard error; six digits after the point where that is not known.
-
-    >>> shown(0.0123456, 0.0012), shown(-31.4159, 8.5), shown(0.25, None)
-    ('0.0123', '-31.4', '0.250000')
-    """
-    digits = 6 if not error else min(max(1 - math.floor(math.log10(error)), 0), 12)
-    return f"{round(value, digits) + 0.0:.{digits}f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -47,11 +47,9 @@ class SharedSelection:
         Undefined
             where the metric is
         """
-        terms = mean_terms(name, self.rows, unit=self.unit)
-        if terms is None:
-            return None
         units, numbers = self._units_of_lists if name.metric.needs == "lists" else self._units_of_ranks
-        return Contributions(replace(terms, units=units), numbers)
+        terms = mean_terms(name, self.rows, unit=units.kind, units=units)
+        return None if terms is None else Contributions(terms, numbers)
 
     @cached_property
     def rows(self) -> RowSelection:

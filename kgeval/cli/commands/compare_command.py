@@ -1,0 +1,80 @@
+"""``kgeval compare``: which of several models is better, and whether the difference is more than noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kgeval.cli.shared_options import JSON, METRIC, QUIET, elsewhere, listed, policies
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@METRIC
+@click.option(
+    "--unit",
+    type=click.Choice(["triple", "query", "relation"]),
+    default="triple",
+    show_default=True,
+    help="What might have been others: the test triples, the queries, or the relations.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals; a difference is seen if its adjusted p-value is at most 1 - level.",
+)
+@click.option(
+    "--by", multiple=True, callback=listed, metavar="COLUMN", help="Compare in each group of rows; may be repeated."
+)
+@click.option("--reference", metavar="NAME", help="Compare all others with this model.  [default: each with each]")
+@click.option(
+    "--draws", type=click.IntRange(1, 10**6), default=9999, show_default=True, help="Random signs of each unit."
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    callback=listed,
+    metavar="FIELD",
+    help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
+    "split, dataset; may be repeated.",
+)
+@policies(stored=True)
+@elsewhere
+@QUIET
+@JSON
+def command(
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    by: tuple[str, ...],
+    allow: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Compare models on the same test triples: run directories, folders of several models, or files of ranks.
+
+    A RUN is a path or NAME=PATH. Each pair of models has, by each metric, its difference with an interval, the p-value
+    of sign flips per unit, adjusted for all tests of the call (Holm), and the least difference that this test set
+    would show.
+
+    Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
+    """
+    from kgeval.analysis.comparison.compare_models import compare
+    from kgeval.cli.comparison_page import show_differences
+    from kgeval.cli.display import show_comparison, show_notes
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.compared_runs import common_policies, read_compared
+
+    said = {name: value for name, value in options.items() if value is not None and value != ()}
+    compared = read_compared(runs, said)
+    settings: dict[str, Any] = {name: said[name] for name in ("unit", "level", "reference", "draws") if name in said}
+    settings |= common_policies(compared, said) | ({"metrics": metrics} if metrics else {})
+    comparison = compare({run.name: run.table for run in compared}, by=by, allow=allow, **settings)
+    if as_json:
+        say_json(comparison.to_dict())
+    else:
+        show_comparison(comparison.summaries)
+        show_differences(comparison)
+    show_notes(comparison.notes)

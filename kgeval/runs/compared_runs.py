@@ -1,0 +1,130 @@
+"""Compared runs: the rank tables of several runs, by the names of their models, and the policies that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kgeval.errors import ConfigError, InputError
+from kgeval.paths import exists_safely
+from kgeval.protocols.protocol import protocol_of
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.contents import RANKS, TEXT, is_run, is_several, read_common_table, read_ranks
+from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run, or a file of ranks, under the name of its model."""
+
+    name: str
+    path: Path
+    table: RankTable
+    policies: Mapping[str, Any]
+    """the tie policy and the conventions that the run has"""
+
+
+def read_compared(runs: Sequence[str], options: Mapping[str, Any]) -> list[ComparedRun]:
+    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``.
+
+    Parameters
+    ----------
+    runs
+        run directories, folders of several models' runs, ``.parquet`` files of ranks, or text files of ranks that were
+        made elsewhere
+    options
+        of these text files: ``dataset``, and the options of :func:`kgeval.load_ranks`
+
+    Raises
+    ------
+    InputError
+        if one has no ranks, if one is there twice, or if two have the same name
+    """
+    places = [place for text in runs for place in _places(text)]
+    for number, (_, path) in enumerate(places):
+        if any(path.resolve() == other.resolve() for _, other in places[:number]):
+            raise InputError(f"{str(path)!r} is given twice: one model is not compared with itself.")
+    imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
+    if imported and not any(_is_text(path) for _, path in places):
+        raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; no text file is compared.")
+    return [
+        ComparedRun(name, path, table, {"ties": protocol_of(table).ties} | read_request(path).policies)
+        for name, path in zip(_distinct_names(places), (path for _, path in places), strict=True)
+        for table in [read_ranks(path, **(imported if _is_text(path) else {}))]
+    ]
+
+
+def common_policies(runs: Sequence[ComparedRun], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policies that all runs have, but for those that are said in place of their own.
+
+    Raises
+    ------
+    ConfigError
+        if they have not the same
+    """
+    (first, *others) = runs
+    for name, value in first.policies.items():
+        for run in others:
+            if name not in said and run.policies[name] != value:
+                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
+                raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
+    return {name: said.get(name, value) for name, value in first.policies.items()}
+
+
+def _places(text: str) -> Iterator[tuple[str, Path]]:
+    """Yield the path of each run that a word of the command line names, with its name, empty where it has none."""
+    name, equals, rest = text.partition("=")
+    if not equals or exists_safely(Path(text)):
+        name, rest = "", text
+    elif not name or not rest:
+        raise ConfigError(f"{text!r}: expected PATH or NAME=PATH.")
+    path = Path(rest)
+    if exists_safely(path) and path.is_dir() and is_several(path):
+        for model in read_common_table(path)["models"]:
+            if is_run(path / model):
+                yield f"{name}/{model}" if name else "", path / model
+    else:
+        yield name, path
+
+
+def _is_text(path: Path) -> bool:
+    return not path.is_dir() and path.name.lower().endswith(TEXT)
+
+
+def _distinct_names(places: Sequence[tuple[str, Path]]) -> list[str]:
+    """Name runs that have no name by their folders, with as many of these as tell them apart.
+
+    Raises
+    ------
+    InputError
+        if two have the same name
+    """
+    parts = [[name] if name else _parts(path) for name, path in places]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise InputError(f"two models are called {_first_repeated(names)!r}: name them, as in NAME=PATH.")
+
+
+def _parts(path: Path) -> list[str]:
+    """The words of a path that may name its model: those of the folder, or of the file without its ending.
+
+    >>> _parts(Path("runs/complex/ranks.parquet"))[-2:], _parts(Path("ranks/conve.txt.gz"))[-2:]
+    (['runs', 'complex'], ['ranks', 'conve'])
+    """
+    absolute = path.absolute()
+    if absolute.name == RANKS:
+        return list(absolute.parent.parts)
+    ending = next((end for end in (*TEXT[::-1], ".parquet") if absolute.name.lower().endswith(end)), "")
+    return [
+        *absolute.parent.parts,
+        absolute.name.removesuffix(absolute.name[-len(ending) :]) if ending else absolute.name,
+    ]
+
+
+def _first_repeated(names: Iterable[str]) -> str:
+    listed = list(names)
+    return next(name for name in listed if listed.count(name) > 1)
