@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import ConfigError, InputError
+from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.tables.names import MetricName
+from kgeval.metrics.tables.rank_summary import rank_summary
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
@@ -26,7 +29,7 @@ class ComparedRun:
     """the tie policy and the conventions that the run has"""
 
 
-def read_compared(runs: Sequence[str], options: Mapping[str, Any]) -> list[ComparedRun]:
+def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bool = False) -> list[ComparedRun]:
     """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``.
 
     Parameters
@@ -36,6 +39,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any]) -> list[Compa
         made elsewhere
     options
         of these text files: ``dataset``, and the options of :func:`kgeval.load_ranks`
+    across
+        whether they are of several datasets, on each of which a model has the same name
 
     Raises
     ------
@@ -43,15 +48,17 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any]) -> list[Compa
         if one has no ranks, if one is there twice, or if two have the same name
     """
     places = [place for text in runs for place in _places(text)]
+    files = [(path / RANKS if path.is_dir() else path).resolve() for _, path in places]
     for number, (_, path) in enumerate(places):
-        if any(path.resolve() == other.resolve() for _, other in places[:number]):
+        if files[number] in files[:number]:
             raise InputError(f"{str(path)!r} is given twice: one model is not compared with itself.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     if imported and not any(_is_text(path) for _, path in places):
         raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; no text file is compared.")
+    names = [name or _parts(path)[-1] for name, path in places] if across else _distinct_names(places)
     return [
         ComparedRun(name, path, table, {"ties": protocol_of(table).ties} | read_request(path).policies)
-        for name, path in zip(_distinct_names(places), (path for _, path in places), strict=True)
+        for name, path in zip(names, (path for _, path in places), strict=True)
         for table in [read_ranks(path, **(imported if _is_text(path) else {}))]
     ]
 
@@ -71,6 +78,32 @@ def common_policies(runs: Sequence[ComparedRun], said: Mapping[str, Any]) -> dic
                 unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
                 raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
     return {name: said.get(name, value) for name, value in first.policies.items()}
+
+
+def values_by_dataset(
+    runs: Sequence[ComparedRun], metrics: Sequence[str], said: Mapping[str, Any]
+) -> dict[MetricName, dict[str, dict[str, float]]]:
+    """Compute metrics of models on several datasets; {metric: {dataset: {model: value}}}.
+
+    Raises
+    ------
+    InputError
+        if a model is there twice on a dataset, or a metric is undefined or says nothing about which model is better
+    """
+    options = MetricOptions(**common_policies(runs, said))
+    found: dict[MetricName, dict[str, dict[str, float]]] = {}
+    for run in runs:
+        summary = rank_summary(run.table, metrics, by=(), options=options)
+        for name in summary.requested_columns:
+            if name.metric.increasing is None:
+                raise MetricError(f"{name.base} says nothing about which model is better.")
+            of_dataset = found.setdefault(name, {}).setdefault(run.table.dataset, {})
+            if run.name in of_dataset:
+                raise InputError(
+                    f"{str(run.path)!r}: {run.table.dataset} has a model {run.name!r} already. Write NAME=PATH."
+                )
+            of_dataset[run.name] = summary[str(name)]
+    return found
 
 
 def _places(text: str) -> Iterator[tuple[str, Path]]:

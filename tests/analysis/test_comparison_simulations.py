@@ -1,4 +1,4 @@
-"""Simulations: the size of the sign-flip test, the error of Holm's family, and the power at the detectable difference."""
+"""Simulations: the size of the sign-flip test, the error of Holm's family, the power at the detectable difference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def p_values_of_draws(draws, make):
 
 
 def rows_with_unit_effects(rng):
-    """Differences of rows whose units lean to one model or the other, though neither is better; float64[unit, row, …]."""
+    """Differences of rows whose units lean to either model, neither being better; float64[unit, row, column]."""
     effects = rng.normal(0, 1, (UNITS, 1, COLUMNS)) * rng.choice([0.2, 2], (UNITS, 1, 1))
     return effects + rng.normal(0, 1, (UNITS, ROWS, COLUMNS))
 
@@ -45,7 +45,7 @@ def family(rng, better=0):
 
 @pytest.mark.parametrize("better", [0, 3])
 def test_holm_keeps_the_error_of_the_family(better):
-    """Of the true nulls, one or more are rejected in at most 5 % of families (and what chance adds to 1,000 of them)."""
+    """A true null, or several, is rejected in at most 5 % of families (and what chance adds to 1,000 of them)."""
     p_values = p_values_of_draws(8000, lambda rng: family(rng, better)).reshape(1000, COLUMNS)
     adjusted = np.array([holm(own) for own in p_values])
     assert (adjusted[:, better:] <= 0.05).any(1).mean() <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 1000)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
-from kgeval import RankTable, compare, evaluate
+from kgeval import RankTable, compare, evaluate, summarize
 from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, invoke, write_config
 from tests.conftest import random_dataset
 
@@ -84,11 +86,6 @@ def test_ranks_from_elsewhere_take_part(data, place, refused):
     (pair, *_) = told["differences"]["pairs"]
     assert pair["difference"] == pytest.approx(np.mean([1, 1 / 2, 1 / 3]) / 2 - np.mean([1, 1 / 2]) / 2)
     assert "ranks that were made elsewhere need the dataset" in refused("compare", "up.txt", "run")
-    assert (
-        "--split: stored ranks tell theirs; no text file is compared"
-        in refused("compare", "run", "run/ranks.parquet", "--split", "test")
-        or True
-    )
 
 
 @pytest.mark.parametrize(
@@ -96,6 +93,7 @@ def test_ranks_from_elsewhere_take_part(data, place, refused):
     [
         (["run"], "nothing to compare 'run' with: give at least two models"),
         (["run", "./run"], "'run' is given twice"),
+        (["run", "run/ranks.parquet"], "'run/ranks.parquet' is given twice"),
         (["a=sines.parquet", "a=sums.parquet"], "two models are called 'a': name them, as in NAME=PATH"),
         (["=run", "sums.parquet"], "'=run': expected PATH or NAME=PATH"),
         (["run", "rnu"], "no such file 'rnu'. Nearby: 'run'"),
@@ -128,3 +126,39 @@ def test_runs_with_other_tie_policies_need_one(refused, data, place):
     invoke("run", "other.yaml", "--out", "other")
     assert "run has ties realistic, other pessimistic. Choose one with --ties" in refused("compare", "run", "other")
     assert data("compare", "run", "other", "--ties", "expected")["models"]["run"]["ties"] == "expected"
+
+
+def write_grid(place, models):
+    """Ranks of models on three datasets; {model: how its scores come about}."""
+    for seed in (1, 2, 3):
+        graph = replace(random_dataset(seed), name=f"graph-{seed}")
+        (place / f"graph-{seed}").mkdir()
+        for model, factor in models.items():
+            table = evaluate(lambda h, r, t: np.sin(factor * h + 7 * r + 3 * t), graph)  # noqa: B023
+            table.to_parquet(place / f"graph-{seed}" / f"{model}.parquet")
+    return [f"graph-{seed}/{model}.parquet" for seed in (1, 2, 3) for model in models]
+
+
+def test_several_datasets(data, done, refused, place):
+    files = write_grid(place, {"a": 1, "b": 2, "c": 5})
+    told = data("compare", "--across-datasets", *files, "-m", "mrr,mr")
+    values = {
+        model: {
+            f"graph-{seed}": summarize(RankTable.from_parquet(place / f"graph-{seed}/{model}.parquet"), ["mr"])["mr"]
+            for seed in (1, 2, 3)
+        }
+        for model in "abc"
+    }
+    assert told["mr"]["values"] == values
+    expected = np.array([rankdata([values[model][f"graph-{seed}"] for model in "abc"]) for seed in (1, 2, 3)]).mean(0)
+    assert list(told["mr"]["average_ranks"].values()) == expected.tolist()
+    assert list(told) == ["mrr", "mr"]
+    printed = done("compare", "--across-datasets", *files, "-m", "mrr,mr")
+    assert all(f"{rank:.3f}" in printed for rank in expected)
+    assert "c: no value on graph-3" in refused("compare", "--across-datasets", *files[:-1])
+    twice = refused("compare", "--across-datasets", files[0], f"a={files[1]}")
+    assert "graph-1 has a model 'a' already. Write NAME=PATH" in twice
+    assert "count says nothing about which model is better" in refused(
+        "compare", "--across-datasets", *files, "-m", "count"
+    )
+    assert "dataset: graph-1 in graph-1/a" in refused("compare", *files)

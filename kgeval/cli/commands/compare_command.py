@@ -41,6 +41,13 @@ from kgeval.cli.shared_options import JSON, METRIC, QUIET, elsewhere, listed, po
     help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
     "split, dataset; may be repeated.",
 )
+@click.option(
+    "--across-datasets",
+    "across",
+    is_flag=True,
+    help="The runs are of several datasets: rank the models on each, by Friedman's test and Nemenyi's critical "
+    "difference.",
+)
 @policies(stored=True)
 @elsewhere
 @QUIET
@@ -50,6 +57,7 @@ def command(
     metrics: tuple[str, ...],
     by: tuple[str, ...],
     allow: tuple[str, ...],
+    across: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -61,20 +69,49 @@ def command(
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
+    said = {name: value for name, value in options.items() if value is not None and value != ()}
+    if across:
+        _compare_datasets(runs, metrics or ("mrr",), said, as_json=as_json)
+    else:
+        _compare_models(runs, metrics, {**said, "by": by, "allow": allow}, as_json=as_json)
+
+
+def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], said: dict[str, Any], *, as_json: bool) -> None:
+    """Show models side by side, and the differences of each pair."""
     from kgeval.analysis.comparison.compare_models import compare
     from kgeval.cli.comparison_page import show_differences
     from kgeval.cli.display import show_comparison, show_notes
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import common_policies, read_compared
 
-    said = {name: value for name, value in options.items() if value is not None and value != ()}
     compared = read_compared(runs, said)
-    settings: dict[str, Any] = {name: said[name] for name in ("unit", "level", "reference", "draws") if name in said}
+    settings: dict[str, Any] = {
+        name: said[name] for name in ("unit", "level", "by", "reference", "draws", "allow") if name in said
+    }
     settings |= common_policies(compared, said) | ({"metrics": metrics} if metrics else {})
-    comparison = compare({run.name: run.table for run in compared}, by=by, allow=allow, **settings)
+    comparison = compare({run.name: run.table for run in compared}, **settings)
     if as_json:
         say_json(comparison.to_dict())
     else:
         show_comparison(comparison.summaries)
         show_differences(comparison)
     show_notes(comparison.notes)
+
+
+def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], said: dict[str, Any], *, as_json: bool) -> None:
+    """Show how models rank on several datasets, by one metric after the other."""
+    from kgeval.analysis.comparison.dataset_ranks import rank_models
+    from kgeval.cli.comparison_page import show_ranks
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.compared_runs import read_compared, values_by_dataset
+
+    found = {
+        (name.base if name.side == "both" else str(name)): rank_models(
+            values, increasing=bool(name.metric.increasing), level=said["level"], reference=said.get("reference")
+        )
+        for name, values in values_by_dataset(read_compared(runs, said, across=True), metrics, said).items()
+    }
+    if as_json:
+        say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
+    else:
+        show_ranks(found)
