@@ -25,8 +25,8 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
     """Say what the tests and intervals are of."""
     units = " or ".join(_counted(tested, unit) for unit in dict.fromkeys(pair.unit for pair in tested))
     yield (
-        f"a difference is that of model less other. {100 * options.level:g} % intervals: had the {units} been drawn "
-        "again."
+        f"a difference is that of model less other. {100 * options.level:g} % intervals, each by itself: had the {units} "
+        "been drawn again."
     )
     metrics, groups = (
         len(set(values)) for values in ([pair.name for pair in tested], [str(pair.group) for pair in tested])
