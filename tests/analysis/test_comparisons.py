@@ -99,7 +99,7 @@ def test_nothing_else_can_be_allowed():
         compare({"full": FULL, "few": ranked(corruption=FEW)}, allow="candidate")
     for wrong in (5, [None], [["candidates"]]):
         with pytest.raises(MetricError, match="allow: ranks do not differ in"):
-            compare({"full": FULL}, allow=wrong)
+            compare({"full": FULL, "same": FULL}, allow=wrong)
     with pytest.raises(MetricError, match="nothing to compare"):
         compare({})
 

@@ -95,48 +95,51 @@ def compare(  # noqa: PLR0913
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
     Rank them alike, or allow it: compare(…, allow=['candidates']).
     """
-    if not isinstance(tables, Mapping) or not tables:
-        raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
-    for table in tables.values():
-        refuse_other_tables(table)
+    _refuse_other_inputs(tables, reference)
     allowed, columns = allowed_fields(allow), column_names(by)
-    metric_options, options = (
-        MetricOptions(ties, seed, chance, popularity),
-        DifferenceOptions(unit, level, draws, seed, reference),
-    )
-    _refuse_alone(list(tables), reference)
+    metric_options = MetricOptions(ties, seed, chance, popularity)
+    options = DifferenceOptions(unit, level, draws, seed, reference)
     same = same_rows(tables)
     provenances = {model: table.provenance for model, table in tables.items()}
-    differences = differing_fields(tables, same, provenances, allowed)
-    remarks = [
-        f"these metrics do not compare: {field}: {said}." for field, said in differences.items() if field != TRIPLES
-    ]
+    remarks = _remarks(same, differing_fields(tables, same, provenances, allowed), allowed)
     if not same.of_all and len(same) and TRIPLES in allowed:
-        remarks.insert(0, _note_on_restriction(same))
         tables = {model: table.where(same.mask(model)) for model, table in tables.items()}
         same = same_rows(tables)
-    elif not same.of_all:
-        remarks.insert(0, "no difference is tested: the models did not rank the same triples and sides.")
     summaries = {model: rank_summary(table, metrics, by=(), options=metric_options) for model, table in tables.items()}
     pairs: tuple[PairedDifference, ...] = ()
     if same.of_all:
-        pairs = paired_differences(
-            {model: TableView(table, metric_options) for model, table in tables.items()},
-            _comparable(summaries),
-            same,
-            _groups(tables, same, columns),
-            options,
-        )
+        views = {model: TableView(table, metric_options) for model, table in tables.items()}
+        groups = _groups(tables, same, columns)
+        pairs = paired_differences(views, _comparable(summaries), same, groups, options)
         remarks += _notes_on_equals(tables, same)
     return Comparison(summaries, (*remarks, *notes_on_unknowns(provenances)), pairs, options)
 
 
-def _refuse_alone(models: Sequence[str], reference: str | None) -> None:
-    """Refuse a single model, and a reference that is none of them."""
+def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
+    """Refuse what are no tables with names, a single one, and a reference that is none of them."""
+    if not isinstance(tables, Mapping) or not tables:
+        raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
+    for table in tables.values():
+        refuse_other_tables(table)
+    models = list(tables)
     if len(models) < 2:
         raise MetricError(f"nothing to compare {models[0]!r} with: give at least two models.")
     if reference is not None and reference not in models:
         raise MetricError(f"reference: no model is called {reference!r}. {did_you_mean(str(reference), models)}")
+
+
+def _remarks(same: SameRows, differences: Mapping[str, str], allowed: Collection[str]) -> list[str]:
+    """Say what of the rows is compared, and in what else ranks differ."""
+    rows = []
+    if not same.of_all and len(same) and TRIPLES in allowed:
+        left_out = ", ".join(
+            f"{count:,} of {count + len(same):,} of {model}" for model, count in same.others.items() if count
+        )
+        rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
+    elif not same.of_all:
+        rows = ["no difference is tested: the models did not rank the same triples and sides."]
+    fields = [field for field in differences if field != TRIPLES]
+    return [*rows, *(f"these metrics do not compare: {field}: {differences[field]}." for field in fields)]
 
 
 def _comparable(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
@@ -173,13 +176,6 @@ def _groups(
     places[same.rows[first]] = np.arange(len(same))
     for number, key in enumerate(grouping.keys):
         yield key, np.sort(places[grouping.of_group(number)])
-
-
-def _note_on_restriction(same: SameRows) -> str:
-    left_out = ", ".join(
-        f"{count:,} of {count + len(same):,} of {model}" for model, count in same.others.items() if count
-    )
-    return f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."
 
 
 def _notes_on_equals(tables: Mapping[str, RankTable], same: SameRows) -> Iterator[str]:

@@ -109,7 +109,9 @@ class Comparison:
         import pandas as pd
 
         contents = [pair.to_dict() for pair in self.pairs]
-        return pd.DataFrame([{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents])
+        return pd.DataFrame(
+            [{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents]
+        )
 
     def __str__(self) -> str:
         leaderboard = as_text(self._heads(), *self.table(), () if self.pairs else self.notes)

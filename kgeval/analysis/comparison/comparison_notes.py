@@ -23,32 +23,45 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
 
 def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
     """Say what the tests and intervals are of."""
-    units = " or ".join(_counted(tested, unit) for unit in dict.fromkeys(pair.unit for pair in tested))
+    kinds = list(dict.fromkeys(pair.unit for pair in tested))
+    units = " or ".join(_counted(tested, unit) for unit in kinds)
+    level = f"{100 * options.level:g} % intervals, each by itself"
+    yield f"a difference is that of model less other. {level}: had the {units} been drawn again."
     yield (
-        f"a difference is that of model less other. {100 * options.level:g} % intervals, each by itself: had the {units} "
-        "been drawn again."
-    )
-    metrics, groups = (
-        len(set(values)) for values in ([pair.name for pair in tested], [str(pair.group) for pair in tested])
-    )
-    pairs = len({(pair.model, pair.other) for pair in tested})
-    parts = [_count(pairs, "pair"), _count(metrics, "metric"), *([_count(groups, "group")] if tested[0].group else [])]
-    kinds = " or ".join(dict.fromkeys(pair.unit for pair in tested))
-    yield (
-        f"p: {options.draws:,} sign flips per {kinds} (seed {options.seed}), adjusted for the family of "
-        f"{_count(len(tested), 'test')} ({' × '.join(parts)}; Holm, 1979)."
+        f"p: {options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed}), adjusted for the family of "
+        f"{_count(len(tested), 'test')} ({' × '.join(_sizes(tested))}; Holm, 1979)."
     )
     yield (
         "none: no difference seen. One as large as the detectable would be seen, by a single test, on 4 of 5 test "
         "sets; smaller ones cannot be relied on to show."
     )
-    least = len(tested) / (1 + options.draws)
+    if fewer := [pair for pair in tested if pair.draws < options.draws]:
+        names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
+        yield (
+            f"no function of means: {names}. Intervals are those of a paired bootstrap; sign flips compute the metric "
+            f"anew, {fewer[0].draws:,} times."
+        )
+    yield from _notes_on_few_draws(tested, options)
+
+
+def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
+    """Say that no difference could be seen, however large, because the smallest p-value is too large for the family."""
+    draws = min(pair.draws for pair in tested)
+    least = len(tested) / (1 + draws)
     if least > options.alpha:
         needed = math.ceil(len(tested) / options.alpha - 1e-9) - 1
         yield (
-            f"{options.draws:,} draws are too few for {len(tested):,} tests: no adjusted p-value can be below "
-            f"{least:.2g}. Take at least {needed:,} draws, or fewer metrics, pairs or groups."
+            f"{draws:,} draws are too few for {len(tested):,} tests: no adjusted p-value can be below {least:.2g}. "
+            f"Take at least {needed:,} draws, or fewer metrics, pairs or groups."
         )
+
+
+def _sizes(tested: Sequence[PairedDifference]) -> list[str]:
+    """What a family is made of."""
+    pairs = _count(len({(pair.model, pair.other) for pair in tested}), "pair")
+    metrics = _count(len({pair.name for pair in tested}), "metric")
+    groups = _count(len({str(pair.group) for pair in tested}), "group")
+    return [pairs, metrics, *([groups] if tested[0].group else [])]
 
 
 def _counted(tested: Sequence[PairedDifference], unit: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from kgeval.analysis.comparison.holm import holm
-from kgeval.analysis.comparison.paired_difference import POWER, DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
+from kgeval.analysis.comparison.resampled_differences import bootstrap_values, resampled
 from kgeval.analysis.comparison.same_rows import SameRows
 from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
 from kgeval.analysis.comparison.unit_contributions import Contributions, SharedSelection, unit_of_lists
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.intervals.interval import FEWEST_UNITS, Interval
+from kgeval.metrics.intervals.interval import FEWEST_UNITS, Interval, NoInterval
 from kgeval.metrics.intervals.linearised import t_quantile
 from kgeval.metrics.intervals.mean_terms import standard_error
 from kgeval.metrics.intervals.units import PLURAL, Unit
@@ -94,6 +95,8 @@ class _GroupTests:
     """int64[row], into the shared rows"""
     key: Mapping[str, Any]
     options: DifferenceOptions
+    drawn: dict[tuple[str, MetricName], Float64Array] = field(default_factory=dict)
+    """the metrics of models in the draws of a bootstrap, as far as they were needed"""
 
     def differences(self) -> list[PairedDifference]:
         """Compute the differences of all pairs by all metrics, with the p-values of sign flips."""
@@ -115,7 +118,7 @@ class _GroupTests:
             if columns:
                 p_values = self._p_values(unit, [estimates[column] for column in columns])
                 for column, p in zip(columns, p_values.tolist(), strict=True):
-                    differences[column] = replace(differences[column], p=p)
+                    differences[column] = replace(differences[column], p=p, draws=self.options.draws)
         return differences
 
     def _p_values(self, unit: Unit, estimates: Sequence[_Estimate]) -> Float64Array:
@@ -133,11 +136,36 @@ class _GroupTests:
         rows = len(self._selections[model, str(name.side)].places)
         empty = PairedDifference(model, other, name, rows, 0, unit, self.key, level=self.options.level)
         own, others = (self._contributions[one, name] for one in (model, other))
+        if own == NO_MEANS:
+            return _Estimate(self._resampled(empty))
         if isinstance(own, str):
             return _Estimate(replace(empty, reason=own))
         if isinstance(others, str):
             return _Estimate(replace(empty, reason=others))
         return _compared(own, others, empty)
+
+    def _resampled(self, empty: PairedDifference) -> PairedDifference:
+        """Estimate and test a difference by a metric that is no function of means."""
+        name, side = empty.metric, str(empty.metric.side)
+        own, others = (self._selections[model, side] for model in (empty.model, empty.other))
+        if name.metric.needs == "lists":
+            return replace(empty, reason="it is a function of lists, and not of means over them")
+        try:
+            values = [name(one.rows.ranks(name.ties, name.average)) for one in (own, others)]
+            units, _ = own.units_of_ranks
+            estimate = replace(empty, units=units.count, difference=float(values[0] - values[1]))
+            if units.count < FEWEST_UNITS:
+                return replace(estimate, reason=_few(units.count, empty.unit))
+            drawn = self._drawn(empty.model, name) - self._drawn(empty.other, name)
+        except (Undefined, NoInterval) as reason:
+            return replace(empty, reason=str(reason))
+        return resampled(name, own, others, estimate, drawn, self.options)
+
+    def _drawn(self, model: str, name: MetricName) -> Float64Array:
+        """A metric of a model in each draw of a bootstrap, which is computed once for all pairs; float64[draw]."""
+        if (model, name) not in self.drawn:
+            self.drawn[model, name] = bootstrap_values(name, self._selections[model, str(name.side)], self.options)
+        return self.drawn[model, name]
 
     @cached_property
     def _selections(self) -> dict[tuple[str, str], SharedSelection]:
@@ -168,8 +196,7 @@ def _compared(own: Contributions, others: Contributions, empty: PairedDifference
     count, difference = int(weighed.sum()), own.terms.value - others.terms.value
     estimate = replace(empty, units=count, difference=difference)
     if count < FEWEST_UNITS:
-        few = f"{count} {empty.unit if count == 1 else PLURAL[empty.unit]}, and a test needs {FEWEST_UNITS}"
-        return _Estimate(replace(estimate, reason=few))
+        return _Estimate(replace(estimate, reason=_few(count, empty.unit)))
     # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
     middle = (own.terms.means + others.terms.means) / 2
     of_units = own.at(middle) - others.at(middle)
@@ -184,12 +211,5 @@ def _compared(own: Contributions, others: Contributions, empty: PairedDifference
     return _Estimate(replace(estimate, interval=interval, detectable=detectable), own.numbers, of_units)
 
 
-def detectable_difference(standard_error: float, *, level: float) -> float:
-    """(z_{(1 + level)/2} + z_{.8}) · SE: as large a difference would be seen in 4 of 5 draws of the units.
-
-    >>> round(detectable_difference(0.01, level=0.95), 6)
-    0.028016
-    """
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2) + ndtri(POWER)) * standard_error
+def _few(count: int, unit: Unit) -> str:
+    return f"{count} {unit if count == 1 else PLURAL[unit]}, and a test needs {FEWEST_UNITS}"

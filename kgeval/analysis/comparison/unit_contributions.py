@@ -47,7 +47,7 @@ class SharedSelection:
         Undefined
             where the metric is
         """
-        units, numbers = self._units_of_lists if name.metric.needs == "lists" else self._units_of_ranks
+        units, numbers = self._units_of_lists if name.metric.needs == "lists" else self.units_of_ranks
         terms = mean_terms(name, self.rows, unit=units.kind, units=units)
         return None if terms is None else Contributions(terms, numbers)
 
@@ -57,7 +57,8 @@ class SharedSelection:
         return RowSelection(self.view, self.same.rows[self.model][self.places])
 
     @cached_property
-    def _units_of_ranks(self) -> tuple[Units, IntArray]:
+    def units_of_ranks(self) -> tuple[Units, IntArray]:
+        """The unit of each row, and the numbers of the units."""
         return _numbered(self.unit, self.same.keys(self.unit)[self.places])
 
     @cached_property
