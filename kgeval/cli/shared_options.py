@@ -215,8 +215,8 @@ def elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option(
             "--dataset",
-            help="The graph that was ranked, for a text file of ranks that were made elsewhere, or for slices where the "
-            "run does not tell it, or it has moved.",
+            help="The graph that was ranked, for a text file of ranks that were made elsewhere, or for slices where "
+            "the run does not tell it, or it has moved.",
         ),
         click.option("--split", type=split, help="The split that was ranked, for such a file.  [default: test]"),
         click.option(

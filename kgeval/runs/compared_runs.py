@@ -15,6 +15,7 @@ from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import RANKS, TEXT, is_run, is_several, read_common_table, read_ranks
+from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
 
 
@@ -38,7 +39,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         run directories, folders of several models' runs, ``.parquet`` files of ranks, or text files of ranks that were
         made elsewhere
     options
-        of these text files: ``dataset``, and the options of :func:`kgeval.load_ranks`
+        ``by``, columns or slices; of text files, and for slices of files that do not tell it, the ``dataset``; of text
+        files the other options of :func:`kgeval.load_ranks`
     across
         whether they are of several datasets, on each of which a model has the same name
 
@@ -53,11 +55,18 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         if files[number] in files[:number]:
             raise InputError(f"{str(path)!r} is given twice: one model is not compared with itself.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
-    if imported and not any(_is_text(path) for _, path in places):
-        raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; no text file is compared.")
+    by = tuple(options.get("by", ()))
+    idle = [name for name in imported if name != "dataset" or not names_slices(by)]
+    if idle and not any(_is_text(path) for _, path in places):
+        raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
     names = [name or _parts(path)[-1] for name, path in places] if across else _distinct_names(places)
     return [
-        ComparedRun(name, path, table, {"ties": protocol_of(table).ties} | read_request(path).policies)
+        ComparedRun(
+            name,
+            path,
+            group_stored(table, by, path, options.get("dataset"))[0],
+            {"ties": protocol_of(table).ties} | read_request(path).policies,
+        )
         for name, path in zip(names, (path for _, path in places), strict=True)
         for table in [read_ranks(path, **(imported if _is_text(path) else {}))]
     ]

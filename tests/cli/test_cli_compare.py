@@ -105,7 +105,10 @@ def test_ranks_from_elsewhere_take_part(data, place, refused):
         (["sums.parquet", "sines.parquet", "--unit", "row"], "'row' is not one of"),
         (["sums.parquet", "sines.parquet", "--allow", "triple"], "Did you mean 'triples'"),
         (["sums.parquet", "sines.parquet", "-m", "mmr"], "unknown metric 'mmr'"),
-        (["sums.parquet", "sines.parquet", "--by", "cardinalty"], "no column 'cardinalty'"),
+        (
+            ["sums.parquet", "sines.parquet", "--by", "cardinalty"],
+            "--by: no slice and no column 'cardinalty'. Did you mean 'cardinality",
+        ),
     ],
 )
 def test_wrong_calls_are_refused(refused, tables, arguments, message):
@@ -162,3 +165,17 @@ def test_several_datasets(data, done, refused, place):
         "compare", "--across-datasets", *files, "-m", "count"
     )
     assert "dataset: graph-1 in graph-1/a" in refused("compare", *files)
+
+
+def test_slices_of_the_dataset_group_stored_runs(data, refused, place):
+    write_config(
+        place / "other.yaml", {**CONFIG, "model": {"path": "model", "options": {"model": "TransE", "norm": 2}}}
+    )
+    invoke("run", "other.yaml", "--out", "other")
+    told = data("compare", "run", "other", "-m", "mrr", "--by", "cardinality,side")
+    groups = [pair["group"] for pair in told["differences"]["pairs"]]
+    assert {group["side"] for group in groups} == {"head", "tail"}
+    assert sum(pair["rows"] for pair in told["differences"]["pairs"]) == 2 * len(SPLITS["test"])
+    alone = ("compare", "run/ranks.parquet", "other/ranks.parquet", "-m", "mrr", "--by", "cardinality")
+    assert "Add --dataset" in refused(*alone)
+    assert data(*alone, "--dataset", "graph")["differences"]["pairs"]

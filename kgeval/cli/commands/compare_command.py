@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.shared_options import JSON, METRIC, QUIET, elsewhere, listed, policies
+from kgeval.cli.shared_options import BY, JSON, METRIC, QUIET, elsewhere, listed, policies
 
 
 @click.command("compare")
@@ -26,9 +26,7 @@ from kgeval.cli.shared_options import JSON, METRIC, QUIET, elsewhere, listed, po
     show_default=True,
     help="Of the intervals; a difference is seen if its adjusted p-value is at most 1 - level.",
 )
-@click.option(
-    "--by", multiple=True, callback=listed, metavar="COLUMN", help="Compare in each group of rows; may be repeated."
-)
+@BY
 @click.option("--reference", metavar="NAME", help="Compare all others with this model.  [default: each with each]")
 @click.option(
     "--draws", type=click.IntRange(1, 10**6), default=9999, show_default=True, help="Random signs of each unit."
