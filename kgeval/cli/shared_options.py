@@ -209,7 +209,7 @@ def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., An
     return add
 
 
-def elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
+def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what a text file of ranks that were made elsewhere does not tell."""
     split = click.Choice(["train", "valid", "test"])
     options = (

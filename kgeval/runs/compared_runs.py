@@ -72,8 +72,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
     ]
 
 
-def common_policies(runs: Sequence[ComparedRun], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policies that all runs have, but for those that are said in place of their own.
+def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policies that all runs have, but for the options that replace their own.
 
     Raises
     ------
@@ -83,14 +83,14 @@ def common_policies(runs: Sequence[ComparedRun], said: Mapping[str, Any]) -> dic
     (first, *others) = runs
     for name, value in first.policies.items():
         for run in others:
-            if name not in said and run.policies[name] != value:
+            if name not in options and run.policies[name] != value:
                 unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
                 raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
-    return {name: said.get(name, value) for name, value in first.policies.items()}
+    return {name: options.get(name, value) for name, value in first.policies.items()}
 
 
 def values_by_dataset(
-    runs: Sequence[ComparedRun], metrics: Sequence[str], said: Mapping[str, Any]
+    runs: Sequence[ComparedRun], metrics: Sequence[str], options: Mapping[str, Any]
 ) -> dict[MetricName, dict[str, dict[str, float]]]:
     """Compute metrics of models on several datasets; {metric: {dataset: {model: value}}}.
 
@@ -99,10 +99,10 @@ def values_by_dataset(
     InputError
         if a model is there twice on a dataset, or a metric is undefined or says nothing about which model is better
     """
-    options = MetricOptions(**common_policies(runs, said))
+    policies = MetricOptions(**common_policies(runs, options))
     found: dict[MetricName, dict[str, dict[str, float]]] = {}
     for run in runs:
-        summary = rank_summary(run.table, metrics, by=(), options=options)
+        summary = rank_summary(run.table, metrics, by=(), options=policies)
         for name in summary.requested_columns:
             if name.metric.increasing is None:
                 raise MetricError(f"{name.base} says nothing about which model is better.")

@@ -142,7 +142,7 @@ class _GroupTests:
             return _Estimate(replace(empty, reason=own))
         if isinstance(others, str):
             return _Estimate(replace(empty, reason=others))
-        return _compared(own, others, empty)
+        return _contrast(own, others, empty)
 
     def _resampled(self, empty: PairedDifference) -> PairedDifference:
         """Estimate and test a difference by a metric that is no function of means."""
@@ -190,7 +190,7 @@ class _GroupTests:
             return f"it is undefined for {model}: {reason}"
 
 
-def _compared(own: Contributions, others: Contributions, empty: PairedDifference) -> _Estimate:
+def _contrast(own: Contributions, others: Contributions, empty: PairedDifference) -> _Estimate:
     """Compute the difference of two models, its interval, and what each unit adds to it."""
     weighed = (own.terms.unit_shares > 0) | (others.terms.unit_shares > 0)
     count, difference = int(weighed.sum()), own.terms.value - others.terms.value

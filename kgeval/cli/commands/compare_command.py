@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.shared_options import BY, JSON, METRIC, QUIET, elsewhere, listed, policies
+from kgeval.cli.shared_options import BY, JSON, METRIC, QUIET, import_options, listed, policies
 
 
 @click.command("compare")
@@ -47,7 +47,7 @@ from kgeval.cli.shared_options import BY, JSON, METRIC, QUIET, elsewhere, listed
     "difference.",
 )
 @policies(stored=True)
-@elsewhere
+@import_options
 @QUIET
 @JSON
 def command(
@@ -67,14 +67,14 @@ def command(
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
-    said = {name: value for name, value in options.items() if value is not None and value != ()}
+    options = {name: value for name, value in options.items() if value is not None and value != ()}
     if across:
-        _compare_datasets(runs, metrics or ("mrr",), said, as_json=as_json)
+        _compare_datasets(runs, metrics or ("mrr",), options, as_json=as_json)
     else:
-        _compare_models(runs, metrics, {**said, "by": by, "allow": allow}, as_json=as_json)
+        _compare_models(runs, metrics, {**options, "by": by, "allow": allow}, as_json=as_json)
 
 
-def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], said: dict[str, Any], *, as_json: bool) -> None:
+def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, as_json: bool) -> None:
     """Show models side by side, and the differences of each pair."""
     from kgeval.analysis.comparison.compare_models import compare
     from kgeval.cli.comparison_page import show_differences
@@ -82,11 +82,11 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], said: dict[
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import common_policies, read_compared
 
-    compared = read_compared(runs, said)
+    compared = read_compared(runs, options)
     settings: dict[str, Any] = {
-        name: said[name] for name in ("unit", "level", "by", "reference", "draws", "allow") if name in said
+        name: options[name] for name in ("unit", "level", "by", "reference", "draws", "allow") if name in options
     }
-    settings |= common_policies(compared, said) | ({"metrics": metrics} if metrics else {})
+    settings |= common_policies(compared, options) | ({"metrics": metrics} if metrics else {})
     comparison = compare({run.name: run.table for run in compared}, **settings)
     if as_json:
         say_json(comparison.to_dict())
@@ -96,7 +96,9 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], said: dict[
     show_notes(comparison.notes)
 
 
-def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], said: dict[str, Any], *, as_json: bool) -> None:
+def _compare_datasets(
+    runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, as_json: bool
+) -> None:
     """Show how models rank on several datasets, by one metric after the other."""
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.cli.comparison_page import show_ranks
@@ -105,9 +107,9 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], said: dic
 
     found = {
         (name.base if name.side == "both" else str(name)): rank_models(
-            values, increasing=bool(name.metric.increasing), level=said["level"], reference=said.get("reference")
+            values, increasing=bool(name.metric.increasing), level=options["level"], reference=options.get("reference")
         )
-        for name, values in values_by_dataset(read_compared(runs, said, across=True), metrics, said).items()
+        for name, values in values_by_dataset(read_compared(runs, options, across=True), metrics, options).items()
     }
     if as_json:
         say_json({metric: ranks.to_dict() for metric, ranks in found.items()})

@@ -15,7 +15,7 @@ from kgeval.cli.shared_options import (
     METRIC,
     NAMES,
     QUIET,
-    elsewhere,
+    import_options,
     interval_block,
     intervals,
     policies,
@@ -24,7 +24,7 @@ from kgeval.cli.shared_options import (
 
 @click.command("summarize")
 @click.argument("run", type=click.Path(path_type=Path))
-@elsewhere
+@import_options
 @METRIC
 @policies(stored=True)
 @intervals
