@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgeval.analysis.comparison.compare_models import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
     from kgeval.baselines.baseline import Baseline as Baseline
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
     from kgeval.metrics.summarize import summarize as summarize
     from kgeval.metrics.summary import Summary as Summary
-    from kgeval.metrics.tables.comparison import compare as compare
     from kgeval.protocols.evaluate import evaluate as evaluate
     from kgeval.protocols.explain import explain as explain
     from kgeval.protocols.protocol import Protocol as Protocol
@@ -71,7 +71,7 @@ _HOMES = {
     "Vocabulary": "data.vocabulary",
     "annotate": "analysis.slices.annotation",
     "classify": "tasks.classification",
-    "compare": "metrics.tables.comparison",
+    "compare": "analysis.comparison.compare_models",
     "evaluate": "protocols.evaluate",
     "explain": "protocols.explain",
     "framework_metrics": "protocols.report",

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgeval.analysis.audits.audit import Audit as Audit
     from kgeval.analysis.audits.audit import audit as audit
+    from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
 
 _HOMES = {
     "Audit": "audits.audit",
     "audit": "audits.audit",
+    "rank_models": "comparison.dataset_ranks",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

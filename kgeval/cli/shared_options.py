@@ -207,3 +207,37 @@ def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., An
         return command
 
     return add
+
+
+def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what a text file of ranks that were made elsewhere does not tell."""
+    split = click.Choice(["train", "valid", "test"])
+    options = (
+        click.option(
+            "--dataset",
+            help="The graph that was ranked, for a text file of ranks that were made elsewhere, or for slices where "
+            "the run does not tell it, or it has moved.",
+        ),
+        click.option("--split", type=split, help="The split that was ranked, for such a file.  [default: test]"),
+        click.option(
+            "--filter",
+            multiple=True,
+            type=split,
+            help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three]",
+        ),
+        click.option(
+            "--setting",
+            type=click.Choice(["filtered", "raw"]),
+            help="Which of its ranks are meant, and what those are whose names do not say so.  [default: filtered]",
+        ),
+        click.option(
+            "--unmatched",
+            type=click.Choice(["error", "drop"]),
+            help="Its rows that are no ranks of the split: refuse the file, or leave them out.  [default: error]",
+        ),
+        click.option("--columns", metavar="C,C,…", help="Its columns in their order, where it has no header."),
+        click.option("--separator", help="What separates its columns, where the file does not tell."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -34,7 +34,7 @@ PUBLIC = {
         *("VectorScorer", "Vocabulary", "annotate", "classify", "compare", "evaluate", "explain", "framework_metrics"),
         *("generate_negatives", "load_checkpoint", "load_dataset", "load_ranks", "save_checkpoint", "summarize"),
     ],
-    "kgeval.analysis": ["Audit", "audit"],
+    "kgeval.analysis": ["Audit", "audit", "rank_models"],
     "kgeval.corruption": [
         *("AllEntities", "CorruptionGenerator", "DegreeWeighted", "FileNegatives", "OGBNegatives"),
         *("PopularityWeighted", "TypeConstrained", "Uniform"),

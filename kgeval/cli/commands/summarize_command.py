@@ -15,6 +15,7 @@ from kgeval.cli.shared_options import (
     METRIC,
     NAMES,
     QUIET,
+    import_options,
     interval_block,
     intervals,
     policies,
@@ -23,34 +24,7 @@ from kgeval.cli.shared_options import (
 
 @click.command("summarize")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--dataset",
-    help="The graph that was ranked, for a text file of ranks that were made elsewhere, or for slices where the run "
-    "does not tell it, or it has moved.",
-)
-@click.option(
-    "--split",
-    type=click.Choice(["train", "valid", "test"]),
-    help="The split that was ranked, for such a file.  [default: test]",
-)
-@click.option(
-    "--filter",
-    multiple=True,
-    type=click.Choice(["train", "valid", "test"]),
-    help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three]",
-)
-@click.option(
-    "--setting",
-    type=click.Choice(["filtered", "raw"]),
-    help="Which of its ranks are meant, and what those are whose names do not say so.  [default: filtered]",
-)
-@click.option(
-    "--unmatched",
-    type=click.Choice(["error", "drop"]),
-    help="Its rows that are no ranks of the split: refuse the file, or leave them out.  [default: error]",
-)
-@click.option("--columns", metavar="C,C,…", help="Its columns in their order, where it has no header.")
-@click.option("--separator", help="What separates its columns, where the file does not tell.")
+@import_options
 @METRIC
 @policies(stored=True)
 @intervals

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
+from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.corruption import DegreeWeighted, Uniform
 from kgeval.errors import MetricError
-from kgeval.metrics.tables.comparison import Comparison
 from tests.conftest import random_dataset
 
 DATA = random_dataset(13)
@@ -53,10 +53,14 @@ def test_what_does_not_compare_is_refused_unless_it_is_allowed(others, fields):
         with pytest.raises(MetricError, match=f"{fields[part]}: "):
             compare({"full": FULL, "other": others}, ["mrr"], allow=fields[:part])
     allowed = compare({"full": FULL, "other": others}, ["mrr"], allow=fields)
+    left_out = f"{len(FULL) - len(others)} of {len(FULL)}"
     assert allowed.summaries["other"].groups == summarize(others, ["mrr"]).groups
-    assert [note.split(": ")[:2] for note in allowed.notes] == [
-        ["these metrics do not compare", name] for name in fields
-    ]
+    if fields == ["triples"]:
+        remark, _ = allowed.remarks
+        assert remark == f"compared on the {len(others)} rows that all models have. Rows left out: {left_out} of full."
+    else:
+        said = [remark.split(": ")[:2] for remark in allowed.remarks if "these metrics" in remark]
+        assert said == [["these metrics do not compare", name] for name in fields]
     assert allowed.to_dict()["notes"] == list(allowed.notes)
     assert all(note in str(allowed) for note in allowed.notes)
 
@@ -67,15 +71,15 @@ def test_what_does_not_compare_is_refused_unless_it_is_allowed(others, fields):
 def test_samples_compare_at_one_kind_count_and_seed(other):
     few = ranked(corruption=FEW)
     same = ranked(lambda h, r, t: h + t, corruption=FEW)
-    assert compare({"few": few, "same": same}, ["mrr"]).notes == ()
+    assert compare({"few": few, "same": same}, ["mrr"]).remarks == ()
     with pytest.raises(MetricError, match=r"candidates: 5 uniform \(seed 0\) in few"):
         compare({"few": few, "same": same, "other": ranked(corruption=other)}, ["mrr"])
 
 
 def test_case_and_punctuation_of_a_name_make_no_other_dataset():
     """PyKEEN's class is FB15k237, and its name fb15k-237."""
-    live, named = replace(FULL, dataset="FB15k237"), replace(FULL, dataset="fb15k-237")
-    assert compare({"live": live, "named": named}, ["mrr"]).notes == ()
+    live, named = replace(FULL, dataset="FB15k237"), replace(shifted(3), dataset="fb15k-237")
+    assert compare({"live": live, "named": named}, ["mrr"]).remarks == ()
     with pytest.raises(MetricError, match="dataset: FB15k237 in live; FB15k in other"):
         compare({"live": live, "other": replace(FULL, dataset="FB15k")})
 
@@ -83,8 +87,9 @@ def test_case_and_punctuation_of_a_name_make_no_other_dataset():
 def test_what_is_not_known_is_said_and_its_counts_are_looked_at():
     """Ranks that an earlier version kept, or nobody's, tell nothing of themselves."""
     old = RankTable(FULL.data)
-    (note,) = compare({"full": FULL, "old": old}, ["mrr"]).notes
-    assert note.startswith("the ranks of old do not tell their dataset, protocol, filter, candidates")
+    equal, unknown = compare({"full": FULL, "old": old}, ["mrr"]).remarks
+    assert equal == "full and old have the same ranks in every row: are they one model?"
+    assert unknown.startswith("the ranks of old do not tell their dataset, protocol, filter, candidates")
     with pytest.raises(MetricError, match="candidates: old and few have other numbers of them"):
         compare({"few": ranked(corruption=FEW), "old": old})
 
@@ -94,7 +99,7 @@ def test_nothing_else_can_be_allowed():
         compare({"full": FULL, "few": ranked(corruption=FEW)}, allow="candidate")
     for wrong in (5, [None], [["candidates"]]):
         with pytest.raises(MetricError, match="allow: ranks do not differ in"):
-            compare({"full": FULL}, allow=wrong)
+            compare({"full": FULL, "same": FULL}, allow=wrong)
     with pytest.raises(MetricError, match="nothing to compare"):
         compare({})
 

@@ -1,0 +1,189 @@
+"""Compare: several models on the same rows, side by side and pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from kgeval.analysis.comparison.comparability import TRIPLES, allowed_fields, differing_fields, notes_on_unknowns
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.pair_tests import paired_differences
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.same_rows import SameRows, same_rows
+from kgeval.arrays import IntArray
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.intervals.units import Unit
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric_options import Chance, MetricOptions
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.tables.groups import group_rows
+from kgeval.metrics.tables.names import MetricName
+from kgeval.metrics.tables.rank_summary import DEFAULT, RankSummary, column_names, rank_summary
+from kgeval.metrics.tables.selection import TableView, refuse_other_tables
+from kgeval.ranking.rank_table import RankTable
+
+
+def compare(  # noqa: PLR0913
+    tables: Mapping[str, RankTable],
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT,
+    *,
+    unit: Unit = "triple",
+    level: float = 0.95,
+    by: str | Sequence[str] = (),
+    reference: str | None = None,
+    draws: int = 9999,
+    ties: Ties = "realistic",
+    seed: int = 0,
+    chance: Chance = "exact",
+    popularity: tuple[float, float] = (1.0, 1.0),
+    allow: str | Collection[str] = (),
+) -> Comparison:
+    """Compare models that ranked the same triples in the same way: which is better, and is that more than noise.
+
+    Each pair of models has, by each metric, a difference; its cluster-robust interval (Binder, 1983); the p-value of
+    sign flips, which swap the two in random units (Smucker, Allan and Carterette, 2007), adjusted for all pairs,
+    metrics and groups (Holm, 1979); and the least difference that would be seen on 4 of 5 test sets. A metric that says
+    nothing about quality, such as ``count``, is shown and not tested.
+
+    Parameters
+    ----------
+    tables
+        the ranks, by the models' names
+    metrics, ties, chance, popularity
+        as :func:`summarize` takes them
+    unit
+        what might have been others: the test ``"triple"``, with both sides; the ``"query"``, with all answers; or the
+        ``"relation"``, with all its triples
+    level
+        of the intervals; a difference is seen if its adjusted p-value is at most 1 − level
+    by
+        the column, or columns, whose values divide the rows into groups, each of which is tested by itself
+    reference
+        the model that all others are compared with; by default each is compared with each
+    draws
+        how many random signs each unit has
+    seed
+        of random signs, and of random ties
+    allow
+        how the ranks may differ nevertheless, which the notes then say: ``"dataset"``, ``"split"``,
+        ``"protocol"``, ``"filter"``, ``"candidates"`` or ``"triples"``, which compares the rows that all models have
+
+    Raises
+    ------
+    MetricError
+        if there is no other model to compare with; if they rank other triples and sides, or by another protocol, filter
+        or choice of candidates, with what differs; if an option is unknown
+
+    Examples
+    --------
+    >>> from kgeval import evaluate, load_dataset
+    >>> from kgeval.corruption import Uniform
+    >>> data = load_dataset("nations")
+    >>> def add(h, r, t):
+    ...     return h + t
+    >>> full, sampled = evaluate(add, data), evaluate(add, data, corruption=Uniform(count=5))
+    >>> comparison = compare({"sum": full, "constant": evaluate(lambda h, r, t: h * 0, data)}, ["mrr"])
+    >>> (pair,) = comparison.pairs
+    >>> pair.units, pair.verdict
+    (201, 'better')
+    >>> compare({"full": full, "sampled": sampled})
+    Traceback (most recent call last):
+    kgeval.errors.MetricError: these ranks do not compare.
+    candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
+    Rank them alike, or allow it: compare(…, allow=['candidates']).
+    """
+    _refuse_other_inputs(tables, reference)
+    allowed, columns = allowed_fields(allow), column_names(by)
+    metric_options = MetricOptions(ties, seed, chance, popularity)
+    options = DifferenceOptions(unit, level, draws, seed, reference)
+    same = same_rows(tables)
+    provenances = {model: table.provenance for model, table in tables.items()}
+    remarks = _remarks(same, differing_fields(tables, same, provenances, allowed), allowed)
+    if not same.of_all and len(same) and TRIPLES in allowed:
+        tables = {model: table.where(same.mask(model)) for model, table in tables.items()}
+        same = same_rows(tables)
+    summaries = {model: rank_summary(table, metrics, by=(), options=metric_options) for model, table in tables.items()}
+    pairs: tuple[PairedDifference, ...] = ()
+    if same.of_all:
+        views = {model: TableView(table, metric_options) for model, table in tables.items()}
+        groups = _groups(tables, same, columns)
+        pairs = paired_differences(views, _comparable(summaries), same, groups, options)
+        remarks += _notes_on_equals(tables, same)
+    return Comparison(summaries, (*remarks, *notes_on_unknowns(provenances)), pairs, options)
+
+
+def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
+    """Refuse what are no tables with names, a single one, and a reference that is none of them."""
+    if not isinstance(tables, Mapping) or not tables:
+        raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
+    for table in tables.values():
+        refuse_other_tables(table)
+    models = list(tables)
+    if len(models) < 2:
+        raise MetricError(f"nothing to compare {models[0]!r} with: give at least two models.")
+    if reference is not None and reference not in models:
+        raise MetricError(f"reference: no model is called {reference!r}. {did_you_mean(str(reference), models)}")
+
+
+def _remarks(same: SameRows, differences: Mapping[str, str], allowed: Collection[str]) -> list[str]:
+    """Say what of the rows is compared, and in what else ranks differ."""
+    rows = []
+    if not same.of_all and len(same) and TRIPLES in allowed:
+        left_out = ", ".join(
+            f"{count:,} of {count + len(same):,} of {model}" for model, count in same.others.items() if count
+        )
+        rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
+    elif not same.of_all:
+        rows = ["no difference is tested: the models did not rank the same triples and sides."]
+    fields = [field for field in differences if field != TRIPLES]
+    return [*rows, *(f"these metrics do not compare: {field}: {differences[field]}." for field in fields)]
+
+
+def _comparable(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
+    """The metrics that were requested and say which model is better."""
+    names = next(iter(summaries.values())).requested_columns
+    return [name for name in names if name.metric.increasing is not None]
+
+
+def _groups(
+    tables: Mapping[str, RankTable], same: SameRows, by: tuple[str, ...]
+) -> Iterator[tuple[dict[str, Any], IntArray]]:
+    """Yield what the rows of each group have in common, and their places among the shared rows.
+
+    Raises
+    ------
+    MetricError
+        if the tables have other values of a column in the same rows
+    """
+    (first, table), *others = tables.items()
+    if not by:
+        yield {}, np.arange(len(same))
+        return
+    for name in by:
+        for model, other in others:
+            column = f"{name}_label" if f"{name}_label" in table.columns else name
+            unequal = other.column(column)[same.rows[model]] != table.column(column)[same.rows[first]]
+            if unequal.any():
+                raise MetricError(
+                    f"by: {model} and {first} have other values of {name!r} in {int(unequal.sum()):,} rows. Group by a "
+                    "column that is of the triples, not of a model."
+                )
+    grouping = group_rows(table, by)
+    places = np.empty(len(same), np.int64)
+    places[same.rows[first]] = np.arange(len(same))
+    for number, key in enumerate(grouping.keys):
+        yield key, np.sort(places[grouping.of_group(number)])
+
+
+def _notes_on_equals(tables: Mapping[str, RankTable], same: SameRows) -> Iterator[str]:
+    """Say which models are the same in every row, as one model under two names is."""
+    counts = {
+        model: [table.column(name)[same.rows[model]] for name in ("greater", "tied", "candidates")]
+        for model, table in tables.items()
+    }
+    for one, other in combinations(tables, 2):
+        if all(np.array_equal(left, right) for left, right in zip(counts[one], counts[other], strict=True)):
+            yield f"{one} and {other} have the same ranks in every row: are they one model?"

@@ -1,0 +1,141 @@
+"""Comparisons: the same metrics of several models side by side, and the differences between these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgeval.analysis.comparison.comparison_notes import notes_on_tests
+from kgeval.analysis.comparison.paired_difference import (
+    DEFAULT_DIFFERENCES,
+    DifferenceOptions,
+    PairedDifference,
+)
+from kgeval.errors import MetricError
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.tables.names import parse
+from kgeval.metrics.tables.rank_summary import RankSummary
+from kgeval.metrics.tables.rendering import as_html, as_text, cell, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Summaries of several models, by the models' names, and the differences of each pair on the rows they share."""
+
+    summaries: Mapping[str, RankSummary]
+    remarks: tuple[str, ...] = ()
+    """how the models' ranks differ, so that their metrics do not compare, or may not"""
+    pairs: tuple[PairedDifference, ...] = ()
+    """a difference for each pair, metric and group of rows; empty where the models rank different rows"""
+    options: DifferenceOptions = DEFAULT_DIFFERENCES
+    """what the differences depend on"""
+
+    def best(self, name: str | Metric) -> str:
+        """Name the model that is best by a metric (the first of equals).
+
+        Raises
+        ------
+        MetricError
+            if the metric says nothing about quality, was not requested, or is undefined for a model
+        """
+        requested = next(iter(self.summaries.values())).requested
+        increasing = parse(name, also=[one.metric for one in requested]).metric.increasing
+        if increasing is None:
+            raise MetricError(f"{getattr(name, 'name', name)} says nothing about which model is better.")
+        sign = 1 if increasing else -1
+        return max(self.summaries, key=lambda model: sign * self.summaries[model][name])
+
+    @property
+    def family(self) -> int:
+        """How many tests there are, for all of which the p-values are adjusted together."""
+        return sum(pair.p is not None for pair in self.pairs)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: where ranks differ, what is drawn again, and what is one family of tests."""
+        return (*self.remarks, *notes_on_tests(self.pairs, self.options))
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the leaderboard: the names of the columns, and a row of cells for each model.
+
+        A metric that was requested with a side has its column, one without a side that of ``both``.
+        """
+        names = next(iter(self.summaries.values())).requested_columns
+        columns = ["model", *(name.base if name.side == "both" else str(name) for name in names)]
+        values = {model: summary.groups[0].values for model, summary in self.summaries.items()}
+        return columns, [[model, *(number(own[name]) for name in names)] for model, own in values.items()]
+
+    def differences_table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the names of the columns, and a row of cells for each pair, metric and group."""
+        by = list(self.pairs[0].group) if self.pairs else []
+        columns = ["metric", *by, "model", "other", "difference", "p", "detectable", "seen"]
+        return columns, [
+            [pair.name, *(str(pair.group[name]) for name in by), pair.model, pair.other, *_cells(pair)]
+            for pair in sorted(self.pairs, key=self._order_of)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: the content of each model's ``metrics.json``, the differences, and the notes."""
+        options = self.options
+        return {
+            "models": {model: summary.to_dict() for model, summary in self.summaries.items()},
+            "differences": {
+                "unit": options.unit,
+                "level": options.level,
+                "draws": options.draws,
+                "seed": options.seed,
+                "family": self.family,
+                "adjustment": "holm",
+                "pairs": [pair.to_dict() for pair in self.pairs],
+            },
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model, one column per metric and side."""
+        import pandas as pd
+
+        rows = [
+            {"model": model, **row} for model, s in self.summaries.items() for row in s.to_frame().to_dict("records")
+        ]
+        return pd.DataFrame(rows).set_index("model")
+
+    def differences_frame(self) -> pd.DataFrame:
+        """Return one row per pair, metric and group of rows, with the columns of a :class:`PairedDifference`."""
+        import pandas as pd
+
+        contents = [pair.to_dict() for pair in self.pairs]
+        return pd.DataFrame(
+            [{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents]
+        )
+
+    def __str__(self) -> str:
+        leaderboard = as_text(self._heads(), *self.table(), () if self.pairs else self.notes)
+        return "\n\n".join(
+            [leaderboard, *([as_text((), *self.differences_table(), self.notes).strip()] if self.pairs else [])]
+        )
+
+    def _repr_html_(self) -> str:
+        leaderboard = as_html(self._heads(), *self.table(), () if self.pairs else self.notes)
+        return leaderboard + (as_html((), *self.differences_table(), self.notes) if self.pairs else "")
+
+    def _heads(self) -> list[str]:
+        return [f"{model}: {summary.provenance}" for model, summary in self.summaries.items()]
+
+    def _order_of(self, pair: PairedDifference) -> int:
+        """Sort by metric: what is of one metric can be read down one column."""
+        return list(dict.fromkeys(one.name for one in self.pairs)).index(pair.name)
+
+
+def _cells(pair: PairedDifference) -> list[str]:
+    """Print a difference, with as many digits as its standard error justifies."""
+    return [
+        "undefined" if pair.difference is None else cell(pair.difference, pair.interval),
+        "" if pair.adjusted_p is None else f"{pair.adjusted_p:.4f}",
+        "" if pair.detectable is None else number(pair.detectable, pair.decimals),
+        pair.seen or "not tested",
+    ]

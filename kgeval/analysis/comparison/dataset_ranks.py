@@ -1,0 +1,207 @@
+"""Dataset ranks: how several models rank on several datasets, and whether that is more than chance (Demšar, 2006)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgeval.analysis.comparison.holm import holm
+from kgeval.arrays import Float64Array
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.tables.rendering import as_html, as_text, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetRanks:
+    """A metric of each model on each dataset, and the models' ranks by it."""
+
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+    values: Float64Array
+    """float64[dataset, model]"""
+    increasing: bool = True
+    """whether larger is better"""
+    level: float = 0.95
+    reference: str | None = None
+    """the model that the others are tested against; by default the one with the best average rank"""
+
+    @cached_property
+    def ranks(self) -> Float64Array:
+        """The rank of each model on each dataset, 1 the best; equal ones share their mean; float64[dataset, model]."""
+        from scipy.stats import rankdata
+
+        return np.asarray(rankdata(-self.values if self.increasing else self.values, axis=1), np.float64)
+
+    @property
+    def average_ranks(self) -> Float64Array:
+        """The mean over the datasets; float64[model]."""
+        return np.asarray(self.ranks.mean(axis=0), np.float64)
+
+    @property
+    def control(self) -> str:
+        """The model that the others are tested against."""
+        return self.reference or self.models[int(np.argmin(self.average_ranks))]
+
+    @cached_property
+    def friedman(self) -> tuple[float, float]:
+        """Friedman's χ² of the hypothesis that all models are alike, corrected for ties, and its p-value."""
+        from scipy.stats import friedmanchisquare
+
+        if (self.ranks == self.ranks[:, :1]).all():
+            return 0.0, 1.0  # the correction would divide 0 by 0
+        statistic, p = friedmanchisquare(*self.values.T)
+        return float(statistic), float(p)
+
+    @property
+    def iman_davenport(self) -> tuple[float, float]:
+        """F = (N − 1) χ² / (N (k − 1) − χ²) and its p-value, less conservative than χ² (Iman and Davenport, 1980)."""
+        from scipy.stats import f
+
+        datasets, models = self.values.shape
+        statistic, _ = self.friedman
+        rest = datasets * (models - 1) - statistic
+        ratio = (datasets - 1) * statistic / rest if rest > 1e-9 else np.inf
+        return float(ratio), float(f.sf(ratio, models - 1, (models - 1) * (datasets - 1)))
+
+    @property
+    def critical_difference(self) -> float:
+        """Of average ranks: two models that differ by less are not told apart, all pairs considered (Nemenyi, 1963)."""
+        from scipy.stats import studentized_range
+
+        return float(studentized_range.ppf(self.level, len(self.models), np.inf) / np.sqrt(2)) * self._standard_error
+
+    @cached_property
+    def adjusted_p(self) -> dict[str, float]:
+        """The p-value of each other model's average rank against that of the control, adjusted for all (Holm, 1979)."""
+        from scipy.special import ndtr
+
+        others = [place for place, model in enumerate(self.models) if model != self.control]
+        distances = (
+            np.abs(self.average_ranks - self.average_ranks[self.models.index(self.control)]) / self._standard_error
+        )
+        adjusted = holm(np.asarray(2 * ndtr(-distances[others]), np.float64))
+        return {self.models[place]: float(p) for place, p in zip(others, adjusted, strict=True)}
+
+    @property
+    def _standard_error(self) -> float:
+        datasets, models = self.values.shape
+        return float(np.sqrt(models * (models + 1) / (6 * datasets)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        (chi, chi_p), (ratio, ratio_p) = self.friedman, self.iman_davenport
+        datasets, models = self.values.shape
+        few = "Ranks on so few datasets show large differences only. " if datasets < 10 else ""
+        return (
+            f"Friedman's test that all {models} models are alike on {datasets} datasets: χ² = {chi:.3f}, "
+            f"p = {chi_p:.4f}; F = {ratio:.3f}, p = {ratio_p:.4f} (Iman and Davenport, 1980).",
+            f"{few}Average ranks that differ by less than {self.critical_difference:.3f} are not told apart "
+            f"(Nemenyi, {100 * self.level:g} %).",
+            f"p: against {self.control}, adjusted for {models - 1} tests (Holm, 1979).",
+        )
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the names of the columns, and a row of cells for each model, the best first."""
+        order = np.argsort(self.average_ranks, kind="stable")
+        return ["model", *self.datasets, "average rank", "p"], [
+            [
+                self.models[place],
+                *(
+                    f"{number(value)} ({rank:g})"
+                    for value, rank in zip(self.values[:, place], self.ranks[:, place], strict=True)
+                ),
+                f"{self.average_ranks[place]:.3f}",
+                f"{self.adjusted_p[self.models[place]]:.4f}" if self.models[place] in self.adjusted_p else "",
+            ]
+            for place in order
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, in full precision."""
+        (chi, chi_p), (ratio, ratio_p) = self.friedman, self.iman_davenport
+        by_model = {
+            model: dict(zip(self.datasets, column.tolist(), strict=True))
+            for model, column in zip(self.models, self.values.T, strict=True)
+        }
+        return {
+            "values": by_model,
+            "average_ranks": dict(zip(self.models, self.average_ranks.tolist(), strict=True)),
+            "friedman": {"statistic": chi, "p": chi_p},
+            "iman_davenport": {"statistic": ratio if np.isfinite(ratio) else None, "p": ratio_p},
+            "level": self.level,
+            "critical_difference": self.critical_difference,
+            "control": self.control,
+            "adjusted_p": self.adjusted_p,
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model: its rank on each dataset, the average, and the p-value against the control."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.ranks.T, index=pd.Index(self.models, name="model"), columns=list(self.datasets))
+        frame["average rank"] = self.average_ranks
+        frame["p"] = pd.Series(self.adjusted_p, dtype=float)
+        return frame
+
+    def __str__(self) -> str:
+        return as_text((), *self.table(), self.notes).strip()
+
+    def _repr_html_(self) -> str:
+        return as_html((), *self.table(), self.notes)
+
+
+def rank_models(
+    results: Mapping[str, Mapping[str, float]],
+    *,
+    increasing: bool = True,
+    level: float = 0.95,
+    reference: str | None = None,
+) -> DatasetRanks:
+    """Rank models on several datasets by a metric, and test whether the ranks are more than chance (Demšar, 2006).
+
+    Parameters
+    ----------
+    results
+        {dataset: {model: value}}, the same models on each
+    increasing
+        whether larger is better
+    level
+        of the critical difference
+    reference
+        the model that the others are tested against; by default the one with the best average rank
+
+    Raises
+    ------
+    MetricError
+        if there are fewer than three models or two datasets, if a model is missing on one, or a value is no number
+
+    Examples
+    --------
+    >>> ranks = rank_models({name: {"a": 0.3, "b": 0.2, "c": 0.1} for name in ("fb15k-237", "wn18rr", "umls", "yago")})
+    >>> ranks.average_ranks, ranks.friedman[0], round(ranks.critical_difference, 3)
+    (array([1., 2., 3.]), 8.0, 1.657)
+    """
+    datasets = tuple(results)
+    models = tuple(dict.fromkeys(model for values in results.values() for model in values))
+    if len(models) < 3 or len(datasets) < 2:
+        raise MetricError(
+            f"ranks over datasets need three models and two datasets at least, found {len(models)} and {len(datasets)}."
+        )
+    for dataset, values in results.items():
+        if missing := [model for model in models if model not in values]:
+            raise MetricError(f"{', '.join(missing)}: no value on {dataset}. Each model needs one on each dataset.")
+        if wrong := [model for model in models if not np.isfinite(values[model])]:
+            raise MetricError(f"{wrong[0]} on {dataset}: expected a number, found {values[wrong[0]]!r}.")
+    if reference is not None and reference not in models:
+        raise MetricError(f"reference: no model is called {reference!r}. {did_you_mean(reference, models)}")
+    table = np.array([[results[dataset][model] for model in models] for dataset in datasets], np.float64)
+    return DatasetRanks(datasets, models, table, increasing, level, reference)

@@ -1,0 +1,68 @@
+"""The kernel of sign flips: the sums of many units under random signs, many draws at once.
+
+A sum is a sum over groups of 8 units, and a group has only 256 signed sums. They are computed once; each draw then adds
+the one that a random byte names (the "four Russians": Arlazarov et al., 1970).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgeval.compiling import njit
+
+WIDTH = 8
+"""the columns that are summed together: one cache line"""
+
+UNITS = 8
+"""the units of a group, one for each bit of a byte"""
+
+
+@njit(cache=True, nogil=True)
+def add_signed_sums(contributions, seed, first, sums):  # type: ignore[no-untyped-def]
+    """Add to each draw the sum of all units under its signs, which are a function of (seed, group, draw).
+
+    Parameters
+    ----------
+    contributions
+        of the units; float64[group, 8, 8], (group, unit, column)
+    seed
+        uint64
+    first
+        the number of the first draw, a multiple of 8
+    sums
+        zeros on entry; float64[draw, 8], as many draws as a multiple of 8
+    """
+    signed = np.empty((256, WIDTH))
+    for group in range(len(contributions)):
+        _fill(signed, contributions[group])
+        key = _mix(seed ^ _mix(np.uint64(group)))
+        for word in range(len(sums) // 8):
+            flips = _mix(key + np.uint64(first // 8 + word))
+            for draw in range(8 * word, 8 * word + 8):
+                row = np.int64(flips & np.uint64(255))
+                flips >>= np.uint64(8)
+                for column in range(WIDTH):
+                    sums[draw, column] += signed[row, column]
+
+
+@njit(cache=True)
+def _fill(signed, units):  # type: ignore[no-untyped-def]
+    """Sum eight units under all signs: bit u of a row's number says whether unit u is added or subtracted."""
+    for column in range(WIDTH):
+        signed[0, column] = 0.0
+        for unit in range(UNITS):
+            signed[0, column] -= units[unit, column]
+    for unit in range(UNITS):
+        bit = 1 << unit
+        for row in range(bit):
+            for column in range(WIDTH):
+                signed[bit + row, column] = signed[row, column] + 2 * units[unit, column]
+
+
+@njit(cache=True)
+def _mix(z):  # type: ignore[no-untyped-def]
+    """The SplitMix64 generator (Steele, Lea and Flood, 2014)."""
+    z += np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

@@ -1,0 +1,215 @@
+"""Pair tests: the differences of all pairs of models by all metrics, in each group of rows, as one family of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from kgeval.analysis.comparison.holm import holm
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
+from kgeval.analysis.comparison.resampled_differences import bootstrap_values, resampled
+from kgeval.analysis.comparison.same_rows import SameRows
+from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
+from kgeval.analysis.comparison.unit_contributions import Contributions, SharedSelection, unit_of_lists
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.intervals.interval import FEWEST_UNITS, Interval, NoInterval
+from kgeval.metrics.intervals.linearised import t_quantile
+from kgeval.metrics.intervals.mean_terms import standard_error
+from kgeval.metrics.intervals.units import PLURAL, Unit
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.tables.names import MetricName
+from kgeval.metrics.tables.selection import TableView
+
+NO_MEANS = "it is no function of means over rows"
+
+
+def paired_differences(
+    views: Mapping[str, TableView],
+    names: Sequence[MetricName],
+    same: SameRows,
+    groups: Iterable[tuple[Mapping[str, Any], IntArray]],
+    options: DifferenceOptions,
+) -> tuple[PairedDifference, ...]:
+    """Test all pairs of models by all metrics in all groups of rows.
+
+    Parameters
+    ----------
+    views
+        the tables, by the models' names
+    names
+        metrics that say which model is better
+    same
+        the rows that the tables share
+    groups
+        of each group, what its rows have in common, and their places among the shared rows
+    options
+        what is drawn again, how often, and which pairs are looked at
+    """
+    found = [
+        difference
+        for key, places in groups
+        for difference in _GroupTests(views, names, same, places, key, options).differences()
+    ]
+    tested = [place for place, difference in enumerate(found) if difference.p is not None]
+    adjusted = holm(np.array([found[place].p for place in tested], np.float64))
+    for place, p in zip(tested, adjusted.tolist(), strict=True):
+        found[place] = replace(found[place], adjusted_p=p)
+    return tuple(found)
+
+
+def pairs_of(models: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+    """Pair each model with each, in their order, or each other one with the reference.
+
+    >>> pairs_of(["a", "b", "c"], None), pairs_of(["a", "b", "c"], "b")
+    ([('a', 'b'), ('a', 'c'), ('b', 'c')], [('a', 'b'), ('c', 'b')])
+    """
+    if reference is not None:
+        return [(model, reference) for model in models if model != reference]
+    return list(combinations(models, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimate:
+    """A difference, and what each unit adds to it."""
+
+    difference: PairedDifference
+    numbers: IntArray | None = None
+    """int64[unit], the numbers of the units; ``None`` where nothing is to be tested"""
+    of_units: Float64Array | None = None
+    """float64[unit]"""
+
+
+@dataclass(frozen=True, eq=False)
+class _GroupTests:
+    """The tests of one group of rows."""
+
+    views: Mapping[str, TableView]
+    names: Sequence[MetricName]
+    same: SameRows
+    places: IntArray
+    """int64[row], into the shared rows"""
+    key: Mapping[str, Any]
+    options: DifferenceOptions
+    drawn: dict[tuple[str, MetricName], Float64Array] = field(default_factory=dict)
+    """the metrics of models in the draws of a bootstrap, as far as they were needed"""
+
+    def differences(self) -> list[PairedDifference]:
+        """Compute the differences of all pairs by all metrics, with the p-values of sign flips."""
+        return [
+            difference
+            for model, other in pairs_of(list(self.views), self.options.reference)
+            for difference in self._tested([self._estimate(model, other, name) for name in self.names])
+        ]
+
+    def _tested(self, estimates: Sequence[_Estimate]) -> list[PairedDifference]:
+        """Add p-values to the differences of two models."""
+        differences = [estimate.difference for estimate in estimates]
+        for unit in dict.fromkeys(difference.unit for difference in differences):
+            columns = [
+                column
+                for column, one in enumerate(estimates)
+                if one.numbers is not None and one.difference.unit == unit
+            ]
+            if columns:
+                p_values = self._p_values(unit, [estimates[column] for column in columns])
+                for column, p in zip(columns, p_values.tolist(), strict=True):
+                    differences[column] = replace(differences[column], p=p, draws=self.options.draws)
+        return differences
+
+    def _p_values(self, unit: Unit, estimates: Sequence[_Estimate]) -> Float64Array:
+        """Test the differences by metrics of one unit together: all have the same flips; float64[metric]."""
+        present = np.bincount(self.same.keys(unit)[self.places]) > 0
+        places = np.cumsum(present) - 1
+        of_units = np.zeros((int(present.sum()), len(estimates)))
+        for column, estimate in enumerate(estimates):
+            of_units[places[estimate.numbers], column] = estimate.of_units
+        return sign_flip_p_values(of_units, draws=self.options.draws, seed=self.options.seed)
+
+    def _estimate(self, model: str, other: str, name: MetricName) -> _Estimate:
+        """Estimate a difference with its interval, and what each unit adds to it, where that can be tested."""
+        unit = unit_of_lists(self.options.unit) if name.metric.needs == "lists" else self.options.unit
+        rows = len(self._selections[model, str(name.side)].places)
+        empty = PairedDifference(model, other, name, rows, 0, unit, self.key, level=self.options.level)
+        own, others = (self._contributions[one, name] for one in (model, other))
+        if own == NO_MEANS:
+            return _Estimate(self._resampled(empty))
+        if isinstance(own, str):
+            return _Estimate(replace(empty, reason=own))
+        if isinstance(others, str):
+            return _Estimate(replace(empty, reason=others))
+        return _contrast(own, others, empty)
+
+    def _resampled(self, empty: PairedDifference) -> PairedDifference:
+        """Estimate and test a difference by a metric that is no function of means."""
+        name, side = empty.metric, str(empty.metric.side)
+        own, others = (self._selections[model, side] for model in (empty.model, empty.other))
+        if name.metric.needs == "lists":
+            return replace(empty, reason="it is a function of lists, and not of means over them")
+        try:
+            values = [name(one.rows.ranks(name.ties, name.average)) for one in (own, others)]
+            units, _ = own.units_of_ranks
+            estimate = replace(empty, units=units.count, difference=float(values[0] - values[1]))
+            if units.count < FEWEST_UNITS:
+                return replace(estimate, reason=_few(units.count, empty.unit))
+            drawn = self._drawn(empty.model, name) - self._drawn(empty.other, name)
+        except (Undefined, NoInterval) as reason:
+            return replace(empty, reason=str(reason))
+        return resampled(name, own, others, estimate, drawn, self.options)
+
+    def _drawn(self, model: str, name: MetricName) -> Float64Array:
+        """A metric of a model in each draw of a bootstrap, which is computed once for all pairs; float64[draw]."""
+        if (model, name) not in self.drawn:
+            self.drawn[model, name] = bootstrap_values(name, self._selections[model, str(name.side)], self.options)
+        return self.drawn[model, name]
+
+    @cached_property
+    def _selections(self) -> dict[tuple[str, str], SharedSelection]:
+        """The rows of each model and side."""
+        sides = self.same.sides[self.places]
+        parts = {"both": self.places, "head": self.places[sides == 0], "tail": self.places[sides == 1]}
+        return {
+            (model, side): SharedSelection(self.same, model, view, places, self.options.unit)
+            for model, view in self.views.items()
+            for side, places in parts.items()
+        }
+
+    @cached_property
+    def _contributions(self) -> dict[tuple[str, MetricName], Contributions | str]:
+        """What the units contribute, for each model and metric, or why that is not known."""
+        return {(model, name): self._contribution(model, name) for model in self.views for name in self.names}
+
+    def _contribution(self, model: str, name: MetricName) -> Contributions | str:
+        try:
+            return self._selections[model, str(name.side)].contributions(name) or NO_MEANS
+        except Undefined as reason:
+            return f"it is undefined for {model}: {reason}"
+
+
+def _contrast(own: Contributions, others: Contributions, empty: PairedDifference) -> _Estimate:
+    """Compute the difference of two models, its interval, and what each unit adds to it."""
+    weighed = (own.terms.unit_shares > 0) | (others.terms.unit_shares > 0)
+    count, difference = int(weighed.sum()), own.terms.value - others.terms.value
+    estimate = replace(empty, units=count, difference=difference)
+    if count < FEWEST_UNITS:
+        return _Estimate(replace(estimate, reason=_few(count, empty.unit)))
+    # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
+    middle = (own.terms.means + others.terms.means) / 2
+    of_units = own.at(middle) - others.at(middle)
+    if not of_units.any():
+        return _Estimate(replace(estimate, reason="no unit differs"), own.numbers, of_units)
+    error = standard_error((own.terms.deviations - others.terms.deviations)[weighed])
+    half = t_quantile(count - 1, empty.level) * error
+    interval = Interval(
+        difference - half, difference + half, empty.level, empty.unit, count, "linearised", standard_error=error
+    )
+    detectable = detectable_difference(error, level=empty.level)
+    return _Estimate(replace(estimate, interval=interval, detectable=detectable), own.numbers, of_units)
+
+
+def _few(count: int, unit: Unit) -> str:
+    return f"{count} {unit if count == 1 else PLURAL[unit]}, and a test needs {FEWEST_UNITS}"

@@ -1,0 +1,125 @@
+"""Same rows: the rows that several rank tables share, in one order, whatever the order and the ids in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.queries import starts_of_runs
+from kgeval.metrics.intervals.units import Unit
+from kgeval.ranking.rank_table import RankTable
+from kgeval.storage.parquet_tables import LABELS
+
+LARGEST_KEY = 2**62
+"""which a product of two numbers of values must stay under, or be renumbered"""
+
+
+@dataclass(frozen=True, eq=False)
+class SameRows:
+    """The rows that tables share, by head, relation, tail and side, in the order of these labels."""
+
+    rows: Mapping[str, IntArray]
+    """int64[row], into the table of each model"""
+    others: Mapping[str, int]
+    """how many rows of each model's table are not shared"""
+    triples: IntArray
+    """int64[row], the number of the row's triple; like all these numbers, a function of the labels alone"""
+    sides: IntArray
+    relations: IntArray
+    anchors: IntArray
+
+    def __len__(self) -> int:
+        return len(self.triples)
+
+    @property
+    def of_all(self) -> bool:
+        """Whether the tables share all of their rows."""
+        return not any(self.others.values())
+
+    def keys(self, unit: Unit) -> IntArray:
+        """Number the unit of each row; int64[row]."""
+        return self.relations if unit == "relation" else self._queries if unit == "query" else self.triples
+
+    @cached_property
+    def _queries(self) -> IntArray:
+        """Number the queries densely, in the order of their labels."""
+        (keys,) = _fold([self.sides], [self.relations], [self.anchors])
+        return np.unique(keys, return_inverse=True)[1]
+
+    def mask(self, model: str) -> BoolArray:
+        """Which rows of a model's table are shared; bool[row]."""
+        kept = np.zeros(len(self) + self.others[model], np.bool_)
+        kept[self.rows[model]] = True
+        return kept
+
+
+def same_rows(tables: Mapping[str, RankTable]) -> SameRows:
+    """Find the rows that all tables share; a row that a table has several times is shared as often as all have it."""
+    several = list(tables.values())
+    heads, relations, tails = (_numbers(several, name) for name in ("head", "relation", "tail"))
+    sides = [(table.column("side") == "tail").astype(np.int64) for table in several]
+    triples = _fold(heads, relations, tails)
+    rows = _shared(_fold(triples, sides))
+    of_first = rows[0]
+    triple, side = triples[0][of_first], sides[0][of_first]
+    starts = np.r_[np.zeros(min(len(triple), 1), np.int64), triple[1:] != triple[:-1]]
+    return SameRows(
+        rows=dict(zip(tables, rows, strict=True)),
+        others={model: len(table) - len(of_first) for model, table in tables.items()},
+        triples=np.cumsum(starts, dtype=np.int64),
+        sides=side,
+        relations=relations[0][of_first],
+        anchors=np.where(side == 1, heads[0][of_first], tails[0][of_first]),
+    )
+
+
+def _shared(keys: Sequence[IntArray]) -> list[IntArray]:
+    """Find the rows of each table whose keys all tables have, in the order of the keys; int64[row] for each table."""
+    orders = [np.argsort(key, kind="stable") for key in keys]
+    ordered = [key[order] for key, order in zip(keys, orders, strict=True)]
+    repeats = [_repetitions(key) for key in ordered]
+    if any(repeat.any() for repeat in repeats):
+        ordered = _fold(ordered, repeats)
+    if all(np.array_equal(key, ordered[0]) for key in ordered[1:]):
+        return orders
+    shared = reduce(lambda left, right: np.intersect1d(left, right, assume_unique=True), ordered)
+    return [order[np.searchsorted(key, shared)] for key, order in zip(ordered, orders, strict=True)]
+
+
+def _repetitions(ordered: IntArray) -> IntArray:
+    """How often the key of each row stands before it; int64[row]."""
+    starts = starts_of_runs(ordered)
+    return np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+
+
+def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:
+    """Number the labels of a column in their order, alike in all tables; ids, where a label is missing."""
+    columns = [table.data.column(f"{name}_label") for table in tables]
+    if any(column.null_count for column in columns):
+        return [table.column(name) for table in tables]
+    encoded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
+    chunks = pa.chunked_array([chunk.cast(LABELS) for column in encoded for chunk in column.chunks], LABELS)
+    unified = chunks.unify_dictionaries()
+    labels = unified.chunk(0).dictionary if unified.num_chunks else pa.array([], pa.string())
+    places = np.empty(len(labels), np.int64)
+    places[pc.sort_indices(labels).to_numpy()] = np.arange(len(labels))
+    codes = np.concatenate([np.zeros(0, np.int64), *(places[chunk.indices.to_numpy()] for chunk in unified.chunks)])
+    return np.split(codes, np.cumsum([len(table) for table in tables])[:-1])
+
+
+def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
+    """Make one number of several of each row, in the order of the first, then the second, …, alike in all tables."""
+    folded = [key.astype(np.int64) for key in columns[0]]
+    for column in columns[1:]:
+        size, most = (1 + max((int(key.max(initial=0)) for key in keys), default=0) for keys in (column, folded))
+        if size * most > LARGEST_KEY:
+            ends = np.cumsum([len(key) for key in folded])[:-1]
+            folded = np.split(np.unique(np.concatenate(folded), return_inverse=True)[1], ends)
+        folded = [key * size + further for key, further in zip(folded, column, strict=True)]
+    return folded

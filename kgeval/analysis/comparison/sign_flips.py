@@ -1,0 +1,93 @@
+"""Sign flips: how often chance alone makes a difference as large, were two models exchangeable within each unit.
+
+If they are, swapping them in a unit only turns the sign of its difference. The p-value counts the draws of signs whose
+sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and Carterette, 2007).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.errors import MetricError
+from kgeval.threads import parallel_for
+
+MOST_DRAWS = 10**6
+
+BLOCK = 2048
+"""draws that one thread sums together: small enough for its cache, a multiple of 8"""
+
+
+def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: int = 0) -> Float64Array:
+    """Test that the sums of columns are 0: (1 + #{|T*| ≥ |T|}) / (1 + draws), two-sided; float64[column].
+
+    All columns have the same signs in a draw, which are a function of the seed, the draw and the number of the unit: no
+    column's p-value depends on the others.
+
+    Parameters
+    ----------
+    contributions
+        the difference in each unit; float64[unit, column]
+    draws
+        how many random signs are drawn for each unit
+    seed
+        of the signs
+
+    Raises
+    ------
+    MetricError
+        if there is no draw, or more than a million
+
+    Examples
+    --------
+    Twelve units that all have the same sign: two of the 4,096 ways to choose signs, 0.0005, give a sum as large.
+
+    >>> sign_flip_p_values(np.ones((12, 1)))
+    array([0.0004])
+    """
+    check_draws(draws)
+    sums = signed_sums(contributions, draws=draws, seed=seed)
+    observed = contributions.sum(axis=0)
+    # Sums that are equal must count as equal in spite of the rounding of as many additions as there are terms.
+    rounding = (len(contributions) + 64) * np.finfo(np.float64).eps * np.abs(contributions).sum(axis=0)
+    as_far = (np.abs(sums) >= np.abs(observed) - rounding).sum(axis=0)
+    return np.asarray((1 + as_far) / (1 + draws), np.float64)
+
+
+def signed_sums(contributions: Float64Array, *, draws: int, seed: int) -> Float64Array:
+    """Sum the units of each column under random signs; float64[draw, column]."""
+    from kgeval.analysis.comparison.flip_kernel import UNITS, WIDTH, add_signed_sums
+
+    units, columns = contributions.shape
+    grouped = np.zeros((-(-units // UNITS) * UNITS, -(-columns // WIDTH) * WIDTH))
+    grouped[:units, :columns] = contributions
+    sums = np.zeros((-(-draws // 8) * 8, grouped.shape[1]))
+    for left in range(0, columns, WIDTH):
+        part = slice(left, left + WIDTH)
+        of_groups = np.ascontiguousarray(grouped[:, part]).reshape(-1, UNITS, WIDTH)
+        # Each draw is summed by one thread, group after group: the number of threads changes no digit.
+        found = np.zeros((len(sums), WIDTH))
+        parallel_for(
+            lambda block, of_groups=of_groups, found=found: add_signed_sums(  # type: ignore[misc]
+                of_groups, np.uint64(seed % 2**64), block.start, found[block]
+            ),
+            len(sums),
+            BLOCK,
+        )
+        sums[:, part] = found
+    return sums[:draws, :columns]
+
+
+def check_draws(draws: int) -> None:
+    """Refuse a number of draws that is none.
+
+    Raises
+    ------
+    MetricError
+        if it is no whole number from 1 to a million
+    """
+    whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
+    if not whole or not 1 <= draws <= MOST_DRAWS:
+        raise MetricError(
+            f"draws: sign flips need a whole number from 1 to {MOST_DRAWS:,}, usually 9999; found {draws!r}."
+        )

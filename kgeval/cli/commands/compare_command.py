@@ -1,0 +1,117 @@
+"""``kgeval compare``: which of several models is better, and whether the difference is more than noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kgeval.cli.shared_options import BY, JSON, METRIC, QUIET, import_options, policies, split_at_commas
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@METRIC
+@click.option(
+    "--unit",
+    type=click.Choice(["triple", "query", "relation"]),
+    default="triple",
+    show_default=True,
+    help="What might have been others: the test triples, the queries, or the relations.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals; a difference is seen if its adjusted p-value is at most 1 - level.",
+)
+@BY
+@click.option("--reference", metavar="NAME", help="Compare all others with this model.  [default: each with each]")
+@click.option(
+    "--draws", type=click.IntRange(1, 10**6), default=9999, show_default=True, help="Random signs of each unit."
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="FIELD",
+    help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
+    "split, dataset; may be repeated.",
+)
+@click.option(
+    "--across-datasets",
+    "across",
+    is_flag=True,
+    help="The runs are of several datasets: rank the models on each, by Friedman's test and Nemenyi's critical "
+    "difference.",
+)
+@policies(stored=True)
+@import_options
+@QUIET
+@JSON
+def command(
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    by: tuple[str, ...],
+    allow: tuple[str, ...],
+    across: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Compare models on the same test triples: run directories, folders of several models, or files of ranks.
+
+    A RUN is a path or NAME=PATH. Each pair of models has, by each metric, its difference with an interval, the p-value
+    of sign flips per unit, adjusted for all tests of the call (Holm), and the least difference that this test set
+    would show.
+
+    Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
+    """
+    options = {name: value for name, value in options.items() if value is not None and value != ()}
+    if across:
+        _compare_datasets(runs, metrics or ("mrr",), options, as_json=as_json)
+    else:
+        _compare_models(runs, metrics, {**options, "by": by, "allow": allow}, as_json=as_json)
+
+
+def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, as_json: bool) -> None:
+    """Show models side by side, and the differences of each pair."""
+    from kgeval.analysis.comparison.compare_models import compare
+    from kgeval.cli.comparison_page import show_differences
+    from kgeval.cli.display import show_comparison, show_notes
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.compared_runs import common_policies, read_compared
+
+    compared = read_compared(runs, options)
+    settings: dict[str, Any] = {
+        name: options[name] for name in ("unit", "level", "by", "reference", "draws", "allow") if name in options
+    }
+    settings |= common_policies(compared, options) | ({"metrics": metrics} if metrics else {})
+    comparison = compare({run.name: run.table for run in compared}, **settings)
+    if as_json:
+        say_json(comparison.to_dict())
+    else:
+        show_comparison(comparison.summaries)
+        show_differences(comparison)
+    show_notes(comparison.notes)
+
+
+def _compare_datasets(
+    runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, as_json: bool
+) -> None:
+    """Show how models rank on several datasets, by one metric after the other."""
+    from kgeval.analysis.comparison.dataset_ranks import rank_models
+    from kgeval.cli.comparison_page import show_ranks
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.compared_runs import read_compared, values_by_dataset
+
+    found = {
+        (name.base if name.side == "both" else str(name)): rank_models(
+            values, increasing=bool(name.metric.increasing), level=options["level"], reference=options.get("reference")
+        )
+        for name, values in values_by_dataset(read_compared(runs, options, across=True), metrics, options).items()
+    }
+    if as_json:
+        say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
+    else:
+        show_ranks(found)

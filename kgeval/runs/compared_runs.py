@@ -1,0 +1,172 @@
+"""Compared runs: the rank tables of several runs, by the names of their models, and the policies that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.tables.names import MetricName
+from kgeval.metrics.tables.rank_summary import rank_summary
+from kgeval.paths import exists_safely
+from kgeval.protocols.protocol import protocol_of
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.contents import RANKS, TEXT, is_run, is_several, read_common_table, read_ranks
+from kgeval.runs.sliced_ranks import group_stored, names_slices
+from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run, or a file of ranks, under the name of its model."""
+
+    name: str
+    path: Path
+    table: RankTable
+    policies: Mapping[str, Any]
+    """the tie policy and the conventions that the run has"""
+
+
+def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bool = False) -> list[ComparedRun]:
+    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``.
+
+    Parameters
+    ----------
+    runs
+        run directories, folders of several models' runs, ``.parquet`` files of ranks, or text files of ranks that were
+        made elsewhere
+    options
+        ``by``, columns or slices; of text files, and for slices of files that do not tell it, the ``dataset``; of text
+        files the other options of :func:`kgeval.load_ranks`
+    across
+        whether they are of several datasets, on each of which a model has the same name
+
+    Raises
+    ------
+    InputError
+        if one has no ranks, if one is there twice, or if two have the same name
+    """
+    places = [place for text in runs for place in _places(text)]
+    files = [(path / RANKS if path.is_dir() else path).resolve() for _, path in places]
+    for number, (_, path) in enumerate(places):
+        if files[number] in files[:number]:
+            raise InputError(f"{str(path)!r} is given twice: one model is not compared with itself.")
+    imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
+    by = tuple(options.get("by", ()))
+    idle = [name for name in imported if name != "dataset" or not names_slices(by)]
+    if idle and not any(_is_text(path) for _, path in places):
+        raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
+    names = [name or _parts(path)[-1] for name, path in places] if across else _distinct_names(places)
+    return [
+        ComparedRun(
+            name,
+            path,
+            group_stored(table, by, path, options.get("dataset"))[0],
+            {"ties": protocol_of(table).ties} | read_request(path).policies,
+        )
+        for name, path in zip(names, (path for _, path in places), strict=True)
+        for table in [read_ranks(path, **(imported if _is_text(path) else {}))]
+    ]
+
+
+def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policies that all runs have, but for the options that replace their own.
+
+    Raises
+    ------
+    ConfigError
+        if they have not the same
+    """
+    (first, *others) = runs
+    for name, value in first.policies.items():
+        for run in others:
+            if name not in options and run.policies[name] != value:
+                unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
+                raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
+    return {name: options.get(name, value) for name, value in first.policies.items()}
+
+
+def values_by_dataset(
+    runs: Sequence[ComparedRun], metrics: Sequence[str], options: Mapping[str, Any]
+) -> dict[MetricName, dict[str, dict[str, float]]]:
+    """Compute metrics of models on several datasets; {metric: {dataset: {model: value}}}.
+
+    Raises
+    ------
+    InputError
+        if a model is there twice on a dataset, or a metric is undefined or says nothing about which model is better
+    """
+    policies = MetricOptions(**common_policies(runs, options))
+    found: dict[MetricName, dict[str, dict[str, float]]] = {}
+    for run in runs:
+        summary = rank_summary(run.table, metrics, by=(), options=policies)
+        for name in summary.requested_columns:
+            if name.metric.increasing is None:
+                raise MetricError(f"{name.base} says nothing about which model is better.")
+            of_dataset = found.setdefault(name, {}).setdefault(run.table.dataset, {})
+            if run.name in of_dataset:
+                raise InputError(
+                    f"{str(run.path)!r}: {run.table.dataset} has a model {run.name!r} already. Write NAME=PATH."
+                )
+            of_dataset[run.name] = summary[str(name)]
+    return found
+
+
+def _places(text: str) -> Iterator[tuple[str, Path]]:
+    """Yield the path of each run that a word of the command line names, with its name, empty where it has none."""
+    name, equals, rest = text.partition("=")
+    if not equals or exists_safely(Path(text)):
+        name, rest = "", text
+    elif not name or not rest:
+        raise ConfigError(f"{text!r}: expected PATH or NAME=PATH.")
+    path = Path(rest)
+    if exists_safely(path) and path.is_dir() and is_several(path):
+        for model in read_common_table(path)["models"]:
+            if is_run(path / model):
+                yield f"{name}/{model}" if name else "", path / model
+    else:
+        yield name, path
+
+
+def _is_text(path: Path) -> bool:
+    return not path.is_dir() and path.name.lower().endswith(TEXT)
+
+
+def _distinct_names(places: Sequence[tuple[str, Path]]) -> list[str]:
+    """Name runs that have no name by their folders, with as many of these as tell them apart.
+
+    Raises
+    ------
+    InputError
+        if two have the same name
+    """
+    parts = [[name] if name else _parts(path) for name, path in places]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise InputError(f"two models are called {_first_repeated(names)!r}: name them, as in NAME=PATH.")
+
+
+def _parts(path: Path) -> list[str]:
+    """The words of a path that may name its model: those of the folder, or of the file without its ending.
+
+    >>> _parts(Path("runs/complex/ranks.parquet"))[-2:], _parts(Path("ranks/conve.txt.gz"))[-2:]
+    (['runs', 'complex'], ['ranks', 'conve'])
+    """
+    absolute = path.absolute()
+    if absolute.name == RANKS:
+        return list(absolute.parent.parts)
+    ending = next((end for end in (*TEXT[::-1], ".parquet") if absolute.name.lower().endswith(end)), "")
+    return [
+        *absolute.parent.parts,
+        absolute.name.removesuffix(absolute.name[-len(ending) :]) if ending else absolute.name,
+    ]
+
+
+def _first_repeated(names: Iterable[str]) -> str:
+    listed = list(names)
+    return next(name for name in listed if listed.count(name) > 1)

@@ -1,0 +1,341 @@
+"""Paired differences: brute force over data frames, the order of rows, groups, restrictions, and what is not tested."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from kgeval import CallableScorer, Metric, RankTable, compare, evaluate, summarize
+from kgeval.analysis.comparison.sign_flips import signed_sums
+from kgeval.errors import MetricError, TableError
+from tests.conftest import random_dataset
+
+DATA = random_dataset(3, entities=25, relations=30, triples=2400)
+
+
+def ranked(score, **options):
+    return evaluate(CallableScorer(score, 25, 30), DATA, **options)
+
+
+TABLES = {
+    "sines": ranked(lambda h, r, t: np.sin(h * 31 + r * 7 + t * 3)),
+    "sums": ranked(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 13),
+    "products": ranked(lambda h, r, t: (h * t + r) % 7),
+}
+PAIRS = [("sines", "sums"), ("sines", "products"), ("sums", "products")]
+UNITS = {
+    "triple": ["head_label", "relation_label", "tail_label"],
+    "query": ["is_tail", "relation_label", "anchor"],
+    "relation": ["relation_label"],
+}
+
+
+def frame(table):
+    rows = table.to_pandas()
+    for name in ("head_label", "relation_label", "tail_label", "side"):
+        rows[name] = rows[name].astype(str)
+    rows["is_tail"] = rows["side"] == "tail"
+    rows["anchor"] = np.where(rows["is_tail"], rows["head_label"], rows["tail_label"])
+    rows["rank"] = 1 + rows["greater"] + rows["tied"] / 2
+    return rows.sort_values([*UNITS["triple"], "side"]).reset_index(drop=True)
+
+
+VALUES = {
+    "mrr": lambda rows: 1 / rows["rank"],
+    "hits@3": lambda rows: rows["rank"] <= 3,
+    "mr": lambda rows: rows["rank"],
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("metric", [*VALUES, "head.mrr", "macro.mrr", "relation.hits@3"])
+def test_differences_are_those_of_brute_force(unit, metric):
+    comparison = compare(TABLES, [metric, "amri"], unit=unit, draws=500, seed=6)
+    frames = {model: frame(table) for model, table in TABLES.items()}
+    for (model, other), pair in zip(PAIRS, comparison.pairs[::2], strict=True):
+        assert (pair.model, pair.other, pair.name) == (model, other, metric)
+        side, _, base = metric.rpartition(".")
+        rows = frames[model].assign(
+            d=VALUES[base](frames[model]).astype(float) - VALUES[base](frames[other]).astype(float)
+        )
+        rows = rows[rows["side"] == "head"] if side == "head" else rows
+        weighed = {"macro": UNITS["query"], "relation": UNITS["relation"]}.get(side)
+        weights = 1 / rows.groupby(weighed)["d"].transform("size") if weighed else rows["d"] * 0 + 1
+        share = weights / weights.sum()
+        difference = (share * rows["d"]).sum()
+        assert pair.difference == pytest.approx(difference, abs=1e-13)
+        of_units = rows.assign(d=share * rows["d"], w=share).groupby(UNITS[unit], sort=True)[["d", "w"]].sum()
+        count = len(of_units)
+        assert (pair.units, pair.rows) == (count, len(rows))
+        error = np.sqrt(count / (count - 1) * ((of_units["d"] - difference * of_units["w"]) ** 2).sum())
+        half = stats.t.ppf(0.975, count - 1) * error
+        assert (pair.interval.low, pair.interval.high) == pytest.approx((difference - half, difference + half))
+        assert pair.detectable == pytest.approx((stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error)
+        every = frames[model].assign(d=0.0).groupby(UNITS[unit], sort=True)["d"].sum()
+        every.loc[of_units.index] = of_units["d"]
+        sums = signed_sums(np.eye(len(every)), draws=500, seed=6) @ every.to_numpy()
+        p = (1 + (abs(sums) >= abs(difference) - 1e-12).sum()) / 501
+        assert pair.p == p
+
+
+def test_a_ratio_of_means_is_tested_where_both_models_are_alike():
+    """AMRI is linear in the mean rank here, all answers having about as many candidates: p-values are nearly those."""
+    pairs = {pair.name: pair for pair in compare(TABLES, ["amri", "mr"], reference="sums").pairs[:2]}
+    assert pairs["amri"].p == pytest.approx(pairs["mr"].p, abs=0.005)
+    assert pairs["amri"].difference * pairs["mr"].difference < 0
+    own, other = (summarize(TABLES[model], ["amri"])["amri"] for model in ("sines", "sums"))
+    assert pairs["amri"].difference == pytest.approx(own - other, abs=1e-12)
+
+
+def test_metrics_of_lists_are_tested_by_queries():
+    pairs = compare(TABLES, ["map", "mrr"]).pairs
+    assert {pair.name: pair.unit for pair in pairs} == {"map": "query", "mrr": "triple"}
+    values = {model: summarize(table, ["map"])["map"] for model, table in TABLES.items()}
+    for pair in pairs[::2]:
+        assert pair.difference == pytest.approx(values[pair.model] - values[pair.other], abs=1e-12)
+        assert pair.interval.low < pair.difference < pair.interval.high
+    assert any("queries or " in note for note in compare(TABLES, ["map", "mrr"]).notes)
+
+
+def shuffled(table, seed):
+    order = np.random.default_rng(seed).permutation(len(table))
+    return replace(table, data=table.data.take(pa.array(order)))
+
+
+def renumbered(table):
+    """The same ranks under other ids, as of a model with a vocabulary of its own."""
+    data = table.data
+    for name, top in (("head", 24), ("tail", 24), ("relation", 29)):
+        place = data.schema.get_field_index(name)
+        data = data.set_column(place, name, [top - table.column(name)])
+    return replace(table, data=data)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_neither_the_order_of_rows_nor_ids_matter(unit):
+    names = ["mrr", "hits@3", "amri", "macro.mr", "map"]
+    expected = compare(TABLES, names, unit=unit)
+    changed = {
+        "sines": shuffled(TABLES["sines"], 1),
+        "sums": renumbered(TABLES["sums"]),
+        "products": shuffled(renumbered(TABLES["products"]), 2),
+    }
+    found = compare(changed, names, unit=unit)
+    assert [pair.p for pair in found.pairs] == [pair.p for pair in expected.pairs]
+    np.testing.assert_allclose(
+        [pair.difference for pair in found.pairs], [pair.difference for pair in expected.pairs], atol=1e-13
+    )
+
+
+def test_the_other_way_round_only_the_sign_changes():
+    one, other = (compare({name: TABLES[name] for name in pair}).pairs for pair in (PAIRS[0], PAIRS[0][::-1]))
+    opposite = {"better": "worse", "worse": "better", "none": "none"}
+    for forth, back in zip(one, other, strict=True):
+        assert (back.difference, back.p, back.seen) == (-forth.difference, forth.p, opposite[forth.seen])
+
+
+def test_better_is_up_or_down_as_the_metric_is():
+    greater = TABLES["sums"].column("greater")
+    place = TABLES["sums"].data.schema.get_field_index("greater")
+    upper = replace(TABLES["sums"], data=TABLES["sums"].data.set_column(place, "greater", [np.maximum(greater - 1, 0)]))
+    pairs = compare({"upper": upper, "lower": TABLES["sums"]}, ["mr", "mrr", "amri"]).pairs
+    assert [pair.verdict for pair in pairs] == ["better"] * 3
+    assert [np.sign(pair.difference) for pair in pairs] == [-1, 1, 1]
+
+
+def test_what_is_not_seen_is_said_with_its_size():
+    pairs = [pair for pair in compare(TABLES, ["mrr", "mr", "hits@10"]).pairs if pair.seen == "none"]
+    assert pairs
+    for pair in pairs:
+        assert pair.adjusted_p > 0.05
+        assert pair.verdict.startswith("no difference seen (less than ± ")
+        assert float(pair.verdict.split("± ")[1][:-1]) == pytest.approx(pair.detectable, rel=0.1)
+
+
+def test_the_family_is_all_pairs_metrics_and_groups():
+    comparison = compare(TABLES, ["mrr", "mr", "count"], by=["side"])
+    assert comparison.family == len(comparison.pairs) == 3 * 2 * 2
+    assert any("family of 12 tests (3 pairs × 2 metrics × 2 groups; Holm, 1979)" in note for note in comparison.notes)
+    raw = sorted(pair.p for pair in comparison.pairs)
+    assert min(pair.adjusted_p for pair in comparison.pairs) == min(1, 12 * raw[0])
+
+
+def test_groups_are_compared_as_tables_of_their_own():
+    grouped = compare(TABLES, ["mrr", "hits@3"], by=["side", "relation"], unit="triple", draws=200)
+    of_tails = {name: table.where(table.column("side") == "tail") for name, table in TABLES.items()}
+    by_side = compare(TABLES, ["mrr", "hits@3"], by="side", draws=200).pairs
+    alone = compare(of_tails, ["mrr", "hits@3"], draws=200).pairs
+    for pair, own in zip([pair for pair in by_side if pair.group["side"] == "tail"], alone, strict=True):
+        assert (pair.p, pair.rows, pair.units, pair.interval) == (own.p, own.rows, own.units, own.interval)
+    counts = TABLES["sums"].to_pandas().groupby(["side", "relation_label"], observed=True).size()
+    for pair in grouped.pairs:
+        assert pair.rows == counts[pair.group["side"], pair.group["relation"]]
+        assert (pair.p is None) == (pair.units < 20)
+        if pair.p is None:
+            assert pair.verdict == f"not tested: {pair.units} triples, and a test needs 20"
+    assert {(pair.group["side"], pair.group["relation"]) for pair in grouped.pairs} == set(counts.index)
+
+
+def test_a_group_with_one_unit_is_said():
+    table = TABLES["sums"]
+    column = np.where(table.column("triple") == table.column("triple").min(), "one", "many")
+    tables = {
+        name: replace(table, data=table.data.append_column("kind", pa.array(_aligned(table, column))))
+        for name, table in TABLES.items()
+    }
+    pairs = compare(tables, ["mrr"], by="kind").pairs
+    (one, *_) = [pair for pair in pairs if pair.group["kind"] == "one"]
+    assert (one.rows, one.units, one.interval, one.p) == (2, 1, None, None)
+    assert one.verdict == "not tested: 1 triple, and a test needs 20"
+    assert all(pair.p for pair in pairs if pair.group["kind"] == "many")
+
+
+def _aligned(table, column):
+    """The tables of one dataset have their rows in one order."""
+    assert (table.column("triple") == TABLES["sums"].column("triple")).all()
+    return column
+
+
+def test_groups_are_of_triples_and_not_of_models():
+    with pytest.raises(MetricError, match=r"by: sums and sines have other values of 'greater' in \d+ rows"):
+        compare(TABLES, ["mrr"], by="greater")
+    with pytest.raises(TableError, match=r"no column 'relatoin'\. Did you mean 'relation"):
+        compare(TABLES, ["mrr"], by="relatoin")
+
+
+def test_too_few_draws_for_the_family_are_said():
+    comparison = compare(TABLES, ["mrr", "mr"], by="side", draws=99)
+    (note,) = [note for note in comparison.notes if "too few" in note]
+    assert "99 draws are too few for 12 tests" in note
+    assert "no adjusted p-value can be below 0.12. Take at least 239 draws" in note
+    assert not any(pair.seen in ("better", "worse") for pair in comparison.pairs)
+    assert not any("too few" in note for note in compare(TABLES, ["mrr", "mr"], by="side", draws=239).notes)
+
+
+def test_few_units_have_neither_interval_nor_p_value():
+    few = {name: table.where(table.column("relation") < 12) for name, table in TABLES.items()}
+    for pair in compare(few, ["mrr"], unit="relation").pairs:
+        assert (pair.interval, pair.p, pair.detectable) == (None, None, None)
+        assert pair.difference is not None
+        assert pair.verdict == "not tested: 12 relations, and a test needs 20"
+    assert any(
+        note == "not tested: mrr: 12 relations, and a test needs 20."
+        for note in compare(few, "mrr", unit="relation").notes
+    )
+
+
+def test_rows_that_one_model_lacks_are_named():
+    gone = TABLES["sums"].column("triple") % 10 == 0
+    tables = {"sines": TABLES["sines"], "sums": TABLES["sums"].where(~gone)}
+    with pytest.raises(MetricError, match=rf"rows that are not in all: {gone.sum()} of {len(gone)} in sines, 0 of"):
+        compare(tables, ["mrr"])
+    found = compare(tables, ["mrr"], allow="triples")
+    assert found.remarks == (
+        f"compared on the {(~gone).sum()} rows that all models have. "
+        f"Rows left out: {gone.sum()} of {len(gone)} of sines.",
+    )
+    expected = compare({name: TABLES[name].where(~gone) for name in tables}, ["mrr"])
+    assert found.pairs == expected.pairs
+    assert found.summaries["sines"].groups == expected.summaries["sines"].groups
+
+
+def test_rows_of_repeated_triples_are_joined_as_often_as_they_are_there():
+    table = TABLES["sums"]
+    again = table.where(table.column("triple") < table.column("triple").min() + 30)
+    place = again.data.schema.get_field_index("triple")
+    data = again.data.set_column(place, "triple", [again.column("triple") + 10_000])
+    twice = {
+        name: replace(one, data=pa.concat_tables([one.data, again_of(one)]).unify_dictionaries())
+        for name, one in TABLES.items()
+    }
+    assert len(twice["sums"]) == len(table) + data.num_rows
+    (pair, *_) = compare(twice, ["mrr"]).pairs
+    own, other = (summarize(twice[name], ["mrr"])["mrr"] for name in ("sines", "sums"))
+    assert pair.difference == pytest.approx(own - other, abs=1e-13)
+    assert pair.units == table.num_triples
+    with pytest.raises(
+        MetricError, match=f"0 of {len(table)} in sums, {data.num_rows} of {len(twice['sums'])} in sines"
+    ):
+        compare({"sums": table, "sines": twice["sines"]}, ["mrr"])
+
+
+def again_of(table):
+    first = table.where(table.column("triple") < table.column("triple").min() + 30)
+    place = first.data.schema.get_field_index("triple")
+    return first.data.set_column(place, "triple", [first.column("triple") + 10_000])
+
+
+def test_one_model_under_two_names_is_said():
+    comparison = compare({"one": TABLES["sums"], "two": shuffled(TABLES["sums"], 5)}, ["mrr"])
+    assert comparison.remarks == ("one and two have the same ranks in every row: are they one model?",)
+    (pair,) = comparison.pairs
+    assert (pair.difference, pair.p, pair.interval, pair.detectable) == (0, 1, None, None)
+    assert pair.verdict == "no difference seen: no unit differs"
+
+
+def test_a_metric_that_one_model_has_not_is_not_tested():
+    picky = Metric(
+        "picky", "undefined for some", "—", "—", lowest=0, highest=1, increasing=True,
+        compute=summarize(TABLES["sums"], ["mrr"]).requested[0].metric.compute,
+    )  # fmt: skip
+    nan = np.full(len(TABLES["sums"]), np.nan)
+    place = TABLES["sums"].data.schema.get_field_index("score")
+    unscored = replace(TABLES["sums"], data=TABLES["sums"].data.set_column(place, "score", [nan]))
+    pairs = {pair.name: pair for pair in compare({"sines": TABLES["sines"], "sums": unscored}, ["map", picky]).pairs}
+    assert pairs["map"].difference is None
+    assert pairs["map"].verdict.startswith("not tested: it is undefined for sums: the score of an answer is NaN")
+    assert pairs["picky"].p is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unit": "triples"}, "unit: unknown unit 'triples'. Did you mean 'triple'"),
+        ({"level": 95}, "level: expected a number between 0 and 1, such as 0.95, found 95"),
+        ({"level": 1.0}, "level: expected a number between 0 and 1"),
+        ({"draws": 0}, "draws: sign flips need a whole number from 1 to 1,000,000, usually 9999; found 0"),
+        ({"reference": "sine"}, "reference: no model is called 'sine'. Did you mean 'sines'"),
+        ({"by": 5}, "by: groups are named by a column"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(MetricError, match=message):
+        compare(TABLES, ["mrr"], **options)
+
+
+def test_one_model_has_nothing_to_be_compared_with():
+    with pytest.raises(MetricError, match="nothing to compare 'sums' with: give at least two models"):
+        compare({"sums": TABLES["sums"]})
+
+
+def test_ranks_without_labels_are_joined_by_ids():
+    bare = {}
+    for name, table in TABLES.items():
+        data = table.data
+        for label in ("head_label", "relation_label", "tail_label"):
+            empty = pa.array([None] * len(table), data.schema.field(label).type)
+            data = data.set_column(data.schema.get_field_index(label), data.schema.field(label), empty)
+        bare[name] = RankTable(data, **{key: getattr(table, key) for key in ("split", "filter", "protocol", "dataset")})
+    assert [pair.difference for pair in compare(bare, ["mrr"]).pairs] == pytest.approx(
+        [pair.difference for pair in compare(TABLES, ["mrr"]).pairs]
+    )
+
+
+def test_what_is_told_as_data_frame_and_text():
+    comparison = compare(TABLES, ["mrr", "mr"], reference="sums", by="side")
+    content = comparison.to_dict()["differences"]
+    assert {name: content[name] for name in ("unit", "level", "draws", "seed", "family", "adjustment")} == {
+        "unit": "triple", "level": 0.95, "draws": 9999, "seed": 0, "family": 8, "adjustment": "holm",
+    }  # fmt: skip
+    differences = comparison.differences_frame()
+    assert differences["difference"].tolist() == [pair["difference"] for pair in content["pairs"]]
+    assert set(differences["other"]) == {"sums"}
+    assert set(differences["side"]) == {"head", "tail"}
+    text, html = str(comparison), comparison._repr_html_()
+    for row in comparison.differences_table()[1]:
+        assert all(cell in text and cell in html for cell in row)
+    assert all(note in text for note in comparison.notes)

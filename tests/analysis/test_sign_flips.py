@@ -1,0 +1,114 @@
+"""Sign flips: every flip of few units, a plain numpy sum, reproducibility, ties by rounding, and Holm's adjustment."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import permutation_test
+
+from kgeval.analysis.comparison.flip_kernel import UNITS, WIDTH, add_signed_sums
+from kgeval.analysis.comparison.holm import holm
+from kgeval.analysis.comparison.sign_flips import sign_flip_p_values, signed_sums
+from kgeval.errors import MetricError
+from kgeval.threads import bound_threads
+
+RNG = np.random.default_rng(0)
+
+
+def signs(units, draws, seed):
+    """The signs that the kernel uses, found by flipping one unit at a time."""
+    return signed_sums(np.eye(units), draws=draws, seed=seed)
+
+
+def test_sums_are_those_of_numpy():
+    contributions = RNG.normal(size=(83, 11))
+    flips = signs(83, 500, 7)
+    assert set(np.unique(flips)) == {-1.0, 1.0}
+    np.testing.assert_allclose(signed_sums(contributions, draws=500, seed=7), flips @ contributions, atol=1e-12)
+
+
+def test_p_values_count_the_draws_that_are_as_far_from_zero():
+    contributions = RNG.normal(0.15, 1, size=(60, 3))
+    sums = signs(60, 999, 1) @ contributions
+    expected = (1 + (abs(sums) >= abs(contributions.sum(0))).sum(0)) / 1000
+    np.testing.assert_array_equal(sign_flip_p_values(contributions, draws=999, seed=1), expected)
+
+
+@pytest.mark.parametrize("values", [RNG.normal(0.4, 1, 11), RNG.integers(-2, 4, 11) / 10, np.r_[np.ones(9), 0, 0]])
+def test_many_draws_come_near_to_all_flips(values):
+    """Of 11 units all 2,048 flips, as scipy counts them; equal sums of tenths are ties in spite of rounding."""
+    every = np.array(list(itertools.product([-1, 1], repeat=11)))
+    exact = (abs(every @ values) >= abs(values.sum()) - 1e-12).mean()
+    scipy = permutation_test((values,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    assert scipy.pvalue == pytest.approx(exact)
+    draws = 200_000
+    (p,) = sign_flip_p_values(values[:, None], draws=draws)
+    assert abs(p - exact) < 5 * np.sqrt(exact * (1 - exact) / draws)
+
+
+def test_all_flips_of_a_group_are_exact():
+    """The kernel's own table of 256 sums, each reached by the byte that names it."""
+    units = RNG.normal(size=(1, UNITS, WIDTH))
+    sums = np.zeros((80_000, WIDTH))
+    add_signed_sums(units, np.uint64(3), 0, sums)
+    every = np.array(list(itertools.product([-1, 1], repeat=8))) @ units[0]
+    distinct = np.unique(sums.round(9), axis=0)
+    np.testing.assert_allclose(distinct, every[np.lexsort(every.T[::-1])], atol=1e-8)
+
+
+def test_signs_are_fair_and_independent():
+    flips = signs(40, 100_000, 5)
+    assert abs(flips.mean(0)).max() < 5 / np.sqrt(100_000)
+    assert abs(np.corrcoef(flips.T) - np.eye(40)).max() < 5 / np.sqrt(100_000)
+
+
+def test_equal_sums_count_as_equal_in_spite_of_rounding():
+    """A tenth from each of many units, whose sum depends on the order: half of the units have no say."""
+    contributions = np.r_[np.full(6, 0.1), np.zeros(3000)][RNG.permutation(3006)][:, None]
+    (p,) = sign_flip_p_values(contributions, draws=64_000)
+    assert abs(p - 2 / 64) < 5 * np.sqrt(2 / 64 / 64_000)
+
+
+def test_nothing_but_seed_and_units_changes_a_p_value():
+    contributions = RNG.normal(0.05, 1, size=(300, 9))
+    expected = sign_flip_p_values(contributions, seed=4)
+    with bound_threads(1):
+        np.testing.assert_array_equal(sign_flip_p_values(contributions, seed=4), expected)
+    for column in (0, 8):
+        assert sign_flip_p_values(contributions[:, [column]], seed=4) == expected[column]
+    np.testing.assert_array_equal(sign_flip_p_values(-contributions, seed=4), expected)
+    assert (sign_flip_p_values(contributions, seed=5) != expected).any()
+    np.testing.assert_array_equal(
+        signed_sums(contributions, draws=100, seed=4), signed_sums(contributions, draws=5000, seed=4)[:100]
+    )
+
+
+def test_no_difference_at_all_has_a_p_value_of_one():
+    assert sign_flip_p_values(np.zeros((50, 2))).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("draws", [0, -1, 10**6 + 1, 2.5, True, None])
+def test_draws_are_a_whole_number(draws):
+    with pytest.raises(MetricError, match="draws: sign flips need a whole number from 1 to 1,000,000"):
+        sign_flip_p_values(np.ones((30, 1)), draws=draws)
+
+
+def test_holm_by_hand():
+    """.01 · 4 = .04; .02 · 3 = .06; .03 · 2 = .06, not below the one before; .5."""
+    np.testing.assert_allclose(holm(np.array([0.5, 0.03, 0.01, 0.02])), [0.5, 0.06, 0.04, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.8])), [1, 1])
+    assert holm(np.array([])).tolist() == []
+
+
+def test_holm_rejects_as_the_step_down_procedure():
+    """Holm's definition: from the smallest p-value on, reject while it is at most α / (how many are left)."""
+    for _ in range(200):
+        p_values = RNG.uniform(0, 0.2, 7) ** 2
+        rejected = set()
+        for step, place in enumerate(np.argsort(p_values)):
+            if p_values[place] > 0.05 / (7 - step):
+                break
+            rejected.add(int(place))
+        assert set(np.flatnonzero(holm(p_values) <= 0.05).tolist()) == rejected

@@ -1,0 +1,181 @@
+"""``kgeval compare``: runs, folders of models, files of ranks; what is told of each pair, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from kgeval import RankTable, compare, evaluate, summarize
+from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, invoke, write_config
+from tests.conftest import random_dataset
+
+BIG = random_dataset(5, entities=20, relations=8, triples=900)
+
+
+@pytest.fixture
+def tables(place):
+    """Two files of ranks of some hundred triples."""
+    scores = {"sines": lambda h, r, t: np.sin(h * 31 + r * 7 + t * 3), "sums": lambda h, r, t: (h + 3 * r + t) % 11}
+    made = {name: evaluate(score, BIG) for name, score in scores.items()}
+    for name, table in made.items():
+        table.to_parquet(place / f"{name}.parquet")
+    return made
+
+
+def test_numbers_are_those_of_python(data, tables):
+    told = data("compare", "sines.parquet", "sums.parquet", "-m", "mrr,mr", "--by", "side", "--draws", "500")
+    expected = compare(tables, ["mrr", "mr"], by="side", draws=500).to_dict()
+    assert told == json.loads(json.dumps(expected))
+
+
+def test_options_are_those_of_python(data, tables):
+    options = ("--unit", "query", "--level", "0.9", "--seed", "3", "--ties", "expected", "--reference", "new")
+    told = data("compare", "new=sines.parquet", "old=sums.parquet", "-m", "mrr", *options)
+    renamed = {"new": tables["sines"], "old": tables["sums"]}
+    expected = compare(renamed, ["mrr"], unit="query", level=0.9, seed=3, ties="expected", reference="new")
+    assert told == json.loads(json.dumps(expected.to_dict()))
+    (pair,) = told["differences"]["pairs"]
+    assert (pair["model"], pair["other"]) == ("old", "new")
+
+
+def test_a_row_for_each_pair_under_each_metric(done, tables):
+    printed = done("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3")
+    expected = compare(tables, ["mrr", "hits@3"])
+    for metric, _, _, *cells in expected.differences_table()[1]:
+        assert any(line.split()[0] == metric for line in printed.splitlines() if line.strip())
+        assert all(cell in printed for cell in cells)
+    notes = invoke("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3").stderr
+    assert "9,999 sign flips per triple (seed 0), adjusted for the family of 2 tests" in " ".join(notes.split())
+    assert "Note" not in invoke("compare", "sines.parquet", "sums.parquet", "-q").stderr
+
+
+def test_a_folder_of_several_models(data, place):
+    other = {"path": "model", "options": {"model": "TransE", "norm": 2}}
+    write_config(place / "two.yaml", {"dataset": "./graph", "models": {"one": CONFIG["model"], "two": other}})
+    invoke("run", "two.yaml", "--out", "two")
+    told = data("compare", "two", "-m", "mrr")
+    assert list(told["models"]) == ["one", "two"]
+    (pair,) = told["differences"]["pairs"]
+    assert pair["verdict"] == "not tested: 6 triples, and a test needs 20"
+    with_another = data("compare", "two", "run", "-m", "mrr")
+    assert list(with_another["models"]) == ["one", "two", "run"]
+    assert list(data("compare", "a=two", "run", "-m", "mrr")["models"]) == ["a/one", "a/two", "run"]
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(data, place):
+    for folder in ("first", "second"):
+        shutil.copytree("run", place / folder / "run")
+    assert list(data("compare", "first/run", "second/run/ranks.parquet")["models"]) == ["first/run", "second/run"]
+
+
+def test_ranks_from_elsewhere_take_part(data, place, refused):
+    for name, step in (("up", 3), ("down", 2)):
+        lines = [
+            f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{n % step + 1}\t1"
+            for n, (h, r, t) in enumerate(SPLITS["test"])
+        ]
+        (place / f"{name}.txt").write_text("\n".join(lines))
+    options = ("--dataset", "graph", "--columns", "h,r,t,frank_left,frank_right", "-m", "mrr")
+    told = data("compare", "up.txt", "down.txt", "run", *options)
+    assert list(told["models"]) == ["up", "down", "run"]
+    (pair, *_) = told["differences"]["pairs"]
+    assert pair["difference"] == pytest.approx(np.mean([1, 1 / 2, 1 / 3]) / 2 - np.mean([1, 1 / 2]) / 2)
+    assert "ranks that were made elsewhere need the dataset" in refused("compare", "up.txt", "run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "nothing to compare 'run' with: give at least two models"),
+        (["run", "./run"], "'run' is given twice"),
+        (["run", "run/ranks.parquet"], "'run/ranks.parquet' is given twice"),
+        (["a=sines.parquet", "a=sums.parquet"], "two models are called 'a': name them, as in NAME=PATH"),
+        (["=run", "sums.parquet"], "'=run': expected PATH or NAME=PATH"),
+        (["run", "rnu"], "no such file 'rnu'. Nearby: 'run'"),
+        (["run", "sums.parquet"], "these ranks do not compare"),
+        (["sums.parquet", "sines.parquet", "--dataset", "graph"], "--dataset: stored ranks tell theirs"),
+        (["sums.parquet", "sines.parquet", "--reference", "sine"], "Did you mean 'sines'"),
+        (["sums.parquet", "sines.parquet", "--draws", "0"], "0 is not in the range"),
+        (["sums.parquet", "sines.parquet", "--level", "95"], "95.0 is not in the range"),
+        (["sums.parquet", "sines.parquet", "--unit", "row"], "'row' is not one of"),
+        (["sums.parquet", "sines.parquet", "--allow", "triple"], "Did you mean 'triples'"),
+        (["sums.parquet", "sines.parquet", "-m", "mmr"], "unknown metric 'mmr'"),
+        (
+            ["sums.parquet", "sines.parquet", "--by", "cardinalty"],
+            "--by: no slice and no column 'cardinalty'. Did you mean 'cardinality",
+        ),
+    ],
+)
+def test_wrong_calls_are_refused(refused, tables, arguments, message):
+    assert message in " ".join(refused("compare", *arguments).split())
+
+
+def test_rows_that_one_model_lacks(refused, data, tables, place):
+    table = tables["sums"]
+    table.where(table.column("triple") % 7 > 0).to_parquet(place / "part.parquet")
+    assert "triples: the models do not rank the same triples" in refused("compare", "part.parquet", "sines.parquet")
+    told = data("compare", "part.parquet", "sines.parquet", "--allow", "triples", "-m", "mrr")
+    assert told["notes"][0].startswith("compared on the ")
+    assert told["differences"]["pairs"][0]["rows"] == len(RankTable.from_parquet(place / "part.parquet"))
+
+
+def test_runs_with_other_tie_policies_need_one(refused, data, place):
+    write_config(place / "other.yaml", {**CONFIG, "ties": "pessimistic"})
+    invoke("run", "other.yaml", "--out", "other")
+    assert "run has ties realistic, other pessimistic. Choose one with --ties" in refused("compare", "run", "other")
+    assert data("compare", "run", "other", "--ties", "expected")["models"]["run"]["ties"] == "expected"
+
+
+def write_grid(place, models):
+    """Ranks of models on three datasets; {model: how its scores come about}."""
+    for seed in (1, 2, 3):
+        graph = replace(random_dataset(seed), name=f"graph-{seed}")
+        (place / f"graph-{seed}").mkdir()
+        for model, factor in models.items():
+            table = evaluate(lambda h, r, t: np.sin(factor * h + 7 * r + 3 * t), graph)  # noqa: B023
+            table.to_parquet(place / f"graph-{seed}" / f"{model}.parquet")
+    return [f"graph-{seed}/{model}.parquet" for seed in (1, 2, 3) for model in models]
+
+
+def test_several_datasets(data, done, refused, place):
+    files = write_grid(place, {"a": 1, "b": 2, "c": 5})
+    told = data("compare", "--across-datasets", *files, "-m", "mrr,mr")
+    values = {
+        model: {
+            f"graph-{seed}": summarize(RankTable.from_parquet(place / f"graph-{seed}/{model}.parquet"), ["mr"])["mr"]
+            for seed in (1, 2, 3)
+        }
+        for model in "abc"
+    }
+    assert told["mr"]["values"] == values
+    expected = np.array([rankdata([values[model][f"graph-{seed}"] for model in "abc"]) for seed in (1, 2, 3)]).mean(0)
+    assert list(told["mr"]["average_ranks"].values()) == expected.tolist()
+    assert list(told) == ["mrr", "mr"]
+    printed = done("compare", "--across-datasets", *files, "-m", "mrr,mr")
+    assert all(f"{rank:.3f}" in printed for rank in expected)
+    assert "c: no value on graph-3" in refused("compare", "--across-datasets", *files[:-1])
+    twice = refused("compare", "--across-datasets", files[0], f"a={files[1]}")
+    assert "graph-1 has a model 'a' already. Write NAME=PATH" in twice
+    assert "count says nothing about which model is better" in refused(
+        "compare", "--across-datasets", *files, "-m", "count"
+    )
+    assert "dataset: graph-1 in graph-1/a" in refused("compare", *files)
+
+
+def test_slices_of_the_dataset_group_stored_runs(data, refused, place):
+    write_config(
+        place / "other.yaml", {**CONFIG, "model": {"path": "model", "options": {"model": "TransE", "norm": 2}}}
+    )
+    invoke("run", "other.yaml", "--out", "other")
+    told = data("compare", "run", "other", "-m", "mrr", "--by", "cardinality,side")
+    groups = [pair["group"] for pair in told["differences"]["pairs"]]
+    assert {group["side"] for group in groups} == {"head", "tail"}
+    assert sum(pair["rows"] for pair in told["differences"]["pairs"]) == 2 * len(SPLITS["test"])
+    alone = ("compare", "run/ranks.parquet", "other/ranks.parquet", "-m", "mrr", "--by", "cardinality")
+    assert "Add --dataset" in refused(*alone)
+    assert data(*alone, "--dataset", "graph")["differences"]["pairs"]
