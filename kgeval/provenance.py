@@ -91,9 +91,9 @@ class PredictionProvenance:
     """What predictions are of.
 
     >>> print(PredictionProvenance("ComplEx", "umls", "test", 1074, 10, ("train", "test"), drops_known=True))
-    ComplEx on umls, the 10 best answers of 1,074 test queries without those known from train, test
+    ComplEx on umls, the 10 best answers to 1,074 test queries without those known from train, test
     >>> print(PredictionProvenance("ComplEx", "umls", None, 1, 3, (), drops_known=False))
-    ComplEx on umls, the 3 best answers of 1 query
+    ComplEx on umls, the 3 best answers to 1 query
     """
 
     model: str
@@ -117,7 +117,7 @@ class PredictionProvenance:
         of_split = "" if self.split is None else f"{self.split} "
         queries = f"{self.queries:,} {of_split}{'query' if self.queries == 1 else 'queries'}"
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
-        return f"{_subject(self.model, self.dataset)}, the {self.places:,} best answers of {queries}{without}"
+        return f"{_subject(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}"
 
 
 def _subject(model: str, dataset: str) -> str:

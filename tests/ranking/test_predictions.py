@@ -273,7 +273,7 @@ def test_the_table_comes_back_from_its_file(tmp_path):
         assert again.data.equals(table.data)
         assert (again.provenance, again.notes) == (table.provenance, table.notes)
     assert str(table.provenance) == (
-        f"Vectors on random, the 3 best answers of {table.queries} test queries without those known from train"
+        f"Vectors on random, the 3 best answers to {table.queries} test queries without those known from train"
     )
     holes = table.where(table.column("place") != 1)
     holes.to_parquet(tmp_path / "holes.parquet")

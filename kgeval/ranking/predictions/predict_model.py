@@ -15,12 +15,13 @@ from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers
 from kgeval.data.loading import as_dataset
+from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
 from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
-from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.predictions.answer_search import AnswerSearch
 from kgeval.ranking.predictions.prediction_rows import to_prediction_columns
 from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
@@ -83,72 +84,72 @@ def predict_model(
     """
     dataset = as_dataset(dataset)
     scorer = align(model, dataset, entities=entities, relations=relations)
-    split = evaluation.split if request.rows is None else None
-    parts = [*(queries_of_split(dataset, split, evaluation.sides) if split else queries_of_rows(request.rows))]
-    notes = [*scorer.notes, *dataset.notes]
-    parts = _known_to(scorer, dataset, parts, evaluation.unseen, notes)
-    count = sum(len(part.numbers) for part in parts)
-    about = PredictionTable(
+    if request.rows is None:
+        split, parts = evaluation.split, [*queries_of_split(dataset, evaluation.split, evaluation.sides)]
+    else:
+        split, parts = None, [*queries_of_rows(request.rows)]
+    parts, notes_on_unknown = _known_to(scorer, dataset, parts, evaluation.unseen)
+    table = PredictionTable(
         SCHEMA.empty_table(),
         places=int(request.places),
-        queries=count,
+        queries=sum(len(part.numbers) for part in parts),
         split=split,
+        notes=(*scorer.notes, *dataset.notes, *notes_on_unknown),
         filter=tuple(name for name in dataset.splits if name in evaluation.filter),
         drops_known=request.drops_known,
         model=title or scorer.title,
         dataset=dataset.name,
     )
-    if not count:
-        return replace(about, notes=tuple(notes))
-    with reporting(count, progress=progress, what="predicting", unit="queries") as report:
+    if not table.queries:
+        return table
+    with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
         engine = replace(engine_for(scorer, as_triples(parts), evaluation), progress=report)
-        places = min(about.places, int((scorer.entity_rows >= 0).sum()))
+        places = min(table.places, int((scorer.entity_rows >= 0).sum()))
         search = AnswerSearch(engine, places, request.drops_known)
         with bound_threads(evaluation.threads):
-            notes += notes_on_equal_rows(scorer.scorer, tuple(part.queries.side for part in parts))
-            tables = [_predict_side(search, scorer, dataset, part, about) for part in parts]
-    data = (
-        pa.concat_tables(tables)
-        .unify_dictionaries()
-        .combine_chunks()
-        .sort_by([("query", "ascending"), ("place", "ascending")])
-    )
-    return replace(about, data=data, notes=tuple(dict.fromkeys(notes)), work=engine.kernel.stats())
+            degenerate = notes_on_equal_rows(scorer.scorer, tuple(part.queries.side for part in parts))
+            sides = [_predict_side(search, scorer, dataset, part, table) for part in parts]
+    data = pa.concat_tables(sides).unify_dictionaries().combine_chunks()
+    data = data.sort_by([("query", "ascending"), ("place", "ascending")])
+    return replace(table, data=data, notes=(*table.notes, *degenerate), work=engine.kernel.stats())
 
 
 def _known_to(
-    scorer: Aligned, dataset: Dataset, parts: Sequence[NumberedQueries], unseen: str, notes: list[str]
-) -> list[NumberedQueries]:
+    scorer: Aligned, dataset: Dataset, parts: Sequence[NumberedQueries], unseen: UnseenPolicy
+) -> tuple[list[NumberedQueries], list[str]]:
     """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
-    kept, unknown = [], []
+    kept, examples, count = [], [], 0
     for part in parts:
         queries = part.queries
         known = (scorer.entity_rows[queries.anchors] >= 0) & (scorer.relation_rows[queries.relations] >= 0)
-        unknown += [_written(dataset, part, query) for query in np.flatnonzero(~known)]
+        unknown = np.flatnonzero(~known)
+        examples += [_written(dataset, queries, query) for query in unknown[:3]]
+        count += len(unknown)
         kept.append(part.where(known))
-    if unknown:
-        shown = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
-        what = f"{len(unknown)} queries name an entity or relation that the model does not know: {shown}"
-        if unseen == "error":
-            raise InputError(f"{what}. Set unseen: drop to leave them out.")
-        notes.append(f"{what}. There are no predictions for them (unseen: {unseen}).")
-    return [part for part in kept if len(part.numbers)]
+    if not count:
+        return kept, []
+    shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
+    what = f"{count} queries name an entity or relation that the model does not know: {shown}"
+    if unseen == "error":
+        raise InputError(f"{what}. Set unseen: drop to leave them out.")
+    notes = [f"{what}. There are no predictions for them (unseen: {unseen})."]
+    return [part for part in kept if len(part.numbers)], notes
 
 
-def _written(dataset: Dataset, part: NumberedQueries, query: int) -> str:
-    anchor, relation = int(part.queries.anchors[query]), int(part.queries.relations[query])
-    return dataset.triple(*((-1, relation, anchor) if part.queries.side == "head" else (anchor, relation, -1)))
+def _written(dataset: Dataset, queries: Queries, query: np.intp) -> str:
+    anchor, relation = int(queries.anchors[query]), int(queries.relations[query])
+    return dataset.triple(*((-1, relation, anchor) if queries.side == "head" else (anchor, relation, -1)))
 
 
 def _predict_side(
-    search: AnswerSearch, scorer: Aligned, dataset: Dataset, part: NumberedQueries, about: PredictionTable
+    search: AnswerSearch, scorer: Aligned, dataset: Dataset, part: NumberedQueries, table: PredictionTable
 ) -> pa.Table:
     """Find the best answers of the queries of one side."""
-    known = KnownAnswers.of([dataset.split(name) for name in about.filter], part.queries.side)
+    known = KnownAnswers.of([dataset.split(name) for name in table.filter], part.queries.side)
     candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
     task = RankingTask.of(part.queries, candidates, known.rows(part.queries))
     try:
         best = search.search(scorer, task)
     except UndefinedScore as error:
         raise ScoreError(undefined_rank(error, dataset)) from error
-    return to_prediction_columns(dataset, task, best, part.numbers, about.split)
+    return to_prediction_columns(dataset, task, best, part.numbers, table.split)
