@@ -91,7 +91,7 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
     >>> data = Dataset.from_labels(train=[("Rome", "capital_of", "Italy")])
     >>> read_queries([("Rome", "capital_of", "?"), (None, 0, 1)], data)
     array([[ 1,  0, -1],
-           [-1,  0,  0]])
+           [-1,  0,  1]])
     """
     if isinstance(queries, np.ndarray) and queries.dtype.kind in "iu" and queries.ndim == 2 and queries.shape[1] == 3:
         ids = queries.astype(np.int64)
