@@ -1,4 +1,4 @@
-"""Predictions beside ranks: the ten best answers of all queries of a split, in turns with the ranking of its answers."""
+"""Predictions beside ranks: the ten best answers of all queries, in turns with the ranking of the answers."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from kgeval.compiling import njit
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
 from kgeval.ranking.kernels.kernel import count_pairs
-from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 
