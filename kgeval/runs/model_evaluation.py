@@ -74,9 +74,7 @@ class Ranking(ModelEvaluation):
         by = self._config.by or ()
         grouped = with_slices(table, by, self._dataset)
         predictions = self._predict(model, table.model)
-        return RankResult(
-            table, self._config.metrics, policies, groups_by=by, grouped=grouped, predictions=predictions
-        )
+        return RankResult(table, self._config.metrics, policies, groups_by=by, grouped=grouped, predictions=predictions)
 
     def _predict(self, model: Any, title: str) -> PredictionTable | None:
         """Find the predictions that are to be kept, if any."""

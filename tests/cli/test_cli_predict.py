@@ -69,6 +69,11 @@ def test_people_get_a_table_for_each_query(done, model):
     ]
 
 
+def test_a_baseline_predicts_too(data):
+    printed = data("predict", "popularity", "--dataset", "graph/", "--query", "ant", "eats", "?", "-k", 2)
+    assert len(printed["queries"][0]["predictions"]) == 2
+
+
 def test_names_and_ties_are_shown(done, place):
     np.savez("model/arrays.npz", entity=np.zeros((8, 4)), relation=np.zeros((3, 4)))
     Path("names.tsv").write_text("ant\tthe ant\n")

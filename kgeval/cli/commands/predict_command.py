@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration, present
-from kgeval.cli.shared_options import JSON, QUIET, listed, model_and_dataset_alone
+from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone, split_at_commas
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--sides",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="SIDE",
     help="Of the split, head, tail; may be repeated.  [default: both]",
 )
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--filter",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="SPLIT",
     help="A split whose triples are known answers, or none; may be repeated.  [default: all]",
 )
@@ -122,14 +122,15 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 
 
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
+    from kgeval.baselines.baseline import Baseline
     from kgeval.cli.display import watching
     from kgeval.errors import ConfigError
     from kgeval.protocols.predict import predict
     from kgeval.ranking.predictions.query_file import read_query_file
-    from kgeval.runs.config.models import CheckpointConfig
+    from kgeval.runs.config.models import TrainingConfig
 
-    checkpoint, settings = config.model, config.evaluation
-    if not isinstance(checkpoint, CheckpointConfig):
+    source, settings = config.model, config.evaluation
+    if source is None or isinstance(source, TrainingConfig):
         raise ConfigError("model.kind: a checkpoint predicts; train it with kgeval run first.")
     with watching("loading dataset"):
         dataset = config.dataset.load()
@@ -137,7 +138,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     if options["query_file"]:
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
-        model = checkpoint.load(dataset, nan=settings.nan)
+        model = source.fit(dataset) if isinstance(source, Baseline) else source.load(dataset, nan=settings.nan)
     given = {name: getattr(settings, name) for name in settings.model_fields_set}
     total = _num_queries(dataset, settings.split, settings.sides) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
