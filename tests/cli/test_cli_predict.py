@@ -70,7 +70,7 @@ def test_people_get_a_table_for_each_query(done, model):
 
 
 def test_a_baseline_predicts_too(data):
-    printed = data("predict", "popularity", "--dataset", "graph/", "--query", "ant", "eats", "?", "-k", 2)
+    printed = data("predict", "baseline:popularity", "--dataset", "graph/", "--query", "ant", "eats", "?", "-k", 2)
     assert len(printed["queries"][0]["predictions"]) == 2
 
 
