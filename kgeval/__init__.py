@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary as Summary
     from kgeval.protocols.evaluate import evaluate as evaluate
     from kgeval.protocols.explain import explain as explain
+    from kgeval.protocols.predict import predict as predict
     from kgeval.protocols.protocol import Protocol as Protocol
     from kgeval.protocols.report import framework_metrics as framework_metrics
     from kgeval.ranking.import_ranks import load_ranks as load_ranks
+    from kgeval.ranking.predictions.prediction_table import PredictionTable as PredictionTable
     from kgeval.ranking.rank_table import RankTable as RankTable
     from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
@@ -57,6 +59,7 @@ _HOMES = {
     "Family": "scorers.family",
     "KgevalError": "errors",
     "Metric": "metrics.metric",
+    "PredictionTable": "ranking.predictions.prediction_table",
     "Protocol": "protocols.protocol",
     "RankTable": "ranking.rank_table",
     "Reader": "checkpoints.reader",
@@ -79,6 +82,7 @@ _HOMES = {
     "load_checkpoint": "checkpoints",
     "load_dataset": "data.loading",
     "load_ranks": "ranking.import_ranks",
+    "predict": "protocols.predict",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.summarize",
 }

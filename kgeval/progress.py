@@ -17,7 +17,7 @@ EVERY = 10.0
 
 
 @contextmanager
-def watching(what: str, total: int | None = None) -> Iterator[Progress]:
+def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
     """Show the progress of some work.
 
     Parameters
@@ -26,23 +26,27 @@ def watching(what: str, total: int | None = None) -> Iterator[Progress]:
         the work, such as ``"ranking"``
     total
         the number of ranks that it will compute; without it, only the elapsed time is shown
+    unit
+        what it computes instead of ranks
     """
     display: AbstractContextManager[Progress] = nullcontext(lambda _: None)
     if sys.stderr is not None:
-        display = _bar(what, total) if sys.stderr.isatty() else _lines(what, total, sys.stderr)
+        display = _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit, sys.stderr)
     with display as report:
         yield report
 
 
-def reporting(total: int, *, progress: Progress | bool | None) -> AbstractContextManager[Progress]:
+def reporting(
+    total: int, *, progress: Progress | bool | None, what: str = "ranking", unit: str = "ranks"
+) -> AbstractContextManager[Progress]:
     """Resolve the argument ``progress`` of an evaluation: a function to call, or whether to show a bar."""
     if callable(progress):
         return nullcontext(progress)
-    return watching("ranking", total) if progress else nullcontext(lambda _: None)
+    return watching(what, total, unit=unit) if progress else nullcontext(lambda _: None)
 
 
 @contextmanager
-def _bar(what: str, total: int | None) -> Iterator[Progress]:
+def _bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -57,7 +61,7 @@ def _bar(what: str, total: int | None) -> Iterator[Progress]:
 
     class Rate(ProgressColumn):
         def render(self, task: Any) -> Text:
-            return Text(f"{task.finished_speed or task.speed or 0:,.0f} ranks/s")
+            return Text(f"{task.finished_speed or task.speed or 0:,.0f} {unit}/s")
 
     counts = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), *(counts if total else (TimeElapsedColumn(),)))
@@ -67,7 +71,7 @@ def _bar(what: str, total: int | None) -> Iterator[Progress]:
 
 
 @contextmanager
-def _lines(what: str, total: int | None, stream: TextIO) -> Iterator[Progress]:
+def _lines(what: str, total: int | None, unit: str, stream: TextIO) -> Iterator[Progress]:
     start, done, over = time.perf_counter(), 0, threading.Event()
 
     def report(more: int) -> None:
@@ -76,7 +80,7 @@ def _lines(what: str, total: int | None, stream: TextIO) -> Iterator[Progress]:
 
     def write() -> None:
         while not over.wait(EVERY):
-            print(_line(what, done, total, time.perf_counter() - start), file=stream, flush=True)
+            print(_line(what, done, total, time.perf_counter() - start, unit), file=stream, flush=True)
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
@@ -87,7 +91,7 @@ def _lines(what: str, total: int | None, stream: TextIO) -> Iterator[Progress]:
         writer.join()
 
 
-def _line(what: str, done: int, total: int | None, seconds: float) -> str:
+def _line(what: str, done: int, total: int | None, seconds: float, unit: str = "ranks") -> str:
     """Format the progress of some work.
 
     >>> _line("ranking", 500, 2000, 10), _line("ranking", 0, 2000, 10), _line("loading umls", 0, None, 20)
@@ -95,7 +99,7 @@ def _line(what: str, done: int, total: int | None, seconds: float) -> str:
     """
     if not total:
         return f"{what}: {seconds:.0f} s"
-    counts = f"{what}: {done:,} of {total:,} ranks"
+    counts = f"{what}: {done:,} of {total:,} {unit}"
     if not done:
         return f"{counts}, {seconds:.0f} s"
-    return f"{counts}, {done / seconds:,.0f} ranks/s, {max(total - done, 0) * seconds / done:,.0f} s left"
+    return f"{counts}, {done / seconds:,.0f} {unit}/s, {max(total - done, 0) * seconds / done:,.0f} s left"

@@ -86,6 +86,40 @@ class LabelProvenance:
         return ", ".join(parts)
 
 
+@dataclass(frozen=True)
+class PredictionProvenance:
+    """What predictions are of.
+
+    >>> print(PredictionProvenance("ComplEx", "umls", "test", 1074, 10, ("train", "test"), drops_known=True))
+    ComplEx on umls, the 10 best answers to 1,074 test queries without those known from train, test
+    >>> print(PredictionProvenance("ComplEx", "umls", None, 1, 3, (), drops_known=False))
+    ComplEx on umls, the 3 best answers to 1 query
+    """
+
+    model: str
+    dataset: str
+    split: str | None
+    """the split whose queries they are; none where the queries were given"""
+    queries: int
+    """how many queries there were"""
+    places: int
+    """how many answers each was to have"""
+    filter: tuple[str, ...]
+    """the splits whose triples are known answers"""
+    drops_known: bool
+    """whether known answers were left out"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {**asdict(self), "filter": list(self.filter)}
+
+    def __str__(self) -> str:
+        of_split = "" if self.split is None else f"{self.split} "
+        queries = f"{self.queries:,} {of_split}{'query' if self.queries == 1 else 'queries'}"
+        without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
+        return f"{_subject(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}"
+
+
 def _subject(model: str, dataset: str) -> str:
     return f"{'unknown model' if model == UNKNOWN else model} on {'unknown dataset' if dataset == UNKNOWN else dataset}"
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, baselines, formats, protocols, corruptions, slices or datasets.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
+    "predict": "Predict the best answers of queries, with what is known of each.",
     "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
     "run": "Run experiments from configuration files.",
     "schema": "Print the JSON schema of the configuration, for editors.",

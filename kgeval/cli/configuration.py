@@ -63,7 +63,7 @@ def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
 
-    model = _model_block(checkpoint, options["format"], pairs(options["options"], "--option"))
+    model = _model_block(checkpoint, options.get("format", "auto"), pairs(options["options"], "--option"))
     content = {"dataset": _dataset_block(dataset, options["layout"], options["names"]), "model": model, **blocks}
     document = Document(command, content, options=OPTIONS)
     for override in options["overrides"]:

@@ -196,7 +196,7 @@ def show_place(path: Any, *, stored: bool = False) -> None:
     _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
 
 
-def watching(what: str, total: int | None = None) -> AbstractContextManager[Progress]:
+def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:
     """Show the progress of some work."""
     from kgeval import progress
 
@@ -205,7 +205,7 @@ def watching(what: str, total: int | None = None) -> AbstractContextManager[Prog
 
         if is_cache_cold():
             _remark("Compiling the counting loops, once on this machine.")
-    return nullcontext(lambda _: None) if _quiet() else progress.watching(what, total)
+    return nullcontext(lambda _: None) if _quiet() else progress.watching(what, total, unit=unit)
 
 
 def _remark(text: str) -> None:

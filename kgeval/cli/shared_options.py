@@ -91,14 +91,21 @@ CORRUPTION = click.option(
 )
 
 
+CHECKPOINT_FORMAT = click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
+
+
 def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the checkpoint and the dataset of a command, how both are read, and ``--set`` for any further key."""
+    return model_and_dataset_alone(CHECKPOINT_FORMAT(command))
+
+
+def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Likewise, for a command whose ``--format`` is that of what it writes: ``--set model.format`` is the other."""
     options = (
         click.argument("checkpoint"),
         click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name."),
         click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]"),
         NAMES,
-        click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]"),
         click.option(
             *("--option", "options"),
             multiple=True,

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side
@@ -46,6 +46,15 @@ class UndefinedScore(ScoreError):
         self.anchor, self.relation = int(queries.anchors[query]), int(queries.relations[query])
         self.candidate = candidate
         super().__init__("a scorer returned NaN")
+
+
+def first_undefined(scorer: Scorer | VectorScorer, task: RankingTask, undefined: BoolArray) -> UndefinedScore:
+    """Find the first NaN among the candidates of queries of which some have one; ``undefined`` is bool[query]."""
+    query = int(np.argmax(undefined))
+    part = task[query : query + 1]
+    candidates = part.candidates.ids_of(0)
+    holes = np.isnan(as_float64(scorer.scores(part.queries, candidates), "the scorer")[0])
+    return UndefinedScore(task.queries, query, int(candidates[np.argmax(holes)]))
 
 
 class Ranked(NamedTuple):
@@ -130,14 +139,14 @@ class Engine:
     def _rank_vectors(self, scorer: VectorScorer, task: RankingTask, step: int) -> CountAccumulator:
         """Rank on vectors, ``step`` shared candidates at a time."""
         queries, candidates = task.queries, task.candidates
-        query_vectors = _query_vectors(scorer, queries)
-        answer_vectors = _entity_vectors(scorer, queries.side, queries.answers)
+        query_vectors = fetch_query_vectors(scorer, queries)
+        answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
         refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
         thresholds = self.kernel.pairs(query_vectors, answer_vectors, queries.offsets)
         ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         if (shared := candidates.shared_ids) is not None:
             for chunk in slices(len(shared), step):
-                entity_vectors = _entity_vectors(scorer, queries.side, shared[chunk])
+                entity_vectors = fetch_entity_vectors(scorer, queries.side, shared[chunk])
                 for accumulator in ends:
                     self.kernel.count_shared(query_vectors, entity_vectors, chunk.start, accumulator)
                 self._report(queries, chunk.start, chunk.stop, len(shared))
@@ -152,21 +161,30 @@ class Engine:
     def _rank_scores(self, scorer: Scorer | VectorScorer, task: RankingTask) -> CountAccumulator:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
         ids, columns = _columns(task)
-        shape = (len(task.queries), ids.shape[-1])
-        returned = as_float64(scorer.scores(task.queries, ids), "the scorer")
+        scores = self.finished_scores(scorer, task.queries, ids)
+        thresholds = scores[task.queries.owners, columns]
+        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
+        for accumulator in ends:
+            self.kernel.count_scores(scores.ravel(), np.arange(len(scores)) * scores.shape[1], accumulator)
+        self._report(task.queries, 0, 1, 1)
+        return CountAccumulator.from_interval(thresholds, ends)
+
+    def finished_scores(self, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray) -> Float64Array:
+        """Score candidates (int64[candidate] or int64[query, candidate]), and treat NaN as the policy says.
+
+        Raises
+        ------
+        ScoreError
+            if the scorer returns an array of another shape, or what is no number
+        """
+        shape = (len(queries), ids.shape[-1])
+        returned = as_float64(scorer.scores(queries, ids), "the scorer")
         if returned.shape != shape:
             raise ScoreError(
                 f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
             )
         scores: Float64Array = np.ascontiguousarray(returned)
-        if self.nan == "worst":
-            scores = np.where(np.isnan(scores), -np.inf, scores)
-        thresholds = scores[task.queries.owners, columns]
-        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
-        for accumulator in ends:
-            self.kernel.count_scores(scores.ravel(), np.arange(shape[0]) * shape[1], accumulator)
-        self._report(task.queries, 0, 1, 1)
-        return CountAccumulator.from_interval(thresholds, ends)
+        return np.where(np.isnan(scores), -np.inf, scores) if self.nan == "worst" else scores
 
     def _rank_sparse(self, scorer: SparseScorer, task: RankingTask) -> CountAccumulator:
         """Rank on the scores of the few entities that are listed."""
@@ -189,14 +207,10 @@ class Engine:
             answer = int(np.argmax(undefined))
             raise UndefinedScore(queries, int(queries.owners[answer]), int(queries.answers[answer]))
         if accumulator.undefined.any():
-            query = int(np.argmax(accumulator.undefined))
-            part = accumulator.task[query : query + 1]
-            candidates = part.candidates.ids_of(0)
-            holes = np.isnan(as_float64(scorer.scores(part.queries, candidates), "the scorer")[0])
-            raise UndefinedScore(queries, query, int(candidates[np.argmax(holes)]))
+            raise first_undefined(scorer, accumulator.task, accumulator.undefined)
 
 
-def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
+def fetch_query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
     # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
     # the size of its result, so it computes a part at a time.
@@ -211,7 +225,7 @@ def _query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     return QueryVectors(scorer.similarity, vectors, offsets)
 
 
-def _entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
+def fetch_entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
     """Fetch the vectors of entities, in the precision they are stored in where the kernels have it."""
     vectors, biases = entity_arrays(scorer, side, ids)
     if vectors.dtype not in STORED:
@@ -225,11 +239,11 @@ def _entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVe
 def _gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[EntityVectors, IntArray]:
     """Fetch entities, each once where that is less; return them, and the row of each id."""
     if len(ids) <= scorer.num_entities:
-        return _entity_vectors(scorer, side, ids), np.arange(len(ids))
+        return fetch_entity_vectors(scorer, side, ids), np.arange(len(ids))
     present = np.zeros(ids.max() + 1, np.bool_)
     present[ids] = True
     unique = np.flatnonzero(present)
-    return _entity_vectors(scorer, side, unique), (np.cumsum(present) - 1)[ids]
+    return fetch_entity_vectors(scorer, side, unique), (np.cumsum(present) - 1)[ids]
 
 
 def _columns(task: RankingTask) -> tuple[IntArray, IntArray]:

@@ -45,6 +45,13 @@ def _enough_memory(limit: int) -> int:
     return limit
 
 
+class Keep(Settings):
+    """What a run keeps beside the ranks."""
+
+    predictions: Annotated[int, Field(ge=1)] | None = None
+    """how many of the best answers of each query, among all entities: ``predictions.parquet``"""
+
+
 class Evaluation(Settings):
     """How a model is evaluated. What is left out of ``filter`` and ``corruption`` is the protocol's to say."""
 
@@ -70,6 +77,8 @@ class Evaluation(Settings):
     """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
+    keep: Keep | None = None
+    """what a run keeps beside the ranks; by default nothing"""
 
     @classmethod
     def of(cls, **settings: Any) -> Evaluation:

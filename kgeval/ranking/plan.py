@@ -22,9 +22,12 @@ class Plan:
     candidates: int
 
     @classmethod
-    def for_shared(cls, dim: int, memory: int) -> Plan:
-        """Take all queries whose vectors, in float64, in low precision and while they are made, fit into half of it."""
-        return cls(_fit(memory, 64 * dim + 4096), min(_fit(memory, 32 * dim + 8 * BLOCK), CHUNK))
+    def for_shared(cls, dim: int, memory: int, *, places: int = 0) -> Plan:
+        """Take all queries whose vectors, in float64, in low precision and while they are made, fit into half of it.
+
+        With them go the best answers of each, at so many places.
+        """
+        return cls(_fit(memory, 64 * dim + 4096 + 64 * places), min(_fit(memory, 32 * dim + 8 * BLOCK), CHUNK))
 
     @classmethod
     def for_own(cls, dim: int, own: int, entities: int, memory: int) -> Plan:

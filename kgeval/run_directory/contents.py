@@ -19,11 +19,12 @@ from kgeval.files import opening
 from kgeval.files.opening import checked, refuse_special
 from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
+from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.tasks.label_table import LabelTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", RankTable.FILE
-LABELS, CURVES = LabelTable.FILE, "curves.json"
+LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
 
 
 def ranks_of(baseline: str) -> str:
@@ -210,7 +211,7 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
 
 def tables_in(folder: Path) -> list[str]:
     """The files that only some kinds of runs have."""
-    return [RANKS, LABELS, CURVES, *sorted(path.name for path in folder.glob(ranks_of("*")))]
+    return [RANKS, LABELS, CURVES, PREDICTIONS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
 
 
 def sha256_of_file(path: Path) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 
 from kgeval.data.dataset import Dataset
 from kgeval.progress import Progress
+from kgeval.ranking.evaluation import Keep
+from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
+from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.ranking_notes import check_unseen
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
@@ -57,6 +60,7 @@ class Ranking(ModelEvaluation):
 
     def __init__(self, config: RunConfig, dataset: Dataset) -> None:
         self._config, self._dataset, self._settings = config, dataset, config.evaluation
+        self._keep = self._settings.keep or Keep()
         self.num_ranks = len(dataset.split(self._settings.split)) * len(self._settings.sides)
 
     def check(self, model: Any) -> None:
@@ -69,7 +73,15 @@ class Ranking(ModelEvaluation):
         table = resolved.rank(model, self._dataset, progress=progress, title=title)
         by = self._config.by or ()
         grouped = with_slices(table, by, self._dataset)
-        return RankResult(table, self._config.metrics, policies, groups_by=by, grouped=grouped)
+        predictions = self._predict(model, table.model)
+        return RankResult(table, self._config.metrics, policies, groups_by=by, grouped=grouped, predictions=predictions)
+
+    def _predict(self, model: Any, title: str) -> PredictionTable | None:
+        """Find the predictions that are to be kept, if any."""
+        if self._keep.predictions is None:
+            return None
+        settings = self._config.resolved_evaluation(self._dataset).evaluation
+        return predict_model(model, self._dataset, settings, PredictionRequest(self._keep.predictions), title=title)
 
     @property
     def negatives(self) -> Any:

@@ -17,8 +17,9 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.protocols.protocol import protocol_of
 from kgeval.protocols.report import FrameworkMetrics, framework_metrics
+from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import LABELS, RANKS, ranks_of
+from kgeval.run_directory.contents import LABELS, PREDICTIONS, RANKS, ranks_of
 from kgeval.run_directory.staging import ParquetTable
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.tasks.classification import Classification
@@ -107,6 +108,8 @@ class RankResult(Result):
     """the columns whose groups are given beside the whole"""
     grouped: RankTable | None = None
     """the ranks with the slices among those columns, if there are any"""
+    predictions: PredictionTable | None = None
+    """the best answers of every query, where they are kept"""
 
     @cached_property
     def groups(self) -> Summary | None:
@@ -119,8 +122,8 @@ class RankResult(Result):
 
     @property
     def tables(self) -> dict[str, ParquetTable]:
-        """The rank table."""
-        return {RANKS: self.table}
+        """The rank table, and the predictions where they are kept."""
+        return {RANKS: self.table, **({} if self.predictions is None else {PREDICTIONS: self.predictions})}
 
     @property
     def notes(self) -> tuple[str, ...]:

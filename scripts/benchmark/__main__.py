@@ -21,6 +21,7 @@ from kgeval.data.queries import Queries
 from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.pipelines import inside_pipelines
+from scripts.benchmark.predictions import predictions
 from scripts.benchmark.report import markdown
 from scripts.benchmark.shares import shares
 from scripts.benchmark.statistics import statistics as timed_statistics
@@ -35,7 +36,7 @@ CHECKED = 32
 
 @click.command()
 @click.option("--repeat", default=3, show_default=True, help="How often each tool ranks; the table has medians.")
-@click.option("--only", multiple=True, help="Time only these models, 'pipelines' or 'statistics'.")
+@click.option("--only", multiple=True, help="Time only these models, 'pipelines', 'predictions' or 'statistics'.")
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
 def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
@@ -54,6 +55,7 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
         "models": [_compare(case, graph, repeat, queries) for case in CASES if not only or case.name in only],
         "live": [_live(case, graph) for case in LIVE if not only or case.name in only],
         "pipelines": inside_pipelines(graph, repeat) if not only or "pipelines" in only else [],
+        "predictions": predictions(graph, repeat) if not only or "predictions" in only else [],
         "growth": _growth(repeat) if growth else [],
         "metrics": _metrics() if growth else [],
         "statistics": timed_statistics(repeat) if not only or "statistics" in only else [],

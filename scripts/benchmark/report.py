@@ -34,6 +34,12 @@ def markdown(result: dict[str, Any]) -> str:
         scaled = f"default evaluator, scaled from {result['pipelines'][0]['sample']:,} triples"
         lines += [f"| evaluation in `pipeline()` | MRR | kgeval | {scaled} | × |", "|---|---|---|---|---|"]
         lines += [*(_pipeline_row(row) for row in result["pipelines"]), ""]
+    if result["predictions"]:
+        lines += ["| the ten best of each query | ranking | predicting | × |", "|---|---|---|---|"]
+        for row in result["predictions"]:
+            ranking, predicting = row["seconds"]["ranking"], row["seconds"]["predicting"]
+            lines.append(f"| {row['name']} | {ranking:.2f} s | {predicting:.2f} s | {predicting / ranking:.2f} |")
+        lines.append("")
     if result["growth"]:
         lines += ["| DistMult | queries | seconds | GFLOP/s |", "|---|---|---|---|"]
         lines += [

@@ -20,19 +20,11 @@ def loaded_after(statement):
 
 PUBLIC = {
     "kgeval": [
-        *(
-            "Baseline",
-            "CallableScorer",
-            "CorruptionGenerator",
-            "Dataset",
-            "Family",
-            "KgevalError",
-            "Metric",
-            "Protocol",
-        ),
-        *("RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Slice", "Summary", "TiePolicy", "Triples"),
-        *("VectorScorer", "Vocabulary", "annotate", "classify", "compare", "evaluate", "explain", "framework_metrics"),
-        *("generate_negatives", "load_checkpoint", "load_dataset", "load_ranks", "save_checkpoint", "summarize"),
+        *("Baseline", "CallableScorer", "CorruptionGenerator", "Dataset", "Family", "KgevalError", "Metric"),
+        *("PredictionTable", "Protocol", "RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Slice"),
+        *("Summary", "TiePolicy", "Triples", "VectorScorer", "Vocabulary", "annotate", "classify", "compare"),
+        *("evaluate", "explain", "framework_metrics", "generate_negatives", "load_checkpoint", "load_dataset"),
+        *("load_ranks", "predict", "save_checkpoint", "summarize"),
     ],
     "kgeval.analysis": ["Audit", "audit", "rank_models"],
     "kgeval.corruption": [

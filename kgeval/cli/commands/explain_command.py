@@ -50,7 +50,8 @@ def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
 
     for text in overrides:
         key = text.partition("=")[0]
-        if key.split(".")[0] not in ("dataset", "model", "evaluation") or key == "evaluation.filter":
+        unused = key == "evaluation.filter" or key.startswith("evaluation.keep")
+        if key.split(".")[0] not in ("dataset", "model", "evaluation") or unused:
             raise ConfigError(f"--set {key}: it has no meaning here. Set keys of dataset, model and evaluation.")
 
 

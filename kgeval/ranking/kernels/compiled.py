@@ -13,6 +13,8 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.accumulator import CountAccumulator
+from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
 from kgeval.ranking.kernels.kernel import count_pairs
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -73,6 +75,18 @@ class CompiledKernel:
             GROUP,
         )
 
+    def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
+        """Merge a chunk of shared candidates into the best answers."""
+        arrays, found = _arrays(queries, entities), best_arrays(best)
+        parallel_for(
+            lambda part: _select_tiles(part.start, part.stop, *arrays, first, found), len(queries.vectors), GROUP
+        )
+
+    def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
+        """Merge finished scores into the best answers."""
+        found = best_arrays(best)
+        parallel_for(lambda part: select_rows(part.start, part.stop, scores, 0, found), len(scores), GROUP)
+
 
 def _arrays(queries: QueryVectors, entities: EntityVectors) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
     return (
@@ -114,6 +128,22 @@ def _count_tiles(begin, end, similarity, query_arrays, entity_arrays, first, ans
             for lane in range(width):
                 found[lane] = found[lane] + biases[start + lane] + offsets[query]
             _count_row(query, found[:width], first + start, answers, counted)
+
+
+@njit(cache=True, nogil=True)
+def _select_tiles(begin, end, similarity, query_arrays, entity_arrays, first, best):  # type: ignore[no-untyped-def]
+    queries, offsets = query_arrays
+    vectors, biases = entity_arrays
+    found, everyone = np.empty((end - begin, len(vectors))), np.arange(TILE)
+    for start in range(0, len(vectors), TILE):
+        stop = min(start + TILE, len(vectors))
+        for query in range(begin, end):
+            row = found[query - begin, start:stop]
+            scores(similarity, queries[query], vectors[start:stop], everyone[: stop - start], row)
+            for lane in range(stop - start):
+                row[lane] = row[lane] + biases[start + lane] + offsets[query]
+    for query in range(begin, end):
+        select_row(query, found[query - begin], first, best)
 
 
 @njit(cache=True, nogil=True)

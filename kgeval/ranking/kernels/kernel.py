@@ -1,4 +1,4 @@
-"""The kernel interface: score pairs, and count the candidates above each answer and those that tie with it."""
+"""The kernel interface: score pairs, count the candidates above each answer and its ties, and select the best."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.accumulator import CountAccumulator
+from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 
@@ -37,6 +38,14 @@ class Kernel(Protocol):
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
         """Count finished scores into the accumulator; those of query ``q`` begin at ``starts[q]``."""
+        ...
+
+    def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
+        """Merge a chunk of shared candidates, the first of which has position ``first``, into the best answers."""
+        ...
+
+    def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
+        """Merge finished scores of all shared candidates, float64[query, candidate], into the best answers."""
         ...
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.accumulator import GREATER, RAW_GREATER, RAW_TIED, TIED, CountAccumulator
+from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
 from kgeval.ranking.kernels.kernel import count_pairs
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
@@ -49,6 +50,39 @@ class ReferenceKernel:
         """Count finished scores into the accumulator."""
         for query, width in enumerate(accumulator.task.num_candidates):
             _count_row(query, scores[starts[query] : starts[query] + width], 0, accumulator)
+
+    def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
+        """Merge a chunk of shared candidates into the best answers."""
+        vectors = np.asarray(entities.vectors, np.float64)
+        for query, vector in enumerate(queries.vectors):
+            row = canonical(queries.similarity, vector[None, :], vectors) + entities.biases + queries.offsets[query]
+            _select_row(query, row, first, best)
+
+    def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
+        """Merge finished scores into the best answers."""
+        for query, row in enumerate(scores):
+            _select_row(query, row, 0, best)
+
+
+def _select_row(query: int, row: Float64Array, first: int, best: BestAnswers) -> None:
+    known, before = best.known.row(query), best.scores[query, -1]
+    positions = first + np.arange(len(row))
+    competes = row > -np.inf
+    if best.drops_known:
+        competes &= ~np.isin(positions, known)
+    best.undefined[query] |= np.isnan(row).any()
+    scores = np.concatenate([best.scores[query], row[competes]])
+    positions = np.concatenate([best.positions[query], positions[competes]])
+    order = np.lexsort((positions, -scores))[: best.scores.shape[1]]
+    best.scores[query], best.positions[query] = scores[order], positions[order]
+    last = best.scores[query, -1]
+    tied = positions[(scores == last) & (last > -np.inf)]
+    if last == before:  # those that were counted before and have a place would be counted twice
+        tied = tied[tied >= first]
+    else:
+        best.tied[query] = 0
+    best.tied[query, ALL] += len(tied)
+    best.tied[query, KNOWN] += np.isin(tied, known).sum()
 
 
 def _count_row(query: int, row: Float64Array, first: int, accumulator: CountAccumulator) -> None:

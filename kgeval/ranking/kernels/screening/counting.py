@@ -41,7 +41,7 @@ def count_screened(start, statistics, chunk, pairs, answers, counts, effort):  #
         known_scores = exact(pairs, query, known - first)
         for answer in range(answers.offsets[query], answers.offsets[query + 1]):
             threshold = answers.thresholds[answer]
-            above, found = _split(statistics[row], chunk.upper[answer], chunk.lower[answer], flags, uncertain)
+            above, found = split(statistics[row], chunk.upper[answer], chunk.lower[answer], flags, uncertain)
             candidates = chunk.order[uncertain[:found]]
             score_bounds(pairs, query, candidates, lows, highs)
             greater, tied, rescored = _count_within_bounds(pairs, query, threshold, candidates, lows, highs)
@@ -117,7 +117,7 @@ def _compare_exactly(scores, threshold):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _split(statistics, upper, lower, flags, uncertain):  # type: ignore[no-untyped-def]
+def split(statistics, upper, lower, flags, uncertain):  # type: ignore[no-untyped-def]
     """Count the columns that are certainly above, and collect those that are uncertain; return both numbers."""
     above, found = 0, 0
     for group in range(len(upper)):

@@ -61,7 +61,7 @@ class Float32Products(Screen):
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
         """Enclose each answer, one bound per group of columns."""
         middle, slack = self._middle(answers, owners)
-        bound = self._error()[owners] + slack[:, None]
+        bound = self._error(owners) + slack[:, None]
         return round_outward(middle[:, None] + bound, middle[:, None] - bound)
 
     def _middle(self, answers: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
@@ -80,15 +80,15 @@ class Float32Products(Screen):
             size = sizes + norms * self._norms[-1] + np.abs(self._added).max()
         return scores, (2 * self._query_vectors.vectors.shape[1] + 64) * U64 * size
 
-    def _error(self) -> Float64Array:
-        """Bound the error of the statistics; float64[query, group]."""
+    def _error(self, owners: IntArray) -> Float64Array:
+        """Bound the error of the statistics of each answer's query; float64[answer, group]."""
         dim = self._query_vectors.vectors.shape[1] + SPARE
-        errors = self._queries.rounding_errors
-        norms = self._query_vectors.norms + errors
+        errors = self._queries.rounding_errors[owners]
+        norms = self._query_vectors.norms[owners] + errors
         growth = (2 * dim + 8) * U32 / (1 - (2 * dim + 8) * U32)
         largest = largest_in_groups(self._norms + self._entities.rounding_errors)
         product = np.outer(errors + growth * norms, largest)
-        product += np.outer(self._query_vectors.norms, largest_in_groups(self._entities.rounding_errors))
+        product += np.outer(self._query_vectors.norms[owners], largest_in_groups(self._entities.rounding_errors))
         product += largest_in_groups(2 * growth * np.abs(self._added) + self._left_over) + SMALLEST * dim
         return np.asarray(product * (1 + 2.0**-20))
 

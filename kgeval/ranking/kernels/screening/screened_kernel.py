@@ -15,12 +15,14 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.accumulator import CountAccumulator
+from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
 from kgeval.ranking.kernels.precision import Precision
 from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Chunk, count_rows, count_screened
 from kgeval.ranking.kernels.screening.distances import Float32Distances
 from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screening.refinement import pairs_of
+from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
 from kgeval.ranking.kernels.screening.screens import LARGEST, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK
@@ -84,6 +86,23 @@ class ScreenedKernel(CompiledKernel):
 
         parallel_for(count, len(task.queries), self._block)
         self._adapt_precision(int(task.num_candidates[task.queries.owners].sum()), effort)
+
+    def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
+        """Merge a chunk of shared candidates into the best answers."""
+        last = best.scores[:, -1]
+        screen = self.screen(queries, entities, last[last > -np.inf])
+        if screen is None:
+            super().select_shared(queries, entities, first, best)
+            return
+        selection = ScreenedSelection(screen, queries, entities, first, best)
+
+        def select(part: slice) -> None:
+            buffer = screen.buffer(min(self._block, part.stop - part.start))
+            for start in range(part.start, part.stop, self._block):
+                selection.select(slice(start, min(start + self._block, part.stop)), buffer)
+
+        parallel_for(select, len(queries.vectors), BLOCKS * self._block)
+        self._adapt_precision(len(queries.vectors) * len(entities.biases), selection.effort)
 
     def screen(self, queries: QueryVectors, entities: EntityVectors, answers: Float64Array) -> Screen | None:
         """Choose the screen for a chunk; none where no bound holds, or screening does not pay."""

@@ -1,0 +1,163 @@
+"""``kgeval predict``: the best answers of queries by a checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgeval.cli.configuration import configuration, present
+from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone, split_at_commas
+
+if TYPE_CHECKING:
+    from kgeval.data.dataset import Dataset
+    from kgeval.ranking.predictions.prediction_table import PredictionTable
+    from kgeval.runs.config.run_config import RunConfig
+
+
+@click.command("predict")
+@model_and_dataset_alone
+@click.option(
+    *("--query", "queries"),
+    nargs=3,
+    multiple=True,
+    metavar="HEAD RELATION TAIL",
+    help="A query by its labels, '?' in the place of head or tail; may be repeated.",
+)
+@click.option(
+    "--queries", "query_file", metavar="FILE", help="A file of such rows, or OGB-LSC's array of heads and relations."
+)
+@click.option("--split", help="Without queries: the split whose queries are answered.  [default: test]")
+@click.option(
+    "--sides",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="SIDE",
+    help="Of the split, head, tail; may be repeated.  [default: both]",
+)
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many answers of each query.")
+@click.option(
+    "--known",
+    type=click.Choice(["keep", "drop"]),
+    default="keep",
+    show_default=True,
+    help="Mark known answers, or leave them out.",
+)
+@click.option(
+    "--filter",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="SPLIT",
+    help="A split whose triples are known answers, or none; may be repeated.  [default: all]",
+)
+@click.option("--unseen", help="Queries with what the model does not know: error or drop.  [default: error]")
+@click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
+@click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no prediction.")
+@click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no prediction.")
+@click.option("--threads", type=int, help="Threads to use; they change no prediction.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write a .parquet file; for ogb-lsc, a folder or an .npz file."
+)
+@click.option(
+    *("--format", "written_as"),
+    type=click.Choice(["parquet", "ogb-lsc"]),
+    default="parquet",
+    show_default=True,
+    help="What --out holds: everything, or the ten best tails as OGB-LSC takes them for WikiKG90Mv2.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@QUIET
+@JSON
+def command(checkpoint: str, dataset: str, as_json: bool, **options: Any) -> None:
+    """Predict the best answers of queries among all entities: exactly, with score, rank and what is known of each.
+
+    Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5
+    """
+    from kgeval.cli.display import show_notes, show_place
+    from kgeval.cli.prediction_pages import as_plain, show_predictions
+    from kgeval.cli.streams import say_json
+
+    _refuse_contradictions(options)
+    names = ("split", "sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads")
+    block = present(options, *names)
+    if block.get("filter") == ["none"]:
+        block["filter"] = []
+    if options["written_as"] == "ogb-lsc":
+        block.setdefault("sides", ["tail"])
+    config = configuration("predict", checkpoint, dataset, options, evaluation=block)
+    table, graph = _predictions(config, options)
+    if options["out"] is not None:
+        show_place(_write(table, graph, options["out"], options["written_as"]))
+    if as_json:
+        say_json(as_plain(table))
+    elif options["out"] is None:
+        show_predictions(table, graph)
+    show_notes(table.notes)
+
+
+def _refuse_contradictions(options: dict[str, Any]) -> None:
+    from kgeval.errors import ConfigError, InputError
+    from kgeval.paths import exists_safely
+
+    out, as_ogb = options["out"], options["written_as"] == "ogb-lsc"
+    for text in options["overrides"]:
+        key = text.partition("=")[0]
+        if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(
+            ("evaluation.corruption", "evaluation.keep")
+        ):
+            raise ConfigError(f"--set {key}: it has no meaning here. Set keys of dataset, model and evaluation.")
+    if options["queries"] and options["query_file"]:
+        raise ConfigError("give either --query or --queries, which reads them from a file.")
+    if (options["queries"] or options["query_file"]) and (options["split"] or options["sides"]):
+        raise ConfigError("give either queries or a split with --split and --sides, whose queries are answered.")
+    if as_ogb and out is None:
+        raise ConfigError("--format ogb-lsc writes a file: name it, or its folder, with --out.")
+    if as_ogb and options["k"] != 10:
+        raise ConfigError("--format ogb-lsc holds ten predictions of each query. Leave -k out.")
+    if out is not None and not as_ogb and out.suffix != ".parquet":
+        raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
+    if out is not None and exists_safely(out) and not options["force"] and not (as_ogb and out.is_dir()):
+        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+
+
+def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
+    from kgeval.baselines.baseline import Baseline
+    from kgeval.cli.display import watching
+    from kgeval.errors import ConfigError
+    from kgeval.protocols.predict import predict
+    from kgeval.ranking.predictions.query_file import read_query_file
+    from kgeval.runs.config.models import TrainingConfig
+
+    source, settings = config.model, config.evaluation
+    if source is None or isinstance(source, TrainingConfig):
+        raise ConfigError("model.kind: a checkpoint predicts; train it with kgeval run first.")
+    with watching("loading dataset"):
+        dataset = config.dataset.load()
+    queries = options["queries"] or None
+    if options["query_file"]:
+        queries = read_query_file(options["query_file"], dataset)
+    with watching("loading model"):
+        model = source.fit(dataset) if isinstance(source, Baseline) else source.load(dataset, nan=settings.nan)
+    given = {name: getattr(settings, name) for name in settings.model_fields_set}
+    total = _num_queries(dataset, settings.split, settings.sides) if queries is None else len(queries)
+    with watching("predicting", total, unit="queries") as progress:
+        table = predict(
+            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **given
+        )
+    return table, dataset
+
+
+def _num_queries(dataset: Dataset, split: Any, sides: Any) -> int:
+    from kgeval.ranking.predictions.query_rows import queries_of_split
+
+    return sum(len(part.numbers) for part in queries_of_split(dataset, split, sides))
+
+
+def _write(table: PredictionTable, dataset: Dataset, out: Path, written_as: str) -> Path:
+    from kgeval.ranking.predictions.top10_file import write_top10
+
+    if written_as == "ogb-lsc":
+        return write_top10(table, dataset, out)
+    table.to_parquet(out)
+    return out

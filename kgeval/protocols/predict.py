@@ -1,0 +1,114 @@
+"""``kgeval.predict``: the best answers of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from kgeval.checkpoints import as_model
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.loading import as_dataset
+from kgeval.data.triples import Side
+from kgeval.data.vocabulary import Labels
+from kgeval.errors import InputError, did_you_mean
+from kgeval.progress import Progress
+from kgeval.ranking.engine import NaNPolicy
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.predictions.query_rows import read_queries
+
+KnownPolicy = Literal["keep", "drop"]
+
+
+def predict(  # noqa: PLR0913
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    queries: Iterable[Sequence[Any]] | None = None,
+    k: int = 10,
+    known: KnownPolicy = "keep",
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    split: Split = "test",
+    sides: Side | Sequence[Side] = ("head", "tail"),
+    filter: Split | Sequence[Split] | None = None,
+    unseen: UnseenPolicy = "error",
+    nan: NaNPolicy = "error",
+    batch_size: int | None = None,
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    kernel: KernelName = "auto",
+    progress: Progress | bool | None = None,
+) -> PredictionTable:
+    """Find the k best answers of queries among all entities, exactly.
+
+    They are ordered by canonical score, descending, and where scores are equal by entity id, whatever the kernel and
+    however the work is cut. An entity whose score is minus infinity, as one that a list of predictions leaves out, is
+    no answer.
+
+    Parameters
+    ----------
+    queries
+        triples with ``"?"`` or None in the place of head or tail, by the labels or the ids of the dataset; by default
+        all queries of the split
+    k
+        how many answers of each query
+    known
+        ``"keep"`` keeps known answers and marks them; ``"drop"`` leaves them out, so that what is predicted is new
+    split, sides
+        which queries, where none are given
+    filter
+        the splits whose triples are known answers; by default all
+    unseen
+        what to do with queries that name something the model does not know: ``"error"``, or to leave them out
+        ``"drop"`` (or ``"worst"``, which is the same here)
+    model, dataset, entities, relations, nan, batch_size, memory_limit, threads, kernel
+        as :func:`kgeval.evaluate` takes them
+    progress
+        likewise; a function is called with the number of queries that were just answered
+
+    Returns
+    -------
+    PredictionTable
+        one row per (query, place); its counts are those that a rank table has for an answer
+
+    Raises
+    ------
+    InputError
+        if an argument is wrong, or a label is unknown, with the nearest one
+    ScoreError
+        if a score is NaN, with the query and the candidate
+
+    Examples
+    --------
+    Bob and Eve tie at the last place; Bob's id is lower. Both have ``raw_tied`` 1.
+
+    >>> from kgeval import Dataset
+    >>> data = Dataset.from_labels(train=[("Ann", "knows", "Bob"), ("Bob", "knows", "Eve"), ("Eve", "knows", "Dan")])
+    >>> def score(heads, relations, tails):
+    ...     return [{"Ann": 0.1, "Bob": 0.5, "Dan": 0.9, "Eve": 0.5}[data.entities[tail]] for tail in tails]
+    >>> table = predict(score, data, queries=[("Ann", "knows", "?")], k=2)
+    >>> table.column("entity_label").tolist(), table.column("known").tolist(), table.column("raw_tied").tolist()
+    (['Dan', 'Bob'], ['new', 'train'], [0, 1])
+    """
+    dataset = as_dataset(dataset)
+    if known not in get_args(KnownPolicy):
+        raise InputError(f"known: unknown value {known!r:.40}. {did_you_mean(str(known), get_args(KnownPolicy))}")
+    settings = Evaluation.of(
+        split=split,
+        sides=sides,
+        filter=filter,
+        unseen=unseen,
+        nan=nan,
+        batch_size=batch_size,
+        memory_limit=memory_limit,
+        threads=threads,
+        kernel=kernel,
+    )
+    rows = None if queries is None else read_queries(queries, dataset)
+    request = PredictionRequest(k, rows, drops_known=known == "drop")
+    model = as_model(model, dataset, nan=nan)
+    return predict_model(model, dataset, settings, request, entities=entities, relations=relations, progress=progress)

@@ -1,0 +1,61 @@
+"""The best answers in the making: of each query, the best candidates so far, and how many tie with the last of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data.rows import Rows
+
+ALL, KNOWN = range(2)
+"""the columns of the ties: of all candidates, and of known answers"""
+
+
+@dataclass(frozen=True, eq=False)
+class BestAnswers:
+    """The best so far: by score, descending, and where scores are equal by position, ascending.
+
+    A score of minus infinity rules a candidate out: it is never among the best.
+    """
+
+    scores: Float64Array
+    """float64[query, place], −∞ where there are no more"""
+    positions: IntArray
+    """int64[query, place], positions among the shared candidates, −1 where there are no more"""
+    tied: IntArray
+    """int64[query, 2]: of all candidates that were met, and of the known answers among them, how many have the score of
+    the last place"""
+    undefined: BoolArray
+    """bool[query], whether a candidate's score was NaN"""
+    known: Rows
+    """the positions of each query's known answers, ascending"""
+    drops_known: bool
+    """whether known answers are left out"""
+
+    @classmethod
+    def none(cls, known: Rows, places: int, *, drops_known: bool) -> BestAnswers:
+        """Begin to search for the best of each query, one row of known answers each."""
+        shape = (len(known), places)
+        return cls(
+            np.full(shape, -np.inf),
+            np.full(shape, -1),
+            np.zeros((len(known), 2), np.int64),
+            np.zeros(len(known), np.bool_),
+            known,
+            drops_known,
+        )
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[BestAnswers]) -> BestAnswers:
+        """Concatenate the best answers of several blocks of queries, of which there is at least one."""
+        scores, positions, tied, undefined = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("scores", "positions", "tied", "undefined")
+        )
+        known = Rows.sized(
+            np.concatenate([part.known.lengths for part in parts]), np.concatenate([part.known.ids for part in parts])
+        )
+        return cls(scores, positions, tied, undefined, known, parts[0].drops_known)

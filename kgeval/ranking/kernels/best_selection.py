@@ -1,0 +1,143 @@
+"""Selection: merge candidates into the best answers of a query, and find those of a row of scores that may enter."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.compiling import njit
+from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
+
+LARGEST_CLASS = 64
+"""columns whose maximum stands for them where a row's best are found: more make the bound weaker"""
+
+
+class BestArrays(NamedTuple):
+    """The best answers as plain arrays, for the compiled loops."""
+
+    scores: Float64Array
+    positions: IntArray
+    tied: IntArray
+    undefined: BoolArray
+    known_offsets: IntArray
+    """int64[query + 1], where each query's known answers begin"""
+    known: IntArray
+    """the positions of known answers, ascending for each query"""
+    drops_known: bool
+
+
+def best_arrays(best: BestAnswers) -> BestArrays:
+    """Take best answers as arrays, which are changed in place."""
+    return BestArrays(
+        *(best.scores, best.positions, best.tied, best.undefined),
+        *(best.known.offsets, best.known.ids, best.drops_known),
+    )
+
+
+@njit(cache=True, nogil=True)
+def select_rows(begin, end, scores, first, best):  # type: ignore[no-untyped-def]
+    """Merge rows of scores, of the candidates at positions first, first + 1, …, into the best of their queries."""
+    for query in range(begin, end):
+        select_row(query, scores[query], first, best)
+
+
+@njit(cache=True)
+def select_row(query, scores, first, best):  # type: ignore[no-untyped-def]
+    """Merge one row of scores into the best of its query."""
+    holes = 0
+    for value in scores:
+        holes += np.isnan(value)
+    if holes > 0:
+        best.undefined[query] = True
+        return
+    if best.drops_known:
+        scores = scores.copy()
+        for position in known_within(query, first, first + len(scores), best):
+            scores[position - first] = -np.inf
+    least = max(best.scores[query, -1], bound_of_best(scores, best.scores.shape[1]))
+    found = 0
+    for value in scores:
+        found += value >= least and value > -np.inf
+    values, positions = np.empty(found), np.empty(found, np.int64)
+    found = 0
+    for column in range(len(scores)):
+        if scores[column] >= least and scores[column] > -np.inf:
+            values[found], positions[found] = scores[column], first + column
+            found += 1
+    merge(query, values, positions, best)
+
+
+@njit(cache=True)
+def known_within(query, first, end, best):  # type: ignore[no-untyped-def]
+    """Take the known answers of a query at the positions from ``first`` to before ``end``."""
+    known = best.known[best.known_offsets[query] : best.known_offsets[query + 1]]
+    return known[np.searchsorted(known, first) : np.searchsorted(known, end)]
+
+
+@njit(cache=True)
+def bound_of_best(row, places):  # type: ignore[no-untyped-def]
+    """Bound the score of the last place from below: so many columns of the row, if it has them, reach the bound.
+
+    The columns fall into classes, each a stride apart, so that neighbours are in different ones; as many classes as
+    there are places have a maximum that reaches the bound.
+    """
+    if len(row) <= places:
+        return row.min()
+    size = max(1, min(LARGEST_CLASS, len(row) // (8 * places)))
+    classes = len(row) // size
+    maxima = row[:classes].copy()
+    for member in range(1, size):
+        members = row[member * classes : (member + 1) * classes]
+        for place in range(classes):
+            maxima[place] = max(maxima[place], members[place])
+    return np.partition(maxima, classes - places)[classes - places]
+
+
+@njit(cache=True)
+def merge(query, scores, positions, best):  # type: ignore[no-untyped-def]
+    """Merge candidates that were not met before, at ascending positions, into the best of their query."""
+    last = best.scores[query, -1]
+    entering = np.flatnonzero((scores >= last) & (scores > -np.inf))
+    if len(entering) == 0:
+        return
+    scores, positions = scores[entering], positions[entering]
+    order = np.argsort(-scores, kind="mergesort")  # stable: equal scores stay in the order of their positions
+    old_scores, old_positions = best.scores[query].copy(), best.positions[query].copy()
+    old, new = 0, 0
+    for place in range(len(old_scores)):
+        takes_new = False
+        if new < len(order):
+            score, position = scores[order[new]], positions[order[new]]
+            takes_new = score > old_scores[old] or (score == old_scores[old] and position < old_positions[old])
+        if takes_new:
+            best.scores[query, place], best.positions[query, place] = score, position
+            new += 1
+        else:
+            best.scores[query, place], best.positions[query, place] = old_scores[old], old_positions[old]
+            old += 1
+    _count_ties(query, last, (old_scores, old_positions), (scores, positions), best)
+
+
+@njit(cache=True)
+def _count_ties(query, last, old, new, best):  # type: ignore[no-untyped-def]
+    """Count who has the score of the last place, whether or not there is a place for all of them."""
+    now = best.scores[query, -1]
+    if now == -np.inf:
+        return
+    if now != last:
+        # Whoever was met before and has a score above the earlier last place is among the earlier best.
+        best.tied[query, :] = 0
+        _add_ties(query, now, old[0], old[1], best)
+    _add_ties(query, now, new[0], new[1], best)
+
+
+@njit(cache=True)
+def _add_ties(query, score, scores, positions, best):  # type: ignore[no-untyped-def]
+    known = best.known[best.known_offsets[query] : best.known_offsets[query + 1]]
+    for index in range(len(scores)):
+        if scores[index] == score:
+            best.tied[query, ALL] += 1
+            place = np.searchsorted(known, positions[index])
+            best.tied[query, KNOWN] += place < len(known) and known[place] == positions[index]

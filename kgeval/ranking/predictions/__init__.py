@@ -1,0 +1,1 @@
+"""Predictions: the best answers of queries, and where each stands among all candidates."""

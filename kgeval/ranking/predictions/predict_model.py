@@ -1,0 +1,155 @@
+"""The predictions of one model on one dataset: queries → candidates → the best by score → prediction table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import Candidates
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import KnownAnswers
+from kgeval.data.loading import as_dataset
+from kgeval.data.queries import Queries
+from kgeval.data.vocabulary import Labels
+from kgeval.errors import InputError, ScoreError
+from kgeval.progress import Progress, reporting
+from kgeval.ranking.engine import UndefinedScore
+from kgeval.ranking.engine_choice import engine_for
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.predictions.answer_search import AnswerSearch
+from kgeval.ranking.predictions.prediction_rows import to_prediction_columns
+from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
+from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_split
+from kgeval.ranking.ranking_notes import undefined_rank
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.checks.degenerate import notes_on_equal_rows
+from kgeval.threads import bound_threads
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionRequest:
+    """What is to be predicted."""
+
+    places: int
+    """how many answers of each query"""
+    rows: IntArray | None = None
+    """int64[query, 3], the queries as ids, −1 for what is sought; by default those of the split"""
+    drops_known: bool = False
+    """whether known answers are left out"""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.places, bool) or not isinstance(self.places, int | np.integer) or self.places < 1:
+            raise InputError(
+                f"k: expected how many answers are wanted of each query, from 1; found {self.places!r:.40}."
+            )
+
+
+def predict_model(
+    model: Any,
+    dataset: Dataset | str | Path,
+    evaluation: Evaluation,
+    request: PredictionRequest,
+    *,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    progress: Progress | bool | None = None,
+    title: str | None = None,
+) -> PredictionTable:
+    """Find the best answers of queries among all entities that the model knows.
+
+    Parameters
+    ----------
+    model, dataset, entities, relations, progress
+        as :func:`kgeval.predict` takes them
+    evaluation
+        the settings; their corruption is left aside
+    request
+        what is to be predicted
+    title
+        what the result calls the model; by default what the model calls itself
+
+    Raises
+    ------
+    InputError
+        if the model does not know a query's entity or relation, and the policy is to refuse that
+    ScoreError
+        if a score is NaN, with the query and the candidate
+    """
+    dataset = as_dataset(dataset)
+    scorer = align(model, dataset, entities=entities, relations=relations)
+    if request.rows is None:
+        split, parts = evaluation.split, [*queries_of_split(dataset, evaluation.split, evaluation.sides)]
+    else:
+        split, parts = None, [*queries_of_rows(request.rows)]
+    parts, notes_on_unknown = _known_to(scorer, dataset, parts, evaluation.unseen)
+    table = PredictionTable(
+        SCHEMA.empty_table(),
+        places=int(request.places),
+        queries=sum(len(part.numbers) for part in parts),
+        split=split,
+        notes=(*scorer.notes, *dataset.notes, *notes_on_unknown),
+        filter=tuple(name for name in dataset.splits if name in evaluation.filter),
+        drops_known=request.drops_known,
+        model=title or scorer.title,
+        dataset=dataset.name,
+    )
+    if not table.queries:
+        return table
+    with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
+        engine = replace(engine_for(scorer, as_triples(parts), evaluation), progress=report)
+        places = min(table.places, int((scorer.entity_rows >= 0).sum()))
+        search = AnswerSearch(engine, places, request.drops_known)
+        with bound_threads(evaluation.threads):
+            degenerate = notes_on_equal_rows(scorer.scorer, tuple(part.queries.side for part in parts))
+            sides = [_predict_side(search, scorer, dataset, part, table) for part in parts]
+    data = pa.concat_tables(sides).unify_dictionaries().combine_chunks()
+    data = data.sort_by([("query", "ascending"), ("place", "ascending")])
+    return replace(table, data=data, notes=(*table.notes, *degenerate), work=engine.kernel.stats())
+
+
+def _known_to(
+    scorer: Aligned, dataset: Dataset, parts: Sequence[NumberedQueries], unseen: UnseenPolicy
+) -> tuple[list[NumberedQueries], list[str]]:
+    """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
+    kept, examples, count = [], [], 0
+    for part in parts:
+        queries = part.queries
+        known = (scorer.entity_rows[queries.anchors] >= 0) & (scorer.relation_rows[queries.relations] >= 0)
+        unknown = np.flatnonzero(~known)
+        examples += [_written(dataset, queries, query) for query in unknown[:3]]
+        count += len(unknown)
+        kept.append(part.where(known))
+    if not count:
+        return kept, []
+    shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
+    what = f"{count} queries name an entity or relation that the model does not know: {shown}"
+    if unseen == "error":
+        raise InputError(f"{what}. Set unseen: drop to leave them out.")
+    notes = [f"{what}. There are no predictions for them (unseen: {unseen})."]
+    return [part for part in kept if len(part.numbers)], notes
+
+
+def _written(dataset: Dataset, queries: Queries, query: np.intp) -> str:
+    anchor, relation = int(queries.anchors[query]), int(queries.relations[query])
+    return dataset.triple(*((-1, relation, anchor) if queries.side == "head" else (anchor, relation, -1)))
+
+
+def _predict_side(
+    search: AnswerSearch, scorer: Aligned, dataset: Dataset, part: NumberedQueries, table: PredictionTable
+) -> pa.Table:
+    """Find the best answers of the queries of one side."""
+    known = KnownAnswers.of([dataset.split(name) for name in table.filter], part.queries.side)
+    candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
+    task = RankingTask.of(part.queries, candidates, known.rows(part.queries))
+    try:
+        best = search.search(scorer, task)
+    except UndefinedScore as error:
+        raise ScoreError(undefined_rank(error, dataset)) from error
+    return to_prediction_columns(dataset, task, best, part.numbers, table.split)

@@ -1,0 +1,105 @@
+"""The rows of a prediction table: the best answers of queries, with counts, labels, and what is known of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import Side
+from kgeval.data.type_constraints import observed_types
+from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
+from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA
+from kgeval.ranking.ranking_task import RankingTask
+
+
+class Counts(NamedTuple):
+    """Of each query and place, how many candidates are above, and how many others tie; int64[query, place]."""
+
+    greater: IntArray
+    tied: IntArray
+
+
+def to_prediction_columns(
+    dataset: Dataset, task: RankingTask, best: BestAnswers, numbers: IntArray, split: str | None
+) -> pa.Table:
+    """Lay out the best answers of the queries of a task, whose numbers are int64[query]."""
+    queries, (owners, places) = task.queries, np.nonzero(best.scores > -np.inf)
+    entities = task.candidates.ids_of(0)[best.positions[owners, places]]
+    answered = known_answers(queries, [dataset.split(split)] if split else [])
+    columns = [
+        numbers[owners],
+        pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(owners), np.int32)), [queries.side]),
+        queries.anchors[owners],
+        queries.relations[owners],
+        places + 1,
+        entities,
+        best.scores[owners, places],
+        *_counts(task, best, owners, places),
+        _known_from(dataset, queries, owners, entities),
+        _is_of_type(dataset, queries.side, queries.relations[owners], entities),
+        answered.positions(owners, entities) >= 0,
+        dataset.entities.column(queries.anchors[owners]),
+        dataset.relations.column(queries.relations[owners]),
+        dataset.entities.column(entities),
+    ]
+    return pa.table([pa.array(column) if isinstance(column, np.ndarray) else column for column in columns], SCHEMA)
+
+
+def _counts(task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray) -> list[IntArray | pa.Array]:
+    """Count as a rank table does: greater, tied and candidates, filtered and raw."""
+    everyone, each = task.num_candidates[owners], (owners, places)
+    greater, tied = _in_list(best, best.scores > -np.inf, best.tied[:, ALL])
+    if best.drops_known:
+        unknown = pa.nulls(len(owners), pa.int64())
+        return [greater[each], tied[each] - 1, everyone - task.known.lengths[owners], unknown, unknown, unknown]
+    is_known = _are_in(task.known, best.positions)
+    known_greater, known_tied = _in_list(best, is_known, best.tied[:, KNOWN])
+    itself = is_known[each]
+    return [
+        (greater - known_greater)[each],
+        (tied - known_tied)[each] - 1 + itself,
+        everyone - task.known.lengths[owners] + itself,
+        greater[each],
+        tied[each] - 1,
+        everyone,
+    ]
+
+
+def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> Counts:
+    """Count some of the best answers, bool[query, place], at and above the score of each; ties go beyond the list."""
+    scores, width = best.scores, best.scores.shape[1]
+    changes = scores[:, 1:] != scores[:, :-1]
+    columns, edge = np.arange(width), np.ones((len(scores), 1), np.bool_)
+    starts = np.maximum.accumulate(np.where(np.hstack([edge, changes]), columns, 0), axis=1)
+    ends = np.minimum.accumulate(np.where(np.hstack([changes, edge]), columns + 1, width)[:, ::-1], axis=1)[:, ::-1]
+    upto = np.hstack([np.zeros((len(scores), 1), np.int64), np.cumsum(counted, axis=1)])
+    greater = np.take_along_axis(upto, starts, axis=1)
+    tied = np.take_along_axis(upto, ends, axis=1) - greater
+    return Counts(greater, np.where(scores == scores[:, -1:], tied_with_last[:, None], tied))
+
+
+def _are_in(rows: Rows, positions: IntArray) -> BoolArray:
+    """Whether each position (int64[query, place]) is in its query's row."""
+    owners = np.repeat(np.arange(len(positions)), positions.shape[1])
+    return (rows.positions(owners, positions.ravel()) >= 0).reshape(positions.shape)
+
+
+def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: IntArray) -> pa.DictionaryArray:
+    """Name the first split that has each triple."""
+    names = [*dataset.splits, NEW]
+    codes = np.full(len(owners), len(names) - 1, np.int32)
+    for code, triples in reversed([*enumerate(dataset.splits.values())]):
+        codes[known_answers(queries, [triples]).positions(owners, entities) >= 0] = code
+    return pa.DictionaryArray.from_arrays(pa.array(codes), names)
+
+
+def _is_of_type(dataset: Dataset, side: Side, relations: IntArray, entities: IntArray) -> BoolArray:
+    """Whether a train triple has each entity on that side of the relation."""
+    return observed_types([dataset.train], side, dataset).positions(relations, entities) >= 0

@@ -1,0 +1,137 @@
+"""The prediction table: the best answers of queries, one row per (query, place)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import BoolArray
+from kgeval.provenance import UNKNOWN, PredictionProvenance
+from kgeval.storage.parquet_tables import LABELS, Columns
+
+NEW = "new"
+"""what stands for a split where no split has the triple"""
+
+SCHEMA = pa.schema(
+    [
+        ("query", pa.int64()),
+        ("side", LABELS),
+        ("anchor", pa.int64()),
+        ("relation", pa.int64()),
+        ("place", pa.int64()),
+        ("entity", pa.int64()),
+        ("score", pa.float64()),
+        ("greater", pa.int64()),
+        ("tied", pa.int64()),
+        ("candidates", pa.int64()),
+        ("raw_greater", pa.int64()),
+        ("raw_tied", pa.int64()),
+        ("raw_candidates", pa.int64()),
+        ("known", LABELS),
+        ("is_of_type", pa.bool_()),
+        ("is_answer", pa.bool_()),
+        ("anchor_label", LABELS),
+        ("relation_label", LABELS),
+        ("entity_label", LABELS),
+    ]
+)
+"""Ids are those of the dataset. ``known`` is the first split that has the triple, or ``new``; ``is_of_type`` says
+whether a train triple has the entity on that side of the relation, ``is_answer`` whether a triple of the evaluated
+split has."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionTable(Columns):
+    """The best answers of queries, by score, and where scores are equal by entity id.
+
+    The counts are those of a rank table, for an answer the very same: ``greater`` and ``tied`` without other known
+    answers, ``raw_greater`` and ``raw_tied`` with them, where they are not dropped. So an entity at place p of all
+    candidates has 1 + raw_greater ≤ p ≤ 1 + raw_greater + raw_tied.
+    """
+
+    SCHEMA = SCHEMA
+    FILE = "predictions.parquet"
+    KIND = "prediction table"
+    KEY = "kgeval_predictions"
+
+    places: int = 0
+    """how many answers each query was to have; one with fewer candidates has fewer"""
+    queries: int = 0
+    """how many queries there were; one without any candidate has no row"""
+    split: str | None = None
+    """the split whose queries they are; none where the queries were given"""
+    notes: tuple[str, ...] = ()
+    """what a reader of the predictions should know: dropped queries, labels that were matched, …"""
+    work: Mapping[str, Any] = field(default_factory=dict)
+    """how they were found: the kernel, and how many candidates needed a canonical score"""
+    filter: tuple[str, ...] = ()
+    """the splits whose triples are known answers"""
+    drops_known: bool = False
+    """whether known answers were left out"""
+    model: str = UNKNOWN
+    """what predicted"""
+    dataset: str = UNKNOWN
+    """the graph"""
+
+    def __repr__(self) -> str:
+        return f"PredictionTable({len(self)} predictions for {self.queries} queries)"
+
+    @property
+    def provenance(self) -> PredictionProvenance:
+        """What the predictions are of."""
+        return PredictionProvenance(
+            model=self.model,
+            dataset=self.dataset,
+            split=self.split,
+            queries=self.queries,
+            places=self.places,
+            filter=self.filter,
+            drops_known=self.drops_known,
+        )
+
+    def where(self, keep: BoolArray) -> PredictionTable:
+        """Keep some rows (bool[row])."""
+        kept = super().where(keep)
+        return replace(kept, work={}, queries=int(pc.count_distinct(kept.data.column("query")).as_py()))
+
+    def _about(self) -> dict[str, Any]:
+        return {**self.provenance.to_dict(), "notes": self.notes}
+
+    @classmethod
+    def _of(cls, data: pa.Table, about: Any) -> PredictionTable:
+        split = about["split"]
+        table = cls(
+            data,
+            places=int(about["places"]),
+            queries=int(about["queries"]),
+            split=None if split is None else str(split),
+            notes=tuple(map(str, about["notes"])),
+            filter=tuple(map(str, about["filter"])),
+            drops_known=bool(about["drops_known"]),
+            model=str(about["model"]),
+            dataset=str(about["dataset"]),
+        )
+        table.refuse_nonsense()
+        return table
+
+    def refuse_nonsense(self) -> None:
+        """Refuse empty cells, and places that are not 1, 2, … in each query.
+
+        Raises
+        ------
+        ValueError
+            with the column or the row
+        """
+        for column in SCHEMA:
+            if not column.name.startswith("raw_") and self.data.column(column.name).null_count:
+                raise ValueError(f"its column {column.name} has empty cells")
+        queries, places = self.column("query"), self.column("place")
+        first = np.r_[True, queries[1:] != queries[:-1]][: len(self)]
+        expected = np.where(first, 1, np.r_[0, places[:-1] + 1][: len(self)])
+        if (places != expected).any():
+            raise ValueError(f"row {int(np.argmax(places != expected))} is at no place of its query")

@@ -1,0 +1,184 @@
+"""``kgeval predict``."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgeval import PredictionTable, load_checkpoint, load_dataset, predict
+
+PREDICT = ["predict", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
+
+
+@pytest.fixture
+def model(place):
+    return load_checkpoint("model", model="TransE", norm=1)
+
+
+@pytest.fixture
+def numbered(place):
+    """A graph of entities 0 … 29 in an order of their own, and a model of it."""
+    Path("numbers").mkdir()
+    rng = np.random.default_rng(0)
+    for split, size in (("train", 90), ("valid", 12), ("test", 12)):
+        rows = zip(*(rng.integers(0, top, size) for top in (30, 2, 30)), strict=True)
+        Path(f"numbers/{split}.txt").write_text("".join(f"{h}\tr{r}\t{t}\n" for h, r, t in rows))
+    labels = rng.permutation(30)
+    Path("numbered").mkdir()
+    np.savez("numbered/arrays.npz", entity=rng.normal(size=(30, 4)), relation=rng.normal(size=(2, 4)))
+    Path("numbered/entities.tsv").write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(labels)))
+    Path("numbered/relations.tsv").write_text("0\tr0\n1\tr1\n")
+    return load_checkpoint("numbered", model="DistMult"), load_dataset("numbers/")
+
+
+NUMBERED = ["predict", "numbered", "--dataset", "numbers/", "--option", "model=DistMult"]
+
+
+def test_json_is_the_table_of_the_library(data, model):
+    printed = data(*PREDICT, "--query", "ant", "eats", "?", "--query", "?", "likes", "bee", "-k", 3)
+    table = predict(model, "graph/", queries=[("ant", "eats", "?"), ("?", "likes", "bee")], k=3)
+    assert printed["provenance"] == table.provenance.to_dict()
+    assert [(block["side"], block["anchor"], block["relation"]) for block in printed["queries"]] == [
+        ("tail", "ant", "eats"),
+        ("head", "bee", "likes"),
+    ]
+    rows = [row for block in printed["queries"] for row in block["predictions"]]
+    for name in ("place", "score", "greater", "tied", "raw_greater", "raw_tied", "candidates", "known", "is_of_type"):
+        assert [row[name] for row in rows] == table.data[name].to_pylist(), name
+    assert [row["entity"] for row in rows] == table.column("entity_label").tolist()
+
+
+def test_people_get_a_table_for_each_query(done, model):
+    printed = done(*PREDICT, "--query", "ant", "eats", "?", "--query", "?", "likes", "bee", "-k", 3)
+    head, *blocks = printed.split("\n\n")
+    assert head == "TransE (model/arrays.npz) on graph, the 3 best answers to 2 queries"
+    assert blocks[0] == "(ant, eats, ?)"
+    assert blocks[2] == "(?, likes, bee)"
+    table = predict(model, "graph/", queries=[("ant", "eats", "?")], k=3)
+    columns, _, *rows = blocks[1].splitlines()
+    assert columns.split() == ["place", "entity", "score", "rank", "known", "of", "type"]
+    assert [row.split()[:2] for row in rows] == [
+        [str(place), label] for place, label in zip(table.column("place"), table.column("entity_label"), strict=True)
+    ]
+
+
+def test_a_baseline_predicts_too(data):
+    printed = data("predict", "baseline:popularity", "--dataset", "graph/", "--query", "ant", "eats", "?", "-k", 2)
+    assert len(printed["queries"][0]["predictions"]) == 2
+
+
+def test_names_and_ties_are_shown(done, place):
+    np.savez("model/arrays.npz", entity=np.zeros((8, 4)), relation=np.zeros((3, 4)))
+    Path("names.tsv").write_text("ant\tthe ant\n")
+    printed = done(*PREDICT, "--names", "names.tsv", "--query", "ant", "eats", "?", "-k", 1)
+    assert "(the ant (ant), eats, ?)" in printed
+    assert printed.splitlines()[-1].split() == ["1", "the", "ant", "(ant)", "0", "1–8", "new", "no"]
+
+
+def test_every_query_of_a_split_is_written_to_a_file(done, model):
+    assert done(*PREDICT, "--split", "valid", "--sides", "tail", "--out", "new/p.parquet", "--known", "drop") == ""
+    expected = predict(model, "graph/", split="valid", sides="tail", known="drop")
+    found = PredictionTable.from_parquet("new/p.parquet")
+    assert found.data.equals(expected.data)
+    assert found.provenance == expected.provenance
+
+
+def test_the_first_queries_of_many_are_printed(place, monkeypatch, done):
+    monkeypatch.setattr("kgeval.cli.prediction_pages.SHOWN", 2)
+    printed = done(*PREDICT, "-k", 2)
+    assert printed.count("place") == 2
+
+
+def test_queries_come_from_files(data, model, numbered):
+    Path("queries.tsv").write_text("ant\teats\t?\n?\tlikes\tbee\n")
+    assert data(*PREDICT, "--queries", "queries.tsv") == data(
+        *PREDICT, "--query", "ant", "eats", "?", "--query", "?", "likes", "bee"
+    )
+    Path("numbers/relation2text.txt").unlink(missing_ok=True)
+    np.save("hr.npy", np.array([[7, 1], [29, 0]]))
+    found = data(*NUMBERED, "--queries", "hr.npy", "-k", 1)["queries"]
+    relations = list(numbered[1].relations)
+    assert [(block["anchor"], block["relation"]) for block in found] == [("7", relations[1]), ("29", relations[0])]
+
+
+@pytest.mark.parametrize("split", ["test", None])
+def test_ogb_takes_the_ten_best_tails_of_every_triple(done, numbered, split):
+    """As its evaluator saves them: one array t_pred_top10 of 32-bit numbers, a row for each triple in order."""
+    model, graph = numbered
+    if split:
+        done(*NUMBERED, "--format", "ogb-lsc", "--out", "top.npz")
+        rows = graph.test.ids
+    else:
+        np.save("hr.npy", np.array([[7, 1], [29, 0], [7, 1]]))
+        done(*NUMBERED, "--queries", "hr.npy", "--format", "ogb-lsc", "--out", "top.npz")
+        rows = np.array([[graph.entities.id(head), relation, 0] for head, relation in (("7", 1), ("29", 0), ("7", 1))])
+    with np.load("top.npz") as archive:
+        assert archive.files == ["t_pred_top10"]
+        found = archive["t_pred_top10"]
+    assert (found.dtype, found.shape) == (np.int32, (len(rows), 10))
+    for (head, relation, _), best in zip(rows.tolist(), found, strict=True):
+        table = predict(model, graph, queries=[(head, relation, "?")])
+        assert [str(number) for number in best] == table.column("entity_label").tolist()
+
+
+@pytest.mark.parametrize(("count", "name"), [(15_000, "test-dev"), (10_000, "test-challenge")])
+def test_ogb_names_its_files_by_their_size(done, numbered, count, name):
+    np.save("hr.npy", np.tile([[7, 1], [29, 0]], (count // 2, 1)))
+    done(*NUMBERED, "--queries", "hr.npy", "--format", "ogb-lsc", "--out", "folder")
+    with np.load(f"folder/t_pred_wikikg90m-v2_{name}.npz") as archive:
+        assert archive["t_pred_top10"].shape == (count, 10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--query", "atn", "eats", "?"], "unknown entity 'atn'. Did you mean 'ant'"),
+        (["--query", "ant", "eat", "?"], "unknown relation 'eat'. Did you mean 'eats'"),
+        (["--query", "ant", "eats", "bee"], "a query is a triple with '?' in the place of head or tail"),
+        (["--queries", "quer.tsv"], "no such file"),
+        (["--queries", "bad.tsv"], "bad.tsv: unknown entity 'nobody'"),
+        (["--queries", "bad.npy"], "bad.npy: expected heads and relations, int[query, 2], found float64"),
+        (["--queries", "none.npy"], "none.npy, row 1: the dataset has no entity 99"),
+        (["--query", "ant", "eats", "?", "--split", "test"], "give either queries or a split"),
+        (["--query", "ant", "eats", "?", "--queries", "bad.tsv"], "give either --query or --queries"),
+        (["--split", "tset"], "--split: unknown value 'tset'. Did you mean 'test'?"),
+        (["--out", "p.txt"], "expected a name that ends in .parquet"),
+        (["--out", "run/ranks.parquet"], "already exists. Choose another name, or add --force"),
+        (["--format", "ogb-lsc"], "name it, or its folder, with --out"),
+        (["--format", "ogb-lsc", "--out", "x", "-k", "5"], "Leave -k out"),
+        (["--format", "ogb-lsc", "--out", "x.npz"], "queries have fewer. Predict 10 with a model that knows all"),
+        (["--format", "ogb-lsc", "--out", "x.npz", "--sides", "head"], "Set sides: tail"),
+        (["--set", "evaluation.keep.predictions=3"], "--set evaluation.keep.predictions: it has no meaning here"),
+        (["--set", "model={kind: pykeen, model: transe}"], "a checkpoint predicts"),
+    ],
+)
+def test_bad_input_is_one_clear_message(refused, place, arguments, message):
+    Path("bad.tsv").write_text("nobody\teats\t?\n")
+    np.save("bad.npy", np.ones((2, 2)))
+    np.save("none.npy", np.array([[0, 0], [99, 0]]))
+    assert message in refused(*PREDICT, *arguments)
+    assert not Path("x.npz").exists()
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_tables_fit_the_terminal(place, columns):
+    """No cell is cut: all places, labels and scores of --json are there."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "kgeval", *PREDICT, "--query", "ant", "eats", "?", "-q"]
+    environment = {**os.environ, "COLUMNS": str(columns), "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run(command, stdout=follower, check=True, env=environment, timeout=120)
+    os.close(follower)
+    printed = os.read(leader, 2**16).decode()
+    os.close(leader)
+    assert max(map(len, printed.splitlines())) <= columns
+    plain = subprocess.run([*command, "--json"], capture_output=True, check=True, env=environment, timeout=120).stdout
+    for row in json.loads(plain)["queries"][0]["predictions"]:
+        assert row["entity"] in printed
+        assert f"{row['score']:.6g}" in printed

@@ -1,0 +1,234 @@
+"""Predictions: the best answers of queries are those of a sort of all canonical scores, however the work is cut."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import kgeval
+from kgeval import CallableScorer, Dataset, ScoreTable, Vocabulary, evaluate, predict
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
+from kgeval.errors import InputError, ScoreError
+from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
+from tests.conftest import random_dataset
+from tests.ranking.test_kernels import SIMILARITIES, Vectors
+from tests.ranking.test_views import CASES, built, random_family
+
+KERNELS = ["reference", "compiled", "float32", "bfloat16"]
+SPLITS = ("train", "valid", "test")
+COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
+
+
+def best_of(scores, k, known, *, drops_known=False):
+    """The best of one query by a plain sort: (entity, score, six counts) at each place; scores by entity."""
+    inside = {entity: score for entity, score in scores.items() if not (drops_known and entity in known)}
+    order = sorted((-score, entity) for entity, score in inside.items() if score > -math.inf)[:k]
+    rows = []
+    for _, entity in order:
+        mine = scores[entity]
+        others = [(other, score) for other, score in inside.items() if other != entity]
+        unknown = [(other, score) for other, score in others if other not in known]
+        counts = []
+        for group in (unknown, others):
+            counts += [sum(s > mine for _, s in group), sum(s == mine for _, s in group), len(group) + 1]
+        rows.append((entity, mine, *(counts[:3] + [None] * 3 if drops_known else counts)))
+    return rows
+
+
+def expected_of(scorer, dataset, k, *, filter=SPLITS, drops_known=False, split="test"):
+    """By (side, anchor, relation): the best, of the canonical scores of all entities."""
+    expected, every = {}, np.arange(len(dataset.entities))
+    for side in ("head", "tail"):
+        queries = Queries.of(dataset.split(split), side)
+        facts = defaultdict(set)
+        for name in filter:
+            for anchor, relation, answer in zip(*dataset.split(name).queries_of_side(side), strict=True):
+                facts[int(anchor), int(relation)].add(int(answer))
+        matrix = np.asarray(scorer.scores(queries, every), np.float64)
+        for row, key in zip(
+            matrix, zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True), strict=True
+        ):
+            scores = dict(enumerate(row.tolist()))
+            expected[(side, *key)] = best_of(scores, k, facts[key], drops_known=drops_known)
+    return expected
+
+
+def found_in(table):
+    """The same of a table; places must count from 1."""
+    found = defaultdict(list)
+    names = ["side", "anchor", "relation", "place", "entity", "score", *COUNTS]
+    for side, anchor, relation, place, *row in zip(*(table.data[name].to_pylist() for name in names), strict=True):
+        assert place == len(found[side, anchor, relation]) + 1
+        found[side, anchor, relation].append(tuple(row))
+    return dict(found)
+
+
+@pytest.mark.parametrize("known", ["keep", "drop"])
+@pytest.mark.parametrize("k", [1, 3, 10, 200])
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_predictions_are_a_sort_of_all_scores(similarity, k, known, monkeypatch):
+    dataset, scorer = random_dataset(6, entities=150, triples=500), Vectors(similarity, entities=150)
+    expected = expected_of(scorer, dataset, k, drops_known=known == "drop")
+    assert any(row[3] for rows in expected.values() for row in rows)
+    whole = predict(scorer, dataset, k=k, known=known, kernel="reference")
+    assert found_in(whole) == expected
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 47)
+    for options in (
+        *({"kernel": kernel} for kernel in KERNELS),
+        {"batch_size": 1},
+        {"threads": 2, "batch_size": 33},
+        {"threads": 1},
+        {"memory_limit": 4096},
+        {"memory_limit": "100kB", "kernel": "bfloat16"},
+        {"nan": "worst"},
+    ):
+        assert predict(scorer, dataset, k=k, known=known, **options).data.equals(whole.data), options
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_whole_chunks_of_columns_are_discarded_only_where_no_score_of_them_can_be_among_the_best(kernel):
+    """Large enough for classes of columns and several groups of bounds; real numbers beside exact doubles."""
+    rng, dataset = np.random.default_rng(0), random_dataset(2, entities=3000, triples=60)
+    for similarity in ("dot", "l2", "l1"):
+        scorer = Vectors(similarity, entities=3000)
+        scorer.entity = rng.normal(size=(3000, 6)).astype(np.float32) * rng.lognormal(size=(3000, 1)).astype(np.float32)
+        scorer.entity[1500:] = scorer.entity[:1500]
+        scorer.bias = np.zeros(3000)
+        for known in ("keep", "drop"):
+            expected = expected_of(scorer, dataset, 5, drops_known=known == "drop")
+            assert found_in(predict(scorer, dataset, k=5, known=known, kernel=kernel)) == expected
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # of cosines with zero vectors, which nobody asks for
+@settings(max_examples=10)
+@given(st.data())
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_relational_families_predict_their_own_sort(name, options, data):
+    """Whole numbers, so that most scores tie."""
+    dataset = random_dataset(data.draw(st.integers(0, 99)), entities=7, relations=3, triples=40)
+    numbers = st.sampled_from([-1.0, 0.0, 1.0, 2.0])
+    model = built(
+        name, options, lambda shape: data.draw(arrays(np.float64, shape, elements=numbers)), entities=7, relations=3
+    )
+    k, facts = data.draw(st.integers(1, 9)), data.draw(st.sampled_from([SPLITS, ("train",), ()]))
+    known, kernel = data.draw(st.sampled_from(["keep", "drop"])), data.draw(st.sampled_from(KERNELS))
+    limit = data.draw(st.sampled_from([4096, 10**4, 10**9]))
+    table = predict(model, dataset, k=k, known=known, filter=facts, kernel=kernel, memory_limit=limit)
+    expected = expected_of(model, dataset, k, filter=facts, drops_known=known == "drop")
+    assert found_in(table) == {key: rows for key, rows in expected.items() if rows}
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_any_scores_of_a_function_are_sorted(data):
+    dataset = random_dataset(data.draw(st.integers(0, 99)), entities=9, relations=3, triples=40)
+    values = st.sampled_from([-math.inf, -1.0, 0.0, -0.0, 0.5, 1e300, math.inf])
+    scores = data.draw(arrays(np.float64, (9, 3, 9), elements=values))
+    scorer = CallableScorer(lambda h, r, t: scores[h, r, t], 9, 3)
+    k, kernel = data.draw(st.integers(1, 11)), data.draw(st.sampled_from(KERNELS))
+    known = data.draw(st.sampled_from(["keep", "drop"]))
+    expected = expected_of(scorer, dataset, k, drops_known=known == "drop")
+    table = predict(scorer, dataset, k=k, known=known, kernel=kernel, batch_size=data.draw(st.integers(1, 9)))
+    assert found_in(table) == {key: rows for key, rows in expected.items() if rows}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Vectors("dot"),
+        Vectors("l1", values=1),
+        random_family("TransR", {"norm": 2, "normalization": "max_norm"}, entities=30),
+    ],
+)
+def test_an_answer_stands_at_its_rank_with_the_very_counts_of_the_rank_table(model):
+    dataset = random_dataset(9)
+    ranks = evaluate(model, dataset).to_pandas()
+    table = predict(model, dataset, k=30).to_pandas()
+    answers = table[table["is_answer"]]
+    heads = ranks["side"] == "head"
+    ranks["entity"], ranks["anchor"] = (
+        ranks["head"].where(heads, ranks["tail"]),
+        ranks["tail"].where(heads, ranks["head"]),
+    )
+    joined = ranks.merge(answers, on=["side", "anchor", "relation", "entity"], suffixes=("", "_predicted"))
+    assert len(joined) == len(ranks) == len(answers)
+    for name in ("score", *COUNTS):
+        assert (joined[name] == joined[f"{name}_predicted"]).all(), name
+    assert (joined["place"] > joined["raw_greater"]).all()
+    assert (joined["place"] <= 1 + joined["raw_greater"] + joined["raw_tied"]).all()
+    assert (joined["raw_tied"] > 0).any()
+
+
+def test_entities_that_the_model_does_not_know_are_never_predicted():
+    dataset, scorer = random_dataset(4), Vectors("dot", entities=20)
+    labels = [f"e{index:04}" for index in range(20)]
+    few = CallableScorer(None, entities=labels, relations=[f"r{index:02}" for index in range(4)])
+    object.__setattr__(few, "scores", scorer.scores)
+    with pytest.raises(InputError, match=r"queries name an entity or relation that the model does not know: \(.*drop"):
+        predict(few, dataset)
+    table = predict(few, dataset, unseen="drop", k=50)
+    assert table.column("entity").max() < 20
+    assert table.column("anchor").max() < 20
+    assert table.column("raw_candidates").max() == 20
+    assert any("There are no predictions for them (unseen: drop)" in note for note in table.notes)
+    assert predict(few, dataset, unseen="worst", k=50).data.equals(table.data)
+
+
+def test_prediction_lists_predict_what_they_list():
+    labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
+    lists = PredictionLists({"tail": SideLists.of({(0, 0, 2): OneList.of({2: 0.5, 1: 0.5})})}, *labels)
+    dataset = Dataset.build("d", {"test": Triples.of([(0, 0, 2)])}, entities=labels[0], relations=labels[1])
+    for table in (
+        predict(lists, dataset, sides="tail"),
+        predict(lists, dataset, queries=[("ant", "eats", "?")]),
+    ):
+        assert table.column("entity_label").tolist() == ["bee", "cat"]
+        assert table.column("raw_tied").tolist() == [1, 1]
+        assert table.column("raw_candidates").tolist() == [4, 4]
+    with pytest.raises(InputError, match=r"no predictions for \(bee, eats, \?\)"):
+        predict(lists, dataset, queries=[("bee", "eats", "?")])
+
+
+def test_a_score_table_is_left_as_it_was():
+    dataset = random_dataset(5, entities=8, triples=60)
+    scores = np.random.default_rng(0).integers(0, 4, (len(dataset.test), 8)).astype(float)
+    before = scores.copy()
+    predict(ScoreTable(dataset.test, tail=scores), dataset, sides="tail", known="drop", k=3)
+    assert (scores == before).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_nan_is_an_error_or_the_worst(kernel):
+    dataset, scorer = random_dataset(7), Vectors("dot")
+    scorer.entity[3, 0] = np.nan
+    queries = [("e0001", "r00", "?")]
+    with pytest.raises(ScoreError, match=r"NaN for \(e0001, r00, \?\), candidate e0003"):
+        predict(scorer, dataset, queries=queries, kernel=kernel)
+    table = predict(scorer, dataset, queries=queries, k=40, nan="worst", kernel=kernel)
+    assert sorted(table.column("entity").tolist()) == [entity for entity in range(30) if entity != 3]
+
+
+def test_a_trained_model_predicts_what_numpy_sorts(shared):
+    data = kgeval.load_dataset(shared / "data/fb15k-237")
+    model = kgeval.load_checkpoint(shared / "checkpoints/fb15k-237-complex", dataset=data, model="ComplEx")
+    rng = np.random.default_rng(0)
+    ids = np.stack([rng.integers(0, 14_000, 40), rng.integers(0, 200, 40), np.full(40, -1)], axis=1)
+    ids[20:] = ids[20:, ::-1]
+    aligned = kgeval.scorers.alignment.align(model, data)
+    for kernel in ("compiled", "float32", "bfloat16"):
+        table = predict(model, data, queries=ids, k=10, kernel=kernel)
+        for number, (head, relation, tail) in enumerate(ids.tolist()):
+            side = "head" if head < 0 else "tail"
+            one = Queries.of(Triples.of([(max(head, 0), relation, max(tail, 0))]), side)
+            scores = np.asarray(aligned.scores(one, np.arange(len(data.entities)))[0], np.float64)
+            order = np.lexsort((np.arange(len(scores)), -scores))[:10]
+            mine = table.where(table.column("query") == number)
+            assert mine.column("entity").tolist() == order.tolist()
+            assert mine.column("score").tolist() == scores[order].tolist()
