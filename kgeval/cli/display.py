@@ -201,6 +201,7 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Abs
     from kgeval import progress
 
     if total is not None and not _quiet():
+        import kgeval.ranking.kernels.screening.screened_kernel  # noqa: F401  # what was compiled of it is looked for
         from kgeval.compiling import is_cache_cold
 
         if is_cache_cold():

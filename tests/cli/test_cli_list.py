@@ -235,3 +235,12 @@ def test_the_first_ranking_says_that_it_compiles(done, monkeypatch):
     assert message not in invoke(*command, "--quiet").stderr
     monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: False)
     assert message not in invoke(*command).stderr
+
+
+def test_the_counting_loops_are_there_when_their_cache_is_looked_at():
+    """In a new process nothing else has imported them yet, and no function at all would count as none compiled."""
+    code = (
+        "import kgeval.compiling as c; from kgeval.cli.display import watching; watching('', 1); print(len(c.CACHED))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 0
