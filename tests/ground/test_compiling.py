@@ -34,7 +34,7 @@ print(table.column("greater").tolist(), table.column("tied").tolist())
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="numba finds its cache elsewhere on Windows")
 def test_without_a_place_for_a_cache_the_ranks_are_the_same(tmp_path, capsys):
     """Folders in whose place a file lies cannot be written to, even by root."""
-    package = Path(__file__).parents[1] / "kgeval"
+    package = Path(__file__).parents[2] / "kgeval"
     copy = tmp_path / "install" / "kgeval"
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
