@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+
+# Torch and BLAS in one thread, unless the environment says otherwise: the runs of tests already take all cores, and
+# threads that wait for each other's small pieces spin. They read it when they are loaded, so it stands before imports.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -25,6 +31,19 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs the folder of real graphs and checkpoints beside the checkout")
     return SHARED
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Torch and BLAS compute in two threads, where a test is about threads."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch_threads = torch.get_num_threads()
+    with threadpool_limits(2):
+        torch.set_num_threads(2)
+        yield
+        torch.set_num_threads(torch_threads)
 
 
 @pytest.fixture(scope="session")

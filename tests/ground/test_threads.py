@@ -40,7 +40,7 @@ def test_a_failure_comes_out():
     assert threads() >= 1
 
 
-def test_evaluations_may_run_side_by_side():
+def test_evaluations_may_run_side_by_side(two_threads):
     from concurrent.futures import ThreadPoolExecutor
 
     from kgeval import evaluate
@@ -56,6 +56,7 @@ def test_evaluations_may_run_side_by_side():
 
 def test_the_libraries_keep_their_threads():
     """Run in a process of its own, where torch has not computed yet."""
+    import os
     import subprocess
     import sys
 
@@ -76,10 +77,10 @@ thread.start(), thread.join()
 assert (told(), torch.get_num_threads()) == before, (told(), torch.get_num_threads(), before)
 assert later == [before[1]], (later, before)
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "OMP_NUM_THREADS": "2"})
 
 
-def test_the_last_of_several_evaluations_frees_the_libraries():
+def test_the_last_of_several_evaluations_frees_the_libraries(two_threads):
     import numpy as np
     from threadpoolctl import threadpool_info
 

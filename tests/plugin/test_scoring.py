@@ -119,7 +119,7 @@ def test_only_predicted_sides_are_probed(make, monkeypatch, side):
     assert isinstance(getattr(scorer, side), DistMult)
 
 
-def test_equal_entities_of_a_network_tie_wherever_the_work_is_cut():
+def test_equal_entities_of_a_network_tie_wherever_the_work_is_cut(two_threads):
     """The last bits of a convolution's numbers depend on the place in a batch."""
     rng = np.random.default_rng(0)
     half, count = 150, 60
@@ -175,7 +175,7 @@ def test_squares_of_distances_are_quick_and_other_powers_are_the_models_own(make
 
 @pytest.mark.parametrize("inverse", [False, True], ids=["plain", "inverse"])
 @pytest.mark.parametrize("name", ["conve", "crosse", "ermlpe", "transformer"])
-def test_networks_give_a_pair_the_same_score_however_the_work_is_cut(graphs, make, name, inverse):
+def test_networks_give_a_pair_the_same_score_however_the_work_is_cut(graphs, make, two_threads, name, inverse):
     graph = graphs[inverse]
     model = test_interactions.build(name, graph.training, make)
     whole = kgeval.pykeen.evaluate(model, graph).data

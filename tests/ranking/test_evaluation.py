@@ -115,7 +115,7 @@ def threads():
     return {"kgeval": own_threads(), "torch": torch.get_num_threads(), **pools}
 
 
-def test_threads_bind_every_library_and_only_for_a_while(graph):
+def test_threads_bind_every_library_and_only_for_a_while(graph, two_threads):
     np.ones((2, 2)) @ np.ones((2, 2))
     before, during = threads(), []
 
@@ -129,7 +129,7 @@ def test_threads_bind_every_library_and_only_for_a_while(graph):
     assert before.items() <= threads().items()
 
 
-def test_threads_are_released_by_a_failure(graph):
+def test_threads_are_released_by_a_failure(graph, two_threads):
     before = threads()
 
     def failing(heads, relations, tails):
