@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import numpy as np
@@ -74,14 +75,21 @@ def scored_alike(one, other):
     return same and all(np.array_equal(array, other[1][name]) for name, array in one[1].items())
 
 
+def changed_in_turn(tensors, changes):
+    """Pair tensors with their changes: all of them; of PBG's further relations, read as the first is, one in turn."""
+    for number, tensor in enumerate(tensors):
+        relation = re.search(r"relations/(\d+)/", tensor.name)
+        yield tensor, (changes[number % len(changes)],) if relation and int(relation[1]) > 0 else changes
+
+
 def mistaken(framework, folder, dataset, options, changes):
     """Change every tensor; return the changes that make another model, and how many were refused."""
     files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     sound = what_scores(folder, dataset, options)
     assert sound[1], sound[0]
     found, refused = [], 0
-    for tensor in tensors(framework, folder):
-        for change in ("", *changes):
+    for tensor, own in changed_in_turn(tensors(framework, folder), tuple(changes)):
+        for change in ("", *own):
             array = CHANGES[change](tensor.array) if change else tensor.array
             if (
                 change
