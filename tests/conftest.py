@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 # Torch and BLAS in one thread, unless the environment says otherwise: the runs of tests already take all cores, and
 # threads that wait for each other's small pieces spin. They read it when they are loaded, so it stands before imports.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 import pytest
@@ -31,6 +34,16 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs the folder of real graphs and checkpoints beside the checkout")
     return SHARED
+
+
+@contextmanager
+def frozen_gc() -> Iterator[None]:
+    """Keep what is there out of garbage collection, which PyKEEN calls after every epoch, and which takes longer."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @pytest.fixture

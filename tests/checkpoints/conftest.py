@@ -14,6 +14,7 @@ import pytest
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
+from tests.conftest import frozen_gc
 
 ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 RELATIONS = ["eats", "fears", "likes"]
@@ -121,7 +122,7 @@ def train(name, factories, folder, kwargs):
     from pykeen.pipeline import pipeline
 
     testing = factories["testing"]
-    with warnings.catch_warnings():
+    with frozen_gc(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = pipeline(
             training=factories["training"],

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import gc
-
 import numpy as np
 import pytest
 import torch
 from pykeen.training import SLCWATrainingLoop
+
+from tests.conftest import frozen_gc
+
+
+@pytest.fixture(autouse=True)
+def quick_epochs():
+    with frozen_gc():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -46,11 +52,7 @@ def trained(model, triples, epochs=2):
     loop = SLCWATrainingLoop(
         model=model, triples_factory=triples, optimizer=torch.optim.Adam(params=model.get_grad_params(), lr=0.01)
     )
-    gc.freeze()  # PyKEEN collects garbage after every epoch, which takes longer than the epoch
-    try:
-        loop.train(triples, num_epochs=epochs, batch_size=512, use_tqdm=False)
-    finally:
-        gc.unfreeze()
+    loop.train(triples, num_epochs=epochs, batch_size=512, use_tqdm=False)
     return model.double().eval()
 
 
