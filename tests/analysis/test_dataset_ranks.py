@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -64,8 +66,16 @@ def test_equal_models_are_alike():
 def test_one_order_on_all_datasets_is_as_far_as_ranks_can_tell():
     ranks = rank_models({d: {"a": 3, "b": 2, "c": 1} for d in "vwxyz"})
     assert ranks.friedman[0] == pytest.approx(10)
-    assert ranks.iman_davenport[1] == 0
-    assert ranks.to_dict()["iman_davenport"] == {"statistic": None, "p": 0}
+    assert ranks.to_dict()["iman_davenport"] == {"statistic": None, "p": pytest.approx(6**-4)}
+
+
+@pytest.mark.parametrize("values", [(3, 2, 1), (3, 2, 2), (4, 4, 1, 1), (5, 2, 2, 2)])
+def test_where_all_orders_are_one_p_is_how_often_chance_makes_them_one(values):
+    """Counted over all orders of the values on each of three datasets; F alone would say 0."""
+    orders = list(itertools.permutations(values))
+    same = sum(first == second == third for first, second, third in itertools.product(orders, repeat=3))
+    ranks = rank_models({d: dict(zip("abcd", values, strict=False)) for d in "xyz"})
+    assert ranks.iman_davenport == (np.inf, pytest.approx(same / len(orders) ** 3))
 
 
 def test_what_is_told_as_data_frame_and_text():

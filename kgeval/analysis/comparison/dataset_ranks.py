@@ -61,13 +61,20 @@ class DatasetRanks:
 
     @property
     def iman_davenport(self) -> tuple[float, float]:
-        """F = (N − 1) χ² / (N (k − 1) − χ²) and its p-value, less conservative than χ² (Iman and Davenport, 1980)."""
+        """F = (N − 1) χ² / (N (k − 1) − χ²) and its p-value, less conservative than χ² (Iman and Davenport, 1980).
+
+        Where all datasets rank the models alike, F is infinite, and p is how likely N random orders are the same one.
+        """
+        from scipy.special import factorial
         from scipy.stats import f
 
         datasets, models = self.values.shape
         statistic, _ = self.friedman
         rest = datasets * (models - 1) - statistic
-        ratio = (datasets - 1) * statistic / rest if rest > 1e-9 else np.inf
+        if rest <= 1e-9:
+            orders = factorial(models) / factorial(np.unique(self.ranks[0], return_counts=True)[1]).prod()
+            return np.inf, float(orders ** (1 - datasets))
+        ratio = (datasets - 1) * statistic / rest
         return float(ratio), float(f.sf(ratio, models - 1, (models - 1) * (datasets - 1)))
 
     @property
