@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.intervals.units import Unit
+from kgeval.metrics.numerics.numbered import numbered
 from kgeval.ranking.rank_table import RankTable
 from kgeval.storage.parquet_tables import LABELS
 
@@ -99,10 +100,11 @@ def _repetitions(ordered: IntArray) -> IntArray:
 
 
 def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:
-    """Number the labels of a column in their order, alike in all tables; ids, where a label is missing."""
+    """Number the labels of a column in their order, alike in all tables; the ids, where a label is missing."""
     columns = [table.data.column(f"{name}_label") for table in tables]
+    ends = np.cumsum([len(table) for table in tables])[:-1]
     if any(column.null_count for column in columns):
-        return [table.column(name) for table in tables]
+        return np.split(numbered(np.concatenate([table.column(name) for table in tables]))[1], ends)
     encoded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
     chunks = pa.chunked_array([chunk.cast(LABELS) for column in encoded for chunk in column.chunks], LABELS)
     unified = chunks.unify_dictionaries()
@@ -110,7 +112,7 @@ def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:
     places = np.empty(len(labels), np.int64)
     places[pc.sort_indices(labels).to_numpy()] = np.arange(len(labels))
     codes = np.concatenate([np.zeros(0, np.int64), *(places[chunk.indices.to_numpy()] for chunk in unified.chunks)])
-    return np.split(codes, np.cumsum([len(table) for table in tables])[:-1])
+    return np.split(codes, ends)
 
 
 def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
