@@ -18,7 +18,7 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
         of = [pair for pair in pairs if pair.reason == reason]
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
         where = f" in {len(of)} of {len(pairs)} differences, the first" if len(of) < len(pairs) and of[0].group else ""
-        yield f"{'not tested' if of[0].p is None else 'no difference'}: {names}{where}: {reason}."
+        yield f"{'not tested' if of[0].p is None else 'no interval'}: {names}{where}: {reason}."
 
 
 def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
@@ -41,6 +41,8 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
             f"no function of means: {names}. Intervals are those of a paired bootstrap; sign flips compute the metric "
             f"anew, {fewer[0].draws:,} times."
         )
+    if cut := list(dict.fromkeys(pair.name for pair in tested if pair.interval and pair.interval.clipped)):
+        yield f"an interval of {', '.join(cut)} ends where the range of its differences does."
     yield from _notes_on_few_draws(tested, options)
 
 

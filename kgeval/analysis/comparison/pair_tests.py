@@ -16,10 +16,10 @@ from kgeval.analysis.comparison.resampled_differences import bootstrap_values, r
 from kgeval.analysis.comparison.same_rows import SameRows
 from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
 from kgeval.analysis.comparison.unit_contributions import Contributions, SharedSelection, unit_of_lists
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.intervals.interval import FEWEST_UNITS, Interval, NoInterval
-from kgeval.metrics.intervals.linearised import t_quantile
-from kgeval.metrics.intervals.mean_terms import standard_error
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.metrics.intervals.interval import FEWEST_UNITS, ZERO, Intervals, NoInterval, is_rounding
+from kgeval.metrics.intervals.linearised import UnitScatter
+from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
 from kgeval.metrics.intervals.units import PLURAL, Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.tables.names import MetricName
@@ -153,10 +153,12 @@ class _GroupTests:
         try:
             values = [name(one.rows.ranks(name.ties, name.average)) for one in (own, others)]
             units, _ = own.units_of_ranks
-            estimate = replace(empty, units=units.count, difference=float(values[0] - values[1]))
+            (difference,) = _without_rounding(np.array([values[0] - values[1]]), np.array(values))
+            estimate = replace(empty, units=units.count, difference=float(difference))
             if units.count < FEWEST_UNITS:
                 return replace(estimate, reason=_few(units.count, empty.unit))
-            drawn = self._drawn(empty.model, name) - self._drawn(empty.other, name)
+            of_own = self._drawn(empty.model, name)
+            drawn = _without_rounding(of_own - self._drawn(empty.other, name), of_own)
         except (Undefined, NoInterval) as reason:
             return replace(empty, reason=str(reason))
         return resampled(name, own, others, estimate, drawn, self.options)
@@ -199,16 +201,37 @@ def _contrast(own: Contributions, others: Contributions, empty: PairedDifference
         return _Estimate(replace(estimate, reason=_few(count, empty.unit)))
     # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
     middle = (own.terms.means + others.terms.means) / 2
-    of_units = own.at(middle) - others.at(middle)
+    of_own = own.at(middle)
+    of_units = _without_rounding(of_own - others.at(middle), of_own)
     if not of_units.any():
-        return _Estimate(replace(estimate, reason="no unit differs"), own.numbers, of_units)
-    error = standard_error((own.terms.deviations - others.terms.deviations)[weighed])
-    half = t_quantile(count - 1, empty.level) * error
-    interval = Interval(
-        difference - half, difference + half, empty.level, empty.unit, count, "linearised", standard_error=error
-    )
-    detectable = detectable_difference(error, level=empty.level)
-    return _Estimate(replace(estimate, interval=interval, detectable=detectable), own.numbers, of_units)
+        return _Estimate(replace(estimate, difference=0.0, reason="no unit differs"), own.numbers, of_units)
+    return _Estimate(_with_interval(estimate, own.terms, others.terms, weighed), own.numbers, of_units)
+
+
+def _with_interval(
+    estimate: PairedDifference, own: MeanTerms, others: MeanTerms, weighed: BoolArray
+) -> PairedDifference:
+    """Add the interval of a difference, whose range is twice that of the metric, or say why it has none."""
+    error = standard_error((own.deviations - others.deviations)[weighed])
+    if is_rounding(error, own.value):  # all units differ alike
+        error = 0.0
+    effective = 1 / (own.unit_shares**2).sum()
+    scatter = UnitScatter(estimate.unit, np.array([error]), np.array([estimate.units]), np.array([effective]))
+    metric = estimate.metric.metric
+    reach = metric.highest - metric.lowest
+    of_differences = replace(metric, lowest=-reach, highest=reach)
+    settings = Intervals(unit=estimate.unit, level=estimate.level)
+    try:
+        interval = scatter.interval(of_differences, own.value - others.value, settings)
+    except NoInterval as reason:
+        return replace(estimate, reason=str(reason))
+    detectable = detectable_difference(error, level=estimate.level) if error else None
+    return replace(estimate, interval=interval, detectable=detectable)
+
+
+def _without_rounding(differences: Float64Array, values: Float64Array) -> Float64Array:
+    """Set differences of equal values to 0, which sums in another order may round apart."""
+    return np.where(np.abs(differences) <= ZERO * np.abs(values).max(initial=0), 0, differences)
 
 
 def _few(count: int, unit: Unit) -> str:

@@ -15,7 +15,7 @@ from kgeval.analysis.comparison.paired_difference import DifferenceOptions, Pair
 from kgeval.analysis.comparison.unit_contributions import SharedSelection
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.metrics.intervals.bootstrap import drawn_values, percentiles
-from kgeval.metrics.intervals.interval import Interval, Intervals
+from kgeval.metrics.intervals.interval import Interval, Intervals, is_rounding
 from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
@@ -47,7 +47,7 @@ def bootstrap_values(name: MetricName, selection: SharedSelection, options: Diff
 def with_interval(difference: PairedDifference, drawn: Float64Array) -> PairedDifference:
     """Add the percentile interval of the differences in each draw (float64[draw])."""
     error = float(drawn.std(ddof=1))
-    if not error:
+    if is_rounding(error, difference.difference or 0):
         return replace(difference, reason="it is the same in all draws, which tells nothing of others")
     low, high = percentiles(drawn, difference.level)
     method = f"bootstrap, percentile, {len(drawn)} draws"

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.random import Generator, Philox
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, clipped_to, refuse_few
+from kgeval.metrics.intervals.interval import (
+    Interval,
+    Intervals,
+    NoInterval,
+    clipped_to,
+    is_rounding,
+    refuse_few,
+)
 from kgeval.metrics.intervals.mean_terms import MeanTerms
 from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.lists.ranked_lists import RankedLists
@@ -44,7 +51,7 @@ def bootstrapped(
     """
     refuse_few(units.count, units.kind)
     values = drawn_values(name, selection, units, intervals=intervals)
-    if not (error := float(values.std(ddof=1))):
+    if is_rounding(error := float(values.std(ddof=1)), value):
         raise NoInterval("it is the same in all draws, which tells nothing of others")
     low, high, clipped = clipped_to(name.metric, value, percentiles(values, intervals.level))
     method = f"bootstrap, percentile, {intervals.draws} draws"

@@ -125,6 +125,15 @@ def refuse_few(count: int, unit: Unit) -> None:
         raise NoInterval(f"{count} {unit if count == 1 else PLURAL[unit]}, and an interval needs {FEWEST_UNITS}")
 
 
+def is_rounding(standard_error: float, value: float) -> bool:
+    """Whether a standard error is what rounding alone makes of values that are all the same.
+
+    >>> is_rounding(1.4e-17, 0.1), is_rounding(1e-9, 0.1)
+    (True, False)
+    """
+    return standard_error <= ZERO * max(1, abs(value))
+
+
 def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
     """Make an interval, or say why there is none."""
     try:

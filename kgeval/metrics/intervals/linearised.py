@@ -13,7 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.intervals.interval import ZERO, Interval, Intervals, NoInterval, clipped_to, refuse_few
+from kgeval.metrics.intervals.interval import (
+    ZERO,
+    Interval,
+    Intervals,
+    NoInterval,
+    clipped_to,
+    is_rounding,
+    refuse_few,
+)
 from kgeval.metrics.intervals.mean_terms import MeanTerms
 from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.metric import Metric
@@ -41,7 +49,7 @@ class UnitScatter:
         """
         count, error = int(self.counts[group]), float(self.standard_errors[group])
         refuse_few(count, self.unit)
-        if error <= ZERO * max(1, abs(value)):
+        if is_rounding(error, value):
             ends, method = wilson(metric, value, float(self.effective[group]), intervals.level), "Wilson"
             low, high, clipped, error = *ends, False, 0.0
         else:

@@ -10,7 +10,15 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.bootstrap import drawn_functions, drawn_values, times_drawn
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, clipped_to, read_intervals, refuse_few
+from kgeval.metrics.intervals.interval import (
+    Interval,
+    Intervals,
+    NoInterval,
+    clipped_to,
+    is_rounding,
+    read_intervals,
+    refuse_few,
+)
 from kgeval.metrics.intervals.linearised import t_quantile
 from kgeval.metrics.intervals.mean_terms import mean_terms
 from kgeval.metrics.intervals.units import Unit, units_of
@@ -107,14 +115,15 @@ def _pigeonhole(
     drawn = (np.array(chosen) * _drawn(name, selections, intervals)).sum(axis=1) / runs
     of_seeds = float(np.var(values, ddof=1)) / runs
     variance = float(drawn.var(ddof=1)) + of_seeds / runs
-    if not variance:
+    value, error = float(np.mean(values)), float(np.sqrt(variance))
+    if is_rounding(error, value):
         raise NoInterval("it is the same in all draws, which tells nothing of others")
     of_units = max(variance - of_seeds, 0.0)
     degrees = (of_seeds + of_units) ** 2 / (of_seeds**2 / (runs - 1) + of_units**2 / (units.count - 1))
-    value, half = float(np.mean(values)), t_quantile(degrees, intervals.level) * float(np.sqrt(variance))
+    half = t_quantile(degrees, intervals.level) * error
     low, high, clipped = clipped_to(name.metric, value, (value - half, value + half))
     what, method = f"seed × {units.kind}", f"pigeonhole bootstrap, Student, {intervals.draws} draws"
-    return Interval(low, high, intervals.level, what, units.count, method, float(np.sqrt(variance)), clipped)
+    return Interval(low, high, intervals.level, what, units.count, method, error, clipped)
 
 
 def _drawn(name: MetricName, selections: Sequence[RowSelection], intervals: Intervals) -> Float64Array:
