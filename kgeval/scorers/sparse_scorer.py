@@ -34,7 +34,7 @@ class SparseScores:
     """the score of every entity that is not listed"""
 
     def __post_init__(self) -> None:
-        if np.isnan([*self.scores[np.isnan(self.scores)][:1], self.others]).any():
+        if np.isnan(self.scores).any() or np.isnan(self.others):
             raise ScoreError("a sparse scorer returned NaN: entities without a score are left out of its rows.")
 
     def at(self, queries: IntArray, ids: IntArray) -> Float64Array:

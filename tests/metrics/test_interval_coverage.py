@@ -133,6 +133,28 @@ def test_intervals_hold_the_truth_when_relations_are_drawn_again(metric, populat
     assert share_held(name, population, drawn_relations, "triple", naive=True) < 0.7
 
 
+@pytest.mark.parametrize("unit", ["triple", "relation"])
+def test_a_mean_over_relations_has_a_wide_interval_if_triples_are_drawn(unit):
+    """Its weights are taken as they are, so that the interval has the scatter of the relations too (the guide says)."""
+    rng, name = np.random.default_rng(11), parse("relation.mrr")
+    relations = rng.choice(30, TRIPLES, p=np.arange(30, 0, -1) / 465)
+    ranks = ranked(rng, 1.2 * rng.normal(size=30)[relations] + rng.normal(size=TRIPLES))
+    true = name(
+        RowSelection(TableView(Made(np.arange(TRIPLES), relations, ranks)), slice(None)).ranks(None, "relation")
+    )
+    chosen, draws = rng.integers(0, TRIPLES, (400, 1_000)), np.repeat(np.arange(400), 2_000)
+    table = Made(np.arange(chosen.size), relations[chosen.ravel()], ranks[chosen.ravel()])
+    selection = RowSelection(TableView(table), np.arange(2 * chosen.size), draws)
+    values = name.metric.compute.of_groups(selection.ranks(None, "relation"), np.arange(400) * 2_000, 0)
+    made = (
+        SelectionIntervals(selection, Intervals(unit=unit)).of_groups(name, dict(enumerate(values.tolist()))).values()
+    )
+    held = np.mean([interval.low <= true <= interval.high for interval in made])
+    errors = np.mean([interval.standard_error for interval in made])
+    assert held == pytest.approx(0.98, abs=0.02) if unit == "triple" else held == 1  # the relations are always the same
+    assert errors > (1.2 if unit == "triple" else 3) * values.std()
+
+
 def test_mean_ranks_of_fifty_relations_are_held_less_often(population, drawn_relations):
     """A few relations with very long ranks make the mean: fifty are few for it, and some draws have none of them."""
     assert 0.9 < share_held(parse("amri"), population, drawn_relations, "relation") < 0.935

@@ -106,13 +106,14 @@ class DatasetRanks:
         """What a reader should know."""
         (chi, chi_p), (ratio, ratio_p) = self.friedman, self.iman_davenport
         datasets, models = self.values.shape
+        chosen = "" if self.reference else ", which these ranks chose (p is too small: name a reference beforehand)"
         few = "Ranks on so few datasets show large differences only. " if datasets < 10 else ""
         return (
             f"Friedman's test that all {models} models are alike on {datasets} datasets: χ² = {chi:.3f}, "
             f"p = {chi_p:.4f}; F = {ratio:.3f}, p = {ratio_p:.4f} (Iman and Davenport, 1980).",
             f"{few}Average ranks that differ by less than {self.critical_difference:.3f} are not told apart "
             f"(Nemenyi, {100 * self.level:g} %).",
-            f"p: against {self.control}, adjusted for {models - 1} tests (Holm, 1979).",
+            f"p: against {self.control}{chosen}, adjusted for {models - 1} tests (Holm, 1979).",
         )
 
     def table(self) -> tuple[list[str], list[list[str]]]:
