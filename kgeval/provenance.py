@@ -8,6 +8,9 @@ from typing import Any
 UNKNOWN = "unknown"
 """what stands for a model, a dataset and so on that the ranks or labels do not tell"""
 
+ALIKE = ("dataset", "split", "protocol", "filter", "candidates")
+"""the fields that provenances must share, so that the metrics compare"""
+
 
 @dataclass(frozen=True)
 class Provenance:

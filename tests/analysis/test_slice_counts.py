@@ -33,15 +33,15 @@ def graph(request):
 
 
 def frame_of(dataset, *splits):
+    import pandas as pd
+
     ids = np.concatenate([dataset.split(split).ids for split in splits])
-    return np.unique(ids, axis=0)
+    return pd.DataFrame(ids, columns=["h", "r", "t"]).drop_duplicates()
 
 
 def means(dataset, *splits):
     """Heads for a tail and tails for a head, on the mean of each relation."""
-    import pandas as pd
-
-    facts = pd.DataFrame(frame_of(dataset, *splits), columns=["h", "r", "t"])
+    facts = frame_of(dataset, *splits)
     heads = facts.groupby(["r", "t"])["h"].size().groupby("r").mean()
     tails = facts.groupby(["r", "h"])["t"].size().groupby("r").mean()
     return heads, tails
@@ -64,16 +64,10 @@ def test_cardinalities_are_those_of_pandas(graph):
         relations = frame["relation"]
         assert frame[name].tolist() == named(many(heads[relations]), many(tails[relations])), name
     facts = frame_of(dataset, "train", "valid", "test")
-    tails = {(h, r): count for (h, r), count in zip(*unique(facts[:, [0, 1]]), strict=True)}
-    heads = {(r, t): count for (r, t), count in zip(*unique(facts[:, [1, 2]]), strict=True)}
+    tails, heads = facts.groupby(["h", "r"]).size().to_dict(), facts.groupby(["r", "t"]).size().to_dict()
     triples = list(frame[["head", "relation", "tail"]].itertuples(index=False, name=None))
     expected = named([heads[r, t] > 1 for _, r, t in triples], [tails[h, r] > 1 for h, r, _ in triples])
     assert frame["edge-cardinality"].tolist() == expected
-
-
-def unique(pairs):
-    found, counts = np.unique(pairs, axis=0, return_counts=True)
-    return [tuple(pair) for pair in found.tolist()], counts.tolist()
 
 
 def test_patterns_are_those_of_sets_and_sparse_matrices(graph):

@@ -23,10 +23,10 @@ RELATIONS, TRIPLES, DEGREES, LABELS = "relations", "triples", "degrees", "labels
 
 KINDS = {
     "near-duplicate relations": Kind(
-        RELATIONS, "Two relations share at least {threshold} of the pairs (head, tail) of either.", AKRAMI
+        RELATIONS, "Two relations share at least {threshold} of each one's pairs (head, tail).", AKRAMI
     ),
     "reverse-duplicate relations": Kind(
-        RELATIONS, "At least {threshold} of the pairs of either relation stand turned round in the other.", AKRAMI
+        RELATIONS, "At least {threshold} of each one's pairs stand turned round in the other relation.", AKRAMI
     ),
     "symmetric relations": Kind(RELATIONS, "At least {threshold} of the relation's pairs stand both ways.", AKRAMI),
     "Cartesian relations": Kind(

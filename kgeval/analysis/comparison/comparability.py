@@ -8,14 +8,11 @@ import numpy as np
 
 from kgeval.analysis.comparison.same_rows import SameRows
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.provenance import UNKNOWN, Provenance
+from kgeval.provenance import ALIKE, UNKNOWN, Provenance
 from kgeval.ranking.rank_table import RankTable
 
-ALIKE = ("dataset", "split", "protocol", "filter", "candidates")
-"""what the provenances of models must share, so that their metrics compare"""
-
 TRIPLES = "triples"
-"""what else they must share: the triples and sides that were ranked"""
+"""what else ranks must share: the triples and sides that were ranked"""
 
 
 def differing_fields(

@@ -27,9 +27,7 @@ from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.rank_summary import rank_summary
 from kgeval.metrics.tables.selection import RankColumns, Rows, RowSelection, TableView, refuse_other_tables
-
-ALIKE = ("dataset", "split", "protocol", "filter", "candidates")
-"""what the provenances of runs of one model share"""
+from kgeval.provenance import ALIKE
 
 
 @dataclass(frozen=True)
