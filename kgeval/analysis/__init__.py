@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgeval.analysis.audits.audit import Audit as Audit
     from kgeval.analysis.audits.audit import audit as audit
+    from kgeval.analysis.comparison.comparison import Comparison as Comparison
+    from kgeval.analysis.comparison.dataset_ranks import DatasetRanks as DatasetRanks
     from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
+    from kgeval.analysis.slices.slice import Categories as Categories
 
 _HOMES = {
     "Audit": "audits.audit",
+    "Categories": "slices.slice",
+    "Comparison": "comparison.comparison",
+    "DatasetRanks": "comparison.dataset_ranks",
     "audit": "audits.audit",
     "rank_models": "comparison.dataset_ranks",
 }

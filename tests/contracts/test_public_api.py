@@ -26,7 +26,7 @@ PUBLIC = {
         *("evaluate", "explain", "framework_metrics", "generate_negatives", "load_checkpoint", "load_dataset"),
         *("load_ranks", "predict", "save_checkpoint", "summarize"),
     ],
-    "kgeval.analysis": ["Audit", "audit", "rank_models"],
+    "kgeval.analysis": ["Audit", "Categories", "Comparison", "DatasetRanks", "audit", "rank_models"],
     "kgeval.corruption": [
         *("AllEntities", "CorruptionGenerator", "DegreeWeighted", "FileNegatives", "OGBNegatives"),
         *("PopularityWeighted", "TypeConstrained", "Uniform"),
