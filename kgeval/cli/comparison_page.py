@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 def show_differences(comparison: Comparison) -> None:
     """Print, under each metric, a row for each pair of models and group of rows."""
-    columns, rows = comparison.differences_table()
-    keys = columns.index("difference")
+    (_, *columns), rows = comparison.differences_table()
     for metric in dict.fromkeys(metric for metric, *_ in rows):
-        say("")
+        say(f"\n{metric}:\n")
         of_metric = [row for name, *row in rows if name == metric]
-        show_table([metric, *[""] * (keys - 2), *columns[keys:]], of_metric, keys=keys - 1)
+        show_table(columns, of_metric, keys=columns.index("other") + 1)
 
 
 def show_ranks(ranks: Mapping[str, DatasetRanks]) -> None:

@@ -105,7 +105,14 @@ def load_ranks(
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
-    notes = [*dataset.notes, *notes_on_leaks(dataset, split), _ABOUT.format(path), *file.notes, *check.notes]
+    notes = [
+        *dataset.notes,
+        *notes_on_leaks(dataset, split),
+        f"the ranks were read from {path}.",
+        _TIES,
+        *file.notes,
+        *check.notes,
+    ]
     if len(parts) == len(SIDES):
         notes += notes_on_exchanged_sides(*parts)
     absent = [name for name in known if name not in dataset.splits]
@@ -118,7 +125,7 @@ def load_ranks(
     return RankTable(table.data, split, tuple(notes), filter=present, dataset=dataset.name, candidates=candidates)
 
 
-_ABOUT = "the ranks were read from {}, which does not tell how many candidates tied: no tie policy but theirs is known."
+_TIES = "a file of ranks does not tell how many candidates tied: no tie policy but theirs is known."
 
 
 def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:

@@ -14,9 +14,18 @@ from kgeval.metrics.tables.rank_summary import rank_summary
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import RANKS, TEXT, is_run, is_several, read_common_table, read_ranks
+from kgeval.run_directory.contents import (
+    MANIFEST,
+    RANKS,
+    TEXT,
+    is_run,
+    is_several,
+    read_common_table,
+    read_json,
+    read_ranks,
+)
 from kgeval.runs.sliced_ranks import group_stored, names_slices
-from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
+from kgeval.runs.stored_result import IMPORT_OPTIONS, notes_on_changes, option_name, read_request
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,10 @@ class ComparedRun:
     table: RankTable
     policies: Mapping[str, Any]
     """the tie policy and the conventions that the run has"""
+    is_baseline: bool
+    """whether its manifest says that its model is a baseline"""
+    changes: tuple[str, ...]
+    """what is not as the run wrote it, or its dataset not as it was ranked"""
 
 
 def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bool = False) -> list[ComparedRun]:
@@ -64,16 +77,22 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         ComparedRun(
             name,
             path,
-            group_stored(table, by, path, options.get("dataset"))[0],
-            {"ties": protocol_of(table).ties} | read_request(path).policies,
+            grouped,
+            _policies(table, path),
+            _is_baseline(path),
+            (*notes_on_changes(path), *changes),
         )
         for name, path in zip(names, (path for _, path in places), strict=True)
         for table in [read_ranks(path, **(imported if _is_text(path) else {}))]
+        for grouped, changes in [group_stored(table, by, path, options.get("dataset"))]
     ]
 
 
 def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the policies that all runs have, but for the options that replace their own.
+
+    Baselines have the tie policy ``expected`` where a configuration names none. Models beside them take it too: one
+    table of metrics has one policy.
 
     Raises
     ------
@@ -81,12 +100,40 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
         if they have not the same
     """
     (first, *others) = runs
+    if _replaces_ties(runs, options):
+        options = {**options, "ties": "expected"}
     for name, value in first.policies.items():
         for run in others:
             if name not in options and run.policies[name] != value:
                 unlike = f"{first.name} has {name} {value}, {run.name} {run.policies[name]}"
                 raise ConfigError(f"{unlike}. Choose one with {option_name(name)}.")
     return {name: options.get(name, value) for name, value in first.policies.items()}
+
+
+def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
+    """Say what changed in the runs, and that ties are those of the baselines where models have another policy."""
+    yield from (f"{run.name}: {change}" for run in runs for change in run.changes)
+    if _replaces_ties(runs, options):
+        own = next(run.policies["ties"] for run in runs if not run.is_baseline)
+        yield f"ties: expected for all, as baselines have it; in the runs of models they are {own}. --ties sets others."
+
+
+def notes_on_unfinished(runs: Sequence[str]) -> Iterator[str]:
+    """Say which models of folders of several have no run to compare, because they failed or were interrupted."""
+    for text in runs:
+        path = Path(text if exists_safely(Path(text)) else text.partition("=")[2])
+        if exists_safely(path) and path.is_dir() and is_several(path):
+            listed = read_common_table(path)
+            missing = sorted({*listed.get("failed", {}), *listed.get("unfinished", ())})
+            if missing:
+                yield f"not compared, as they failed or did not finish in {str(path)!r}: {', '.join(missing)}."
+
+
+def _replaces_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> bool:
+    """Whether models take ``expected`` in place of their own tie policy, because baselines beside them have it."""
+    of_models = {run.policies["ties"] for run in runs if not run.is_baseline}
+    of_baselines = {run.policies["ties"] for run in runs if run.is_baseline}
+    return "ties" not in options and of_baselines == {"expected"} and len(of_models - of_baselines) == 1
 
 
 def values_by_dataset(
@@ -129,6 +176,17 @@ def _places(text: str) -> Iterator[tuple[str, Path]]:
                 yield f"{name}/{model}" if name else "", path / model
     else:
         yield name, path
+
+
+def _policies(table: RankTable, run: Path) -> dict[str, Any]:
+    """The policies of a run; a comparison has intervals of its own."""
+    policies = {"ties": protocol_of(table).ties} | read_request(run).policies
+    return {name: value for name, value in policies.items() if name != "intervals"}
+
+
+def _is_baseline(run: Path) -> bool:
+    model = read_json(run / MANIFEST).get("model") if exists_safely(run / MANIFEST) else None
+    return isinstance(model, dict) and "baseline" in model
 
 
 def _is_text(path: Path) -> bool:

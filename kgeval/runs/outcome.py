@@ -11,6 +11,7 @@ import numpy as np
 
 from kgeval.errors import KgevalError, RunError
 from kgeval.metrics.summary import Summary
+from kgeval.metrics.tables.model_notes import notes_with_models
 from kgeval.runs.results import Result
 
 
@@ -83,14 +84,7 @@ def common_table(
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
     """Collect the notes on several models, each once, with the names of its models unless all have it."""
-    models: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        for note in dict.fromkeys(outcome.notes):
-            models.setdefault(note, []).append(outcome.name)
-    return [
-        note if len(names) == len(outcomes) and (len(names) > 1 or not names[0]) else f"{', '.join(names)}: {note}"
-        for note, names in models.items()
-    ]
+    return notes_with_models({outcome.name: outcome.notes for outcome in outcomes})
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:

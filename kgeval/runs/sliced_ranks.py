@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.data.dataset import Dataset
@@ -74,9 +76,10 @@ def _configured_dataset(run: Path) -> Dataset:
     try:
         return DatasetConfig.model_validate(read_yaml(read_settings(run / CONFIG))["dataset"]).load()
     except (InputError, OSError, ValueError, TypeError, KeyError) as error:
+        why = error.errors()[0]["msg"].removeprefix("Value error, ") if isinstance(error, ValidationError) else error
         raise InputError(
             f"{str(run)!r}: the dataset that its {CONFIG} names cannot be read, and slices rest on it. Add --dataset."
-            f"\n{reason(error)}"
+            f"\n{reason(ValueError(why))}"
         ) from error
 
 

@@ -68,7 +68,7 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
         "ranks": _read_ranking,
     }
     result = readers[kind](run, metrics, request, options)
-    return replace(result, changes=(*_notes_on_changes(run), *result.changes))
+    return replace(result, changes=(*notes_on_changes(run), *result.changes))
 
 
 def read_request(run: Path) -> MetricRequest:
@@ -116,7 +116,7 @@ def _refuse_interrupted(run: Path) -> None:
         )
 
 
-def _notes_on_changes(run: Path) -> tuple[str, ...]:
+def notes_on_changes(run: Path) -> tuple[str, ...]:
     """Say which files of a run are not those that it wrote."""
     names = [name for name in altered(run) if name != MANIFEST] if run.is_dir() and is_run(run) else []
     return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()

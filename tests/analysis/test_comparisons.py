@@ -10,7 +10,7 @@ import pytest
 from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.corruption import DegreeWeighted, Uniform
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, TableError
 from tests.conftest import random_dataset
 
 DATA = random_dataset(13)
@@ -26,6 +26,30 @@ def ranked(score=hashed, data=DATA, **options):
 
 FULL = ranked()
 FEW = Uniform(count=5)
+
+
+def test_notes_on_the_models_are_said_once_with_their_names():
+    one, two = replace(FULL, notes=("of all", "left and right may be exchanged")), replace(FULL, notes=("of all",))
+    comparison = compare({"one": one, "two": two}, ["mrr"])
+    assert comparison.notes.count("of all") == comparison.notes.count("one: left and right may be exchanged") == 1
+
+
+def test_groups_have_their_sizes_and_names():
+    comparison = compare({"one": FULL, "two": ranked(lambda h, r, t: h + t)}, ["mrr"], by="side")
+    columns, rows = comparison.differences_table()
+    assert columns[:5] == ["metric", "side", "model", "other", "ranks"]
+    assert [row[4] for row in rows] == [str(int((FULL.column("side") == side).sum())) for side in ("head", "tail")]
+
+
+@pytest.mark.filterwarnings("error")
+def test_tables_without_rows_have_no_differences():
+    empty = FULL.where(np.zeros(len(FULL), bool))
+    assert compare({"one": empty, "two": empty}, ["mrr"]).pairs == ()
+
+
+def test_columns_that_are_missing_are_slices_to_add():
+    with pytest.raises(TableError, match=r"no column 'leak'.*added first, by kgeval.annotate"):
+        compare({"one": FULL, "two": ranked(lambda h, r, t: h + t)}, ["mrr"], by="leak")
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,10 @@ def test_options_are_those_of_python(data, tables):
 def test_a_row_for_each_pair_under_each_metric(done, tables):
     printed = done("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3")
     expected = compare(tables, ["mrr", "hits@3"])
-    for metric, _, _, *cells in expected.differences_table()[1]:
-        assert any(line.split()[0] == metric for line in printed.splitlines() if line.strip())
+    for metric, *cells in expected.differences_table()[1]:
+        assert f"{metric}:" in printed.splitlines()
         assert all(cell in printed for cell in cells)
+    assert ["model", "other", "difference", "p", "detectable", "seen"] in map(str.split, printed.splitlines())
     notes = invoke("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3").stderr
     assert "9,999 sign flips per triple (seed 0), adjusted for the family of 2 tests" in " ".join(notes.split())
     assert "Note" not in invoke("compare", "sines.parquet", "sums.parquet", "-q").stderr
@@ -129,6 +130,56 @@ def test_runs_with_other_tie_policies_need_one(refused, data, place):
     invoke("run", "other.yaml", "--out", "other")
     assert "run has ties realistic, other pessimistic. Choose one with --ties" in refused("compare", "run", "other")
     assert data("compare", "run", "other", "--ties", "expected")["models"]["run"]["ties"] == "expected"
+
+
+def test_runs_with_intervals_of_their_own(data, place):
+    for name, unit in (("one", "triple"), ("two", "relation")):
+        write_config(place / f"{name}.yaml", {**CONFIG, "intervals": {"unit": unit}})
+        invoke("run", f"{name}.yaml", "--out", name)
+    told = data("compare", "one", "two", "run", "-m", "mrr")
+    assert list(told["models"]) == ["one", "two", "run"]
+    assert len(told["differences"]["pairs"]) == 3
+
+
+def test_models_take_the_ties_of_baselines_beside_them(data, refused, place):
+    write_config(
+        place / "two.yaml", {"dataset": "./graph", "models": {"m": CONFIG["model"], "b": "baseline:symmetric"}}
+    )
+    invoke("run", "two.yaml", "--out", "two")
+    told = data("compare", "two", "-m", "mrr")
+    assert {model["ties"] for model in told["models"].values()} == {"expected"}
+    expected = summarize(RankTable.from_parquet("two/b/ranks.parquet"), "mrr", ties="expected")["mrr"]
+    assert told["models"]["b"]["metrics"]["both"]["mrr"] == expected
+    assert "expected for all, as baselines have it; in the runs of models they are realistic" in notes("two")
+    assert "expected for all" not in notes("two", "--ties", "realistic")
+    write_config(place / "other.yaml", {**CONFIG, "ties": "pessimistic"})
+    invoke("run", "other.yaml", "--out", "other")
+    assert "Choose one with --ties" in refused("compare", "two", "other")
+
+
+def notes(*arguments):
+    return " ".join(invoke("compare", *arguments, "-m", "mrr").stderr.split())
+
+
+def test_what_is_missing_or_changed_is_said(place):
+    models = {"a": CONFIG["model"], "b": "baseline:random", "c": "baseline:types"}
+    write_config(place / "three.yaml", {"dataset": "./graph", "models": models})
+    invoke("run", "three.yaml", "--out", "three")
+    assert "not compared" not in notes("three")
+    shutil.copy("three/b/ranks.parquet", "three/c/ranks.parquet")
+    assert "c: not as the run wrote it: ranks.parquet." in notes("three")
+    common = json.loads((place / "three/metrics.json").read_text())
+    del common["models"]["c"]
+    (place / "three/metrics.json").write_text(json.dumps({**common, "unfinished": ["c"]}))
+    assert "not compared, as they failed or did not finish in 'three': c." in notes("three")
+
+
+def test_slices_of_a_dataset_that_is_gone(refused, place):
+    shutil.copytree("run", "other")
+    shutil.move("graph", "moved")
+    message = " ".join(refused("compare", "run", "other", "--by", "leak").split())
+    assert "slices rest on it. Add --dataset. no such folder" in message
+    assert "validation error" not in message
 
 
 def write_grid(place, models):

@@ -93,7 +93,7 @@ def compare(  # noqa: PLR0913
     Traceback (most recent call last):
     kgeval.errors.MetricError: these ranks do not compare.
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
-    Rank them alike, or allow it: compare(…, allow=['candidates']).
+    Rank them alike, or allow it: compare(…, allow=['candidates']) (--allow candidates).
     """
     _refuse_other_inputs(tables, reference)
     allowed, columns = allowed_fields(allow), column_names(by)
@@ -159,9 +159,12 @@ def _groups(
         if the tables have other values of a column in the same rows
     """
     (first, table), *others = tables.items()
+    if not len(same):
+        return
     if not by:
         yield {}, np.arange(len(same))
         return
+    grouping = group_rows(table, by)
     for name in by:
         for model, other in others:
             column = f"{name}_label" if f"{name}_label" in table.columns else name
@@ -171,7 +174,6 @@ def _groups(
                     f"by: {model} and {first} have other values of {name!r} in {int(unequal.sum()):,} rows. Group by a "
                     "column that is of the triples, not of a model."
                 )
-    grouping = group_rows(table, by)
     places = np.empty(len(same), np.int64)
     places[same.rows[first]] = np.arange(len(same))
     for number, key in enumerate(grouping.keys):

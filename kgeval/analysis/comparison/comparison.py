@@ -14,12 +14,16 @@ from kgeval.analysis.comparison.paired_difference import (
 )
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
+from kgeval.metrics.tables.model_notes import notes_with_models
 from kgeval.metrics.tables.names import parse
 from kgeval.metrics.tables.rank_summary import RankSummary
 from kgeval.metrics.tables.rendering import as_html, as_text, cell, number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+RESULTS = ("difference", "p", "detectable", "seen")
+"""the columns of what was found of a pair"""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,9 @@ class Comparison:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: where ranks differ, what is drawn again, and what is one family of tests."""
-        return (*self.remarks, *notes_on_tests(self.pairs, self.options))
+        """What a reader should know: where ranks differ, what is drawn again, what is one family, and of the models."""
+        of_models = notes_with_models({model: summary.notes for model, summary in self.summaries.items()})
+        return (*self.remarks, *notes_on_tests(self.pairs, self.options), *of_models)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the leaderboard: the names of the columns, and a row of cells for each model.
@@ -70,11 +75,18 @@ class Comparison:
         return columns, [[model, *(number(own[name]) for name in names)] for model, own in values.items()]
 
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the names of the columns, and a row of cells for each pair, metric and group."""
+        """Return the names of the columns, and a row of cells for each pair, metric and group, which says its size."""
         by = list(self.pairs[0].group) if self.pairs else []
-        columns = ["metric", *by, "model", "other", "difference", "p", "detectable", "seen"]
+        columns = ["metric", *by, "model", "other", *(["ranks"] if by else []), *RESULTS]
         return columns, [
-            [pair.name, *(str(pair.group[name]) for name in by), pair.model, pair.other, *_cells(pair)]
+            [
+                pair.name,
+                *(str(pair.group[name]) for name in by),
+                pair.model,
+                pair.other,
+                *([str(pair.rows)] if by else []),
+                *_cells(pair),
+            ]
             for pair in sorted(self.pairs, key=self._order_of)
         ]
 

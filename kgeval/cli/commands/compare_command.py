@@ -80,7 +80,7 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     from kgeval.cli.comparison_page import show_differences
     from kgeval.cli.display import show_comparison, show_notes
     from kgeval.cli.streams import say_json
-    from kgeval.runs.compared_runs import common_policies, read_compared
+    from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
 
     compared = read_compared(runs, options)
     settings: dict[str, Any] = {
@@ -93,7 +93,7 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     else:
         show_comparison(comparison.summaries)
         show_differences(comparison)
-    show_notes(comparison.notes)
+    show_notes([*comparison.notes, *notes_on_runs(compared, options), *notes_on_unfinished(runs)])
 
 
 def _compare_datasets(
