@@ -82,12 +82,19 @@ def read_request(run: Path) -> MetricRequest:
     if not exists_safely(run / CONFIG):
         return MetricRequest()
     try:
-        content = read_yaml(read_settings(run / CONFIG))
+        content = _configuration(run)
         return MetricRequest(**{name: content[name] for name in MetricRequest.model_fields if name in content})
     except InputError as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run.\n{error}") from error
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run ({reason(error)}).") from error
+
+
+def _configuration(run: Path) -> dict[str, Any]:
+    content = read_yaml(read_settings(run / CONFIG))
+    if not isinstance(content, dict):
+        raise InputError("it holds no keys.")
+    return content
 
 
 def ungrouped(run: Path, options: Mapping[str, Any]) -> dict[str, Any]:

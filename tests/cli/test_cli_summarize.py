@@ -72,10 +72,12 @@ def test_a_table_alone_is_read_as_usual(data, place, done):
     assert data("summarize", "run") == altered
 
 
-@pytest.mark.parametrize("content", ["[", "7", "ties: realstic", "metrics: [mmr]", "popularity: [1]", "\0"])
+@pytest.mark.parametrize("content", ["[", "7", "", "ties: realstic", "metrics: [mmr]", "popularity: [1]", "\0"])
 def test_a_damaged_configuration_is_refused(refused, place, content):
     (place / "run/config.yaml").write_text(content)
-    assert "run/config.yaml: not the configuration of a run" in refused("summarize", "run")
+    message = refused("summarize", "run")
+    assert "run/config.yaml: not the configuration of a run" in message
+    assert "NoneType" not in message
 
 
 @pytest.mark.parametrize("ties", ["optimistic", "realistic", "pessimistic", "expected", "random"])
