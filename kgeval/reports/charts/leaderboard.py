@@ -1,0 +1,69 @@
+"""The leaderboard as a picture: for each metric a dot per model, its interval as a whisker, baselines in grey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgeval.reports.charts.records import records
+from kgeval.reports.charts.theme import LIGHT, Palette, themed
+from kgeval.reports.libraries import library
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+ROW = 30
+"""pixels for each model"""
+
+
+def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220) -> alt.LayerChart:
+    """Draw one metric.
+
+    Parameters
+    ----------
+    scores
+        columns model, title (of the metric, with the direction that is better), value, low, high (NaN without an
+        interval), chance (NaN where unknown) and baseline, bool; in the order of the rows of the picture
+    palette
+        the colours
+    width
+        in pixels, or ``"container"``
+    """
+    alt = library("altair")
+    models = list(dict.fromkeys(scores["model"]))
+    values = scores.dropna(subset=["value"])
+    title = scores["title"].iloc[0] if len(scores) else ""
+    ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
+    room = (max(ends) - min(ends)) * 0.08 or abs(max(ends)) * 0.05 or 1 if ends else 1
+    domain = [min(ends) - room, max(ends) + room] if ends else [0, 1]
+    color = alt.condition("datum.baseline", alt.value(palette.muted), alt.value(palette.models[0]))
+    base = alt.Chart(records(values)).encode(
+        y=alt.Y("model:N", sort=models, title=None, scale=alt.Scale(domain=models), axis=alt.Axis(ticks=False)),
+        tooltip=[
+            alt.Tooltip("model:N"),
+            alt.Tooltip("value:Q", format=".6f"),
+            alt.Tooltip("low:Q", format=".6f"),
+            alt.Tooltip("high:Q", format=".6f"),
+        ],
+    )
+    x = alt.Scale(domain=domain, nice=False, zero=False)
+    axis = alt.Axis(tickCount=4, domain=False, ticks=False)
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x=alt.X("value:Q", title=title, scale=x, axis=axis), color=color
+    )
+    whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", scale=x, title=title), x2="high:Q", color=color
+    )
+    layers = [whiskers, points]
+    chance = values["chance"].dropna()
+    if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
+        layers.insert(0, alt.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted).encode(x=alt.datum(chance.iloc[0])))
+    panel: alt.LayerChart = alt.layer(*layers).properties(width=width, height=ROW * max(len(models), 1))
+    return panel
+
+
+def leaderboard(scores: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
+    """Draw all metrics side by side; ``scores`` has the columns of a panel for each of them."""
+    alt = library("altair")
+    panels = [metric_panel(of_metric, palette) for _, of_metric in scores.groupby("metric", sort=False)]
+    return themed(alt.concat(*panels, columns=3, spacing=30).properties(title=title), palette)

@@ -1,0 +1,64 @@
+"""``kgeval.report``: runs in, one page out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgeval.data.dataset import Dataset
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.reports.page import render
+from kgeval.reports.reading import Runs, read_dataset, read_models
+from kgeval.reports.study import study_of
+from kgeval.storage.atomic import write_text
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page of one file, which needs no network."""
+
+    html: str
+
+    def save(self, path: str | Path) -> None:
+        """Write the page, whole or not at all.
+
+        Raises
+        ------
+        RunError
+            if the file cannot be written
+        """
+        write_text(Path(path), self.html)
+
+
+def report(runs: Runs, *, dataset: Dataset | None = None, ties: Ties | None = None) -> Report:
+    """Make a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
+
+    Nothing is scored; the page is a function of what the runs kept, and of their dataset for what it says of triples.
+
+    Parameters
+    ----------
+    runs
+        a run directory, a folder of several, a ``.parquet`` file of ranks or a rank table; or several of them, in a
+        list or by the names that the page calls them
+    dataset
+        the graph; by default the one that the runs name, if it is there and still the same
+    ties
+        the tie policy; by default that of the first run
+
+    Raises
+    ------
+    InputError
+        if there are no runs, if one cannot be read, or if a library of the extra ``kgeval[report]`` is not installed
+    MetricError
+        if the runs did not rank the same triples in the same way, with what differs
+
+    Examples
+    --------
+    >>> import kgeval
+    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> page = kgeval.report({"remainder": table})
+    >>> page.html.count("<!doctype html>")
+    1
+    """
+    models = read_models(runs)
+    return Report(render(study_of(models, dataset or read_dataset(models), ties=ties)))

@@ -1,0 +1,88 @@
+"""How are the ranks distributed? Hits@k for every k, and how far each rank changes from one model to another."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.reports.charts.distribution import distribution
+from kgeval.reports.charts.theme import PAGE
+from kgeval.reports.sections.section import Section
+from kgeval.reports.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EVERY = 100
+"""up to this k each is drawn, from there on in steps of 2 %"""
+
+FACTORS = (100.0, 10.0, 2.0)
+"""by which a rank is much, more or somewhat better"""
+
+
+def cumulative(study: Study) -> Section:
+    """Show Hits@k for all k, and the changes of ranks between each two models."""
+    points = cumulative_points(study)
+    chart = distribution(points, PAGE, width="container")
+    changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]
+    shares = {model: own["share"].tolist() for model, own in points.groupby("model", sort=False)}
+    data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
+    return Section("ranks", "Ranks", _title(study), {"changes": changes, "largest": int(points["k"].max())}, {"distribution": chart}, data)
+
+
+def cumulative_points(study: Study) -> pd.DataFrame:
+    """Compute the share of ranks ≤ k for each model: columns model, k, share."""
+    import pandas as pd
+
+    ranks = {model.name: np.sort(study.ranks_of(model)) for model in study.models}
+    largest = max((int(np.ceil(own[-1])) for own in ranks.values() if len(own)), default=1)
+    at = cutoffs(largest)
+    frames = [
+        pd.DataFrame({"model": name, "k": at, "share": np.searchsorted(own, at, "right") / max(len(own), 1)})
+        for name, own in ranks.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def cutoffs(largest: int) -> IntArray:
+    """List the k at which the distribution is drawn; int64[k].
+
+    >>> cutoffs(103)[-4:]
+    array([ 99, 100, 102, 103])
+    """
+    steps = int(np.log(max(largest, EVERY) / EVERY) / np.log(1.02))
+    beyond = np.floor(EVERY * 1.02 ** np.arange(1, steps + 1)).astype(np.int64)
+    every = np.r_[np.arange(1, EVERY + 1), beyond, largest]
+    return np.unique(every[every <= largest])
+
+
+def rank_changes(study: Study, first: int, second: int) -> dict[str, Any]:
+    """Count by which factor the ranks of two models differ, on the rows that both have."""
+    ratio = (study.rows[f"m{second}"] / study.rows[f"m{first}"]).to_numpy()
+    names = study.names[first], study.names[second]
+    return {"models": names, "shares": _shares(ratio), "rows": len(ratio)}
+
+
+def _shares(ratio: Float64Array) -> list[dict[str, Any]]:
+    """Divide rows by the ratio of their two ranks, from far better in the first model to far better in the second."""
+    ends = np.array([*FACTORS, *(1 / factor for factor in reversed(FACTORS))])
+    bins = np.digitize(-np.log(ratio), -np.log(ends))
+    names = ["100 times or more", "10 to 100 times", "2 to 10 times", "less than twice"]
+    labels = [*(f"{name}" for name in names[:3]), "less than 2 times either way", *reversed(names[:3])]
+    counts = np.bincount(bins, minlength=len(labels))
+    return [
+        {"label": label, "share": count / max(len(ratio), 1), "count": int(count), "better": (3 > place) - (3 < place)}
+        for place, (label, count) in enumerate(zip(labels, counts.tolist(), strict=True))
+    ]
+
+
+def _title(study: Study) -> str:
+    """Say the median rank of each model."""
+    medians = {model.name: float(np.median(ranks)) for model in study.models if len(ranks := study.ranks_of(model))}
+    if not medians:
+        return "There are no ranks"
+    best = min(medians, key=lambda name: medians[name])
+    return f"{best} places half of the answers among its first {int(np.ceil(medians[best])):,}"

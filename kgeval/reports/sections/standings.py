@@ -1,0 +1,41 @@
+"""Who is best? The verdict, and the leaderboard with its intervals, baselines and chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kgeval.reports.charts.leaderboard import metric_panel
+from kgeval.reports.charts.theme import PAGE, themed
+from kgeval.reports.sections.section import Section
+from kgeval.reports.study import HEADLINES, Study
+
+
+def standings(study: Study) -> Section:
+    """Show the models by the first headline metric, the best first."""
+    scores = study.scores
+    panels = {
+        f"leaderboard-{metric}": themed(metric_panel(own, PAGE, width="container"), PAGE)
+        for metric, own in scores.groupby("metric", sort=False)
+    }
+    content = {
+        "metrics": list(dict.fromkeys(scores["title"])),
+        "rows": [_row(study, name) for name in study.names],
+    }
+    return Section("standings", "Results", _title(study), content, panels)
+
+
+def _row(study: Study, name: str) -> dict[str, Any]:
+    """Lay out a model's row of the leaderboard."""
+    own = study.scores[study.scores["model"] == name]
+    cells = [study.cell(score) for score in own.to_dict("records")]
+    return {"model": name, "baseline": bool(own["baseline"].iloc[0]), "cells": cells}
+
+
+def _title(study: Study) -> str:
+    first = study.scores[study.scores["metric"] == HEADLINES[0]]
+    ranked = first[~first["baseline"]].dropna(subset=["value"])
+    if ranked.empty:
+        return "No model has a mean reciprocal rank"
+    best = ranked.iloc[0]
+    value = study.cell(best.to_dict())["value"]
+    return f"{best['model']} reaches an MRR of {value}" if len(ranked) == 1 else f"{best['model']} leads with an MRR of {value}"

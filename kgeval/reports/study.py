@@ -1,0 +1,157 @@
+"""A study: the models of a page on the triples that all of them ranked, and the numbers that its sections share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.data.dataset import Dataset
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
+from kgeval.metrics.tables.comparison import compare
+from kgeval.metrics.tables.names import MetricName, parse
+from kgeval.metrics.tables.selection import TableView
+from kgeval.reports.evaluated_model import EvaluatedModel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEADLINES = ("mrr", "hits@1", "hits@3", "hits@10", "amri")
+"""the metrics of the leaderboard, the first of which orders it"""
+
+KEY = ["head_label", "relation_label", "tail_label", "side"]
+"""what a row of a rank table is about, whatever the ids"""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Models that ranked the same triples in the same way."""
+
+    models: Sequence[EvaluatedModel]
+    """the best first"""
+    dataset: Dataset | None = None
+    """the graph, where it is at hand"""
+    ties: Ties = "realistic"
+    """the tie policy of all numbers"""
+
+    @property
+    def names(self) -> list[str]:
+        """The models' names, the best first."""
+        return [model.name for model in self.models]
+
+    @cached_property
+    def summaries(self) -> dict[str, Summary]:
+        """The headline metrics of each model."""
+        metrics = [f"both.{name}" for name in HEADLINES]
+        return {model.name: summarize(model.table, metrics, ties=self.ties) for model in self.models}
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """A row per metric and model: metric, title, model, baseline, value, low, high, chance, reason."""
+        import pandas as pd
+
+        rows = []
+        for metric in map(parse, HEADLINES):
+            for model in self.models:
+                group = self.summaries[model.name].groups[0]
+                name = next(name for name in group.values if name.base == metric.base)
+                rows.append(
+                    {
+                        "metric": metric.base,
+                        "title": title_of(metric),
+                        "model": model.name,
+                        "baseline": model.baseline,
+                        "value": _or_nan(group.values[name]),
+                        "low": np.nan,
+                        "high": np.nan,
+                        "chance": self._chance(model, metric),
+                        "reason": group.undefined.get(str(name), ""),
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def cell(self, score: Mapping[str, Any]) -> dict[str, Any]:
+        """Print a score with the digits that its interval justifies; ``sort`` is its place in an order."""
+        value, low, high = (score[name] for name in ("value", "low", "high"))
+        if np.isnan(value):
+            return {"value": "–", "interval": "", "reason": score["reason"], "sort": ""}
+        half = 0.0 if np.isnan(low) else (high - low) / 2
+        digits = min(max(3, int(np.ceil(-np.log10(half))) + 1), 6) if half > 0 else 4
+        interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
+        return {"value": f"{value:.{digits}f}", "interval": interval, "reason": "", "sort": repr(float(value))}
+
+    def ranks_of(self, model: EvaluatedModel) -> Float64Array:
+        """The ranks of a model's table under the tie policy, ties half-way where that is an expectation."""
+        view = TableView(model.table)
+        policy = "realistic" if self.ties == "expected" else self.ties
+        return view.ranks.under(policy).values
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """The rows that all models share: the labels and the side, the rank of each model m0, m1, … and its ties."""
+        frames = []
+        for index, model in enumerate(self.models):
+            frame = model.table.data.select(KEY).to_pandas()
+            frame[f"m{index}"] = self.ranks_of(model)
+            frame[f"ties{index}"] = model.table.column("tied")
+            frames.append(frame)
+        shared = frames[0]
+        for frame in frames[1:]:
+            shared = shared.merge(frame, on=KEY)
+        return shared
+
+    def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
+        """What random ranking would reach."""
+        ranks = TableView(model.table).ranks
+        try:
+            match metric.name:
+                case "mrr":
+                    return MEAN_RECIPROCAL_RANK.expectation(ranks, 0)
+                case "hits":
+                    return HITS_AT_K.expectation(ranks, metric.k)
+                case "amri":
+                    return 0.0
+        except Undefined:
+            pass
+        return np.nan
+
+
+def title_of(metric: MetricName) -> str:
+    """Call a metric as papers do, with the direction that is better.
+
+    >>> title_of(parse("hits@10")), title_of(parse("head.mr"))
+    ('Hits@10 ↑', 'head MR ↓')
+    """
+    name = metric.base
+    written = name.capitalize() if metric.name == "hits" else name.upper()
+    side = f"{metric.side} " if metric.side not in (None, "both") else ""
+    arrow = {True: " ↑", False: " ↓", None: ""}[metric.metric.increasing]
+    return f"{side}{written}{arrow}"
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def study_of(models: Sequence[EvaluatedModel], dataset: Dataset | None, *, ties: Ties | None = None) -> Study:
+    """Put models in order, the best by MRR first and baselines last.
+
+    Raises
+    ------
+    MetricError
+        if they did not rank the same triples in the same way
+    """
+    policy = ties or models[0].config.get("ties") or "realistic"
+    compare({model.name: model.table for model in models}, ["both.mrr"], ties=policy)
+    study = Study(models, dataset, policy)
+    first = study.scores[study.scores["metric"] == HEADLINES[0]].set_index("model")["value"].fillna(-1)
+    ordered = sorted(models, key=lambda model: (model.baseline, -float(first[model.name])))
+    return Study(ordered, dataset, policy)
