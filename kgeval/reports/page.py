@@ -14,15 +14,24 @@ from typing import Any
 from kgeval.reports.libraries import library
 from kgeval.reports.sections.cumulative import cumulative
 from kgeval.reports.sections.making import making
+from kgeval.reports.sections.origins import origins
 from kgeval.reports.sections.section import Section
 from kgeval.reports.sections.standings import standings
 from kgeval.reports.sections.triple_table import triple_table
+from kgeval.reports.sections.trust import trust
 from kgeval.reports.study import Study
 
-SECTIONS: tuple[Callable[[Study], Section], ...] = (standings, cumulative, triple_table, making)
+SECTIONS: tuple[Callable[[Study], Section], ...] = (
+    standings,
+    trust,
+    origins,
+    cumulative,
+    triple_table,
+    making,
+)
 """in the order of the page"""
 
-SCRIPTS = ("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js")
+SCRIPTS = ("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "relations.js")
 
 
 def render(study: Study) -> str:

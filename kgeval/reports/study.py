@@ -11,6 +11,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
+from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties
@@ -41,6 +42,8 @@ class Study:
     """the graph, where it is at hand"""
     ties: Ties = "realistic"
     """the tie policy of all numbers"""
+    unit: Unit = "triple"
+    """what intervals draw again"""
 
     @property
     def names(self) -> list[str]:
@@ -51,11 +54,13 @@ class Study:
     def summaries(self) -> dict[str, Summary]:
         """The headline metrics of each model."""
         metrics = [f"both.{name}" for name in HEADLINES]
-        return {model.name: summarize(model.table, metrics, ties=self.ties) for model in self.models}
+        return {
+            model.name: summarize(model.table, metrics, ties=self.ties, intervals=self.unit) for model in self.models
+        }
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """A row per metric and model: metric, title, model, baseline, value, low, high, chance, reason."""
+        """A row per metric and model: metric, title, model, baseline, value, low, high, decimals, chance, reason."""
         import pandas as pd
 
         rows = []
@@ -63,6 +68,7 @@ class Study:
             for model in self.models:
                 group = self.summaries[model.name].groups[0]
                 name = next(name for name in group.values if name.base == metric.base)
+                interval = group.intervals.get(name)
                 rows.append(
                     {
                         "metric": metric.base,
@@ -70,8 +76,9 @@ class Study:
                         "model": model.name,
                         "baseline": model.baseline,
                         "value": _or_nan(group.values[name]),
-                        "low": np.nan,
-                        "high": np.nan,
+                        "low": interval.low if interval else np.nan,
+                        "high": interval.high if interval else np.nan,
+                        "decimals": interval.decimals if interval else 4,
                         "chance": self._chance(model, metric),
                         "reason": group.undefined.get(str(name), ""),
                     }
@@ -83,8 +90,7 @@ class Study:
         value, low, high = (score[name] for name in ("value", "low", "high"))
         if np.isnan(value):
             return {"value": "–", "interval": "", "reason": score["reason"], "sort": ""}
-        half = 0.0 if np.isnan(low) else (high - low) / 2
-        digits = min(max(3, int(np.ceil(-np.log10(half))) + 1), 6) if half > 0 else 4
+        digits = score["decimals"]
         interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
         return {"value": f"{value:.{digits}f}", "interval": interval, "reason": "", "sort": repr(float(value))}
 

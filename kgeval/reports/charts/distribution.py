@@ -33,7 +33,7 @@ def distribution(points: pd.DataFrame, palette: Palette = LIGHT, *, title: Any =
     alt = library("altair")
     models = list(dict.fromkeys(points["model"]))
     names = {f"m{index}": model for index, model in enumerate(models)}
-    color = alt.Color("model:N", scale=alt.Scale(domain=models, range=palette.of_models(len(models))))
+    color = alt.Color("model:N", scale=alt.Scale(domain=models, range=palette.of_models(len(models))), legend=alt.Legend(symbolType="stroke", symbolSize=220))
     dash = alt.StrokeDash("model:N", scale=alt.Scale(domain=models, range=[DASHES[i % 6] for i in range(len(models))]))
     k = alt.X(
         "k:Q",

@@ -62,21 +62,21 @@ def cutoffs(largest: int) -> IntArray:
 def rank_changes(study: Study, first: int, second: int) -> dict[str, Any]:
     """Count by which factor the ranks of two models differ, on the rows that both have."""
     ratio = (study.rows[f"m{second}"] / study.rows[f"m{first}"]).to_numpy()
-    names = study.names[first], study.names[second]
-    return {"models": names, "shares": _shares(ratio), "rows": len(ratio)}
+    shares = shares_by_factor(ratio)
+    better, worse = sum(shares[: len(FACTORS)]), sum(shares[len(FACTORS) + 1 :])
+    return {"models": (study.names[first], study.names[second]), "shares": shares, "better": better, "worse": worse}
 
 
-def _shares(ratio: Float64Array) -> list[dict[str, Any]]:
-    """Divide rows by the ratio of their two ranks, from far better in the first model to far better in the second."""
-    ends = np.array([*FACTORS, *(1 / factor for factor in reversed(FACTORS))])
-    bins = np.digitize(-np.log(ratio), -np.log(ends))
-    names = ["100 times or more", "10 to 100 times", "2 to 10 times", "less than twice"]
-    labels = [*(f"{name}" for name in names[:3]), "less than 2 times either way", *reversed(names[:3])]
-    counts = np.bincount(bins, minlength=len(labels))
-    return [
-        {"label": label, "share": count / max(len(ratio), 1), "count": int(count), "better": (3 > place) - (3 < place)}
-        for place, (label, count) in enumerate(zip(labels, counts.tolist(), strict=True))
-    ]
+def shares_by_factor(ratio: Float64Array) -> list[float]:
+    """Divide rows by the ratio of their two ranks, from far better in the first model to far better in the second.
+
+    >>> shares_by_factor(np.array([1.0, 1.5, 2.0, 0.01]))
+    [0.0, 0.0, 0.25, 0.5, 0.0, 0.0, 0.25]
+    """
+    far = sum((ratio >= factor).astype(np.int64) for factor in FACTORS)
+    near = sum((ratio <= 1 / factor).astype(np.int64) for factor in FACTORS)
+    counts = np.bincount(len(FACTORS) - far + near, minlength=2 * len(FACTORS) + 1)
+    return (counts / max(len(ratio), 1)).tolist()
 
 
 def _title(study: Study) -> str:
@@ -85,4 +85,5 @@ def _title(study: Study) -> str:
     if not medians:
         return "There are no ranks"
     best = min(medians, key=lambda name: medians[name])
-    return f"{best} places half of the answers among its first {int(np.ceil(medians[best])):,}"
+    rank = int(np.ceil(medians[best]))
+    return f"{best} ranks half of the answers {'first' if rank == 1 else f'among its first {rank:,}'}"

@@ -1,0 +1,143 @@
+"""May it be trusted? A lamp for each thing that could make the numbers say more than they know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from kgeval.analysis.audits.audit import Audit, audit
+from kgeval.data.dataset import Dataset
+from kgeval.metrics.intervals.interval import FEWEST_UNITS
+from kgeval.provenance import UNKNOWN
+from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.sections.section import Section
+from kgeval.reports.study import Study
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """One reason to trust the numbers, or not to."""
+
+    name: str
+    warning: str = ""
+    """what a reader has to know; empty where all is well"""
+    unknown: bool = False
+    """whether that could not be found out"""
+
+    @property
+    def state(self) -> str:
+        """``"good"``, ``"warning"`` or ``"unknown"``."""
+        return "unknown" if self.unknown else "warning" if self.warning else "good"
+
+
+def trust(study: Study) -> Section:
+    """Light all lamps."""
+    lamps = [light(study) for light in LAMPS]
+    count = sum(lamp.state == "warning" for lamp in lamps)
+    title = f"{count} of {len(lamps)} checks ask for caution" if count else "Nothing speaks against these numbers"
+    if not count and any(lamp.unknown for lamp in lamps):
+        title = "Nothing that could be checked speaks against these numbers"
+    return Section("trust", "Trust", title, {"lamps": lamps})
+
+
+def ties(study: Study) -> Lamp:
+    """How far the tie policy alone moves the MRR."""
+    said = [
+        f"{name}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie; the tie policy alone moves the MRR from "
+        f"{group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
+        for name, summary in study.summaries.items()
+        if (group := summary.groups[0]).ties and group.ties.serious
+    ]
+    return Lamp("Ties", " ".join(said))
+
+
+def unseen(study: Study) -> Lamp:
+    """Test triples that were left out."""
+    said, known = [], False
+    for model in study.models:
+        triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
+        known = known or triples is not None
+        if triples and model.table.num_triples < triples:
+            left = triples - model.table.num_triples
+            said.append(f"{model.name}: {left:,} of {triples:,} {model.table.split} triples were left out.")
+    return Lamp("Triples left out", " ".join(said), unknown=not known)
+
+
+def candidates(study: Study) -> Lamp:
+    """Candidates that were sampled: an estimate among few, not a rank among all."""
+    named = sorted({model.table.candidates for model in study.models})
+    sampled = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
+    warning = f"The answers competed with {'; '.join(sampled)}: numbers of full candidate sets are lower." if sampled else ""
+    return Lamp("All candidates", warning, unknown=UNKNOWN in named and not sampled)
+
+
+def leaks(study: Study) -> Lamp:
+    """Test triples that train gives away."""
+    split = study.models[0].table.split
+    if study.dataset is None or split not in ("valid", "test"):
+        return Lamp("No leaks", unknown=True)
+    found, total = _audit(study.dataset), len(study.dataset.split(split))
+    leaked = found.count("leaked", split)
+    warning = f"{leaked:,} of {total:,} {split} triples ({leaked / max(total, 1):.1%}) can be looked up in train, turned round or under a duplicate relation."
+    return Lamp("No leaks", warning if leaked else "")
+
+
+def filtering(study: Study) -> Lamp:
+    """Known answers that competed."""
+    filters = {model.table.filter for model in study.models}
+    if None in filters:
+        return Lamp("Known answers filtered", unknown=True)
+    missing = sorted({split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())})
+    return Lamp("Known answers filtered", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
+
+
+def relations(study: Study) -> Lamp:
+    """Too few relations to speak of others."""
+    count = len(np.unique(study.models[0].table.column("relation")))
+    warning = f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
+    return Lamp("Enough relations", warning if count < FEWEST_UNITS else "")
+
+
+def versions(study: Study) -> Lamp:
+    """Runs that were not made alike."""
+    said = []
+    for what, of in (("dataset fingerprints", _fingerprint), ("kgeval versions", _version)):
+        if len(found := {value for model in study.models if (value := of(model))}) > 1:
+            said.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
+    unknown = not any(model.manifest for model in study.models)
+    return Lamp("Same dataset and versions", " ".join(said), unknown=unknown and not said)
+
+
+def unaltered(study: Study) -> Lamp:
+    """Files of a run that were changed after it."""
+    said = [f"{model.name}: {remark}" for model in study.models for remark in model.remarks]
+    return Lamp("Files as the run wrote them", " ".join(said), unknown=not any(model.manifest for model in study.models))
+
+
+LAMPS: tuple[Callable[[Study], Lamp], ...] = (
+    ties,
+    candidates,
+    filtering,
+    unseen,
+    leaks,
+    relations,
+    versions,
+    unaltered,
+)
+
+
+@cache
+def _audit(dataset: Dataset) -> Audit:
+    return audit(dataset)
+
+
+def _fingerprint(model: EvaluatedModel) -> str | None:
+    return model.fingerprint
+
+
+def _version(model: EvaluatedModel) -> str | None:
+    version = model.manifest.get("versions", {}).get("kgeval")
+    return None if version is None else str(version)
