@@ -91,7 +91,7 @@ def _rows(study: Study, table: RankTable, name: str, model: str) -> list[dict[st
         rows.append(
             {
                 "slice": name,
-                "category": f"{group.key[name]}  ({count:,})",
+                "category": f"{group.key[name]}\n{count:,}",
                 "group": str(group.key[name]),
                 "model": model,
                 "value": np.nan if value is None else value,

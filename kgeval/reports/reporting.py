@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
+from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.reports.page import render
 from kgeval.reports.reading import Runs, read_dataset, read_models
@@ -30,7 +32,13 @@ class Report:
         write_text(Path(path), self.html)
 
 
-def report(runs: Runs, *, dataset: Dataset | None = None, ties: Ties | None = None) -> Report:
+def report(
+    runs: Runs,
+    *,
+    dataset: Dataset | Source | None = None,
+    ties: Ties | None = None,
+    allow: str | Collection[str] = (),
+) -> Report:
     """Make a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
 
     Nothing is scored; the page is a function of what the runs kept, and of their dataset for what it says of triples.
@@ -41,9 +49,11 @@ def report(runs: Runs, *, dataset: Dataset | None = None, ties: Ties | None = No
         a run directory, a folder of several, a ``.parquet`` file of ranks or a rank table; or several of them, in a
         list or by the names that the page calls them
     dataset
-        the graph; by default the one that the runs name, if it is there and still the same
+        the graph, or its folder or PyKEEN name; by default the one that the runs name, if it is still the same
     ties
         the tie policy; by default that of the first run
+    allow
+        how the runs may differ, as :func:`kgeval.compare` takes it
 
     Raises
     ------
@@ -61,4 +71,5 @@ def report(runs: Runs, *, dataset: Dataset | None = None, ties: Ties | None = No
     1
     """
     models = read_models(runs)
-    return Report(render(study_of(models, dataset or read_dataset(models), ties=ties)))
+    graph = read_dataset(models) if dataset is None else as_dataset(dataset)
+    return Report(render(study_of(models, graph, ties=ties, allow=allow)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgeval.analysis.comparison.compare_models import compare
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.same_rows import same_rows
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.intervals.units import Unit
@@ -17,7 +20,6 @@ from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
-from kgeval.metrics.tables.comparison import compare
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.selection import TableView
 from kgeval.reports.evaluated_model import EvaluatedModel
@@ -44,6 +46,8 @@ class Study:
     """the tie policy of all numbers"""
     unit: Unit = "triple"
     """what intervals draw again"""
+    comparison: Comparison | None = None
+    """the differences of each two models by the first headline metric; ``None`` of a single model"""
 
     @property
     def names(self) -> list[str]:
@@ -83,7 +87,9 @@ class Study:
                         "reason": group.undefined.get(str(name), ""),
                     }
                 )
-        return pd.DataFrame(rows)
+        frame = pd.DataFrame(rows)
+        frame["decimals"] = frame.groupby("metric")["decimals"].transform("min")
+        return frame
 
     def cell(self, score: Mapping[str, Any]) -> dict[str, Any]:
         """Print a score with the digits that its interval justifies; ``sort`` is its place in an order."""
@@ -103,16 +109,14 @@ class Study:
     @cached_property
     def rows(self) -> pd.DataFrame:
         """The rows that all models share: the labels and the side, the rank of each model m0, m1, … and its ties."""
-        frames = []
+        same = same_rows({model.name: model.table for model in self.models})
+        first = self.models[0]
+        frame = first.table.data.select(KEY).take(same.rows[first.name]).to_pandas()
         for index, model in enumerate(self.models):
-            frame = model.table.data.select(KEY).to_pandas()
-            frame[f"m{index}"] = self.ranks_of(model)
-            frame[f"ties{index}"] = model.table.column("tied")
-            frames.append(frame)
-        shared = frames[0]
-        for frame in frames[1:]:
-            shared = shared.merge(frame, on=KEY)
-        return shared
+            places = same.rows[model.name]
+            frame[f"m{index}"] = self.ranks_of(model)[places]
+            frame[f"ties{index}"] = model.table.column("tied")[places]
+        return frame
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         """What random ranking would reach."""
@@ -147,17 +151,26 @@ def _or_nan(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def study_of(models: Sequence[EvaluatedModel], dataset: Dataset | None, *, ties: Ties | None = None) -> Study:
-    """Put models in order, the best by MRR first and baselines last.
+def study_of(
+    models: Sequence[EvaluatedModel],
+    dataset: Dataset | None,
+    *,
+    ties: Ties | None = None,
+    allow: str | Collection[str] = (),
+) -> Study:
+    """Put models in order, the best by MRR first and baselines last, and compare them.
 
     Raises
     ------
     MetricError
-        if they did not rank the same triples in the same way
+        if they did not rank the same triples in the same way, and may not differ so
     """
     policy = ties or models[0].config.get("ties") or "realistic"
-    compare({model.name: model.table for model in models}, ["both.mrr"], ties=policy)
     study = Study(models, dataset, policy)
     first = study.scores[study.scores["metric"] == HEADLINES[0]].set_index("model")["value"].fillna(-1)
     ordered = sorted(models, key=lambda model: (model.baseline, -float(first[model.name])))
-    return Study(ordered, dataset, policy)
+    if len(ordered) == 1:
+        return Study(ordered, dataset, policy)
+    tables = {model.name: model.table for model in ordered}
+    comparison = compare(tables, [f"both.{HEADLINES[0]}"], unit=study.unit, ties=policy, allow=allow)
+    return Study(ordered, dataset, policy, comparison=comparison)

@@ -22,7 +22,7 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
     Parameters
     ----------
     groups
-        columns category (with its count, in the order of the rows), model, value, low, high (NaN without an
+        columns category (of several lines, in the order of the rows), model, value, low, high (NaN without an
         interval), count and axis (the metric's title)
     palette
         the colours
@@ -39,7 +39,7 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
     scale = alt.Scale(zero=False, nice=True)
     name = groups["axis"].iloc[0] if len(groups) else ""
     base = alt.Chart(records(values)).encode(
-        y=alt.Y("category:N", sort=categories, title=None, axis=alt.Axis(ticks=False, domain=False)),
+        y=alt.Y("category:N", sort=categories, title=None, axis=alt.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')")),
         yOffset=alt.YOffset("model:N", sort=models, scale=alt.Scale(domain=models, paddingOuter=0.6)),
         color=alt.Color("model:N", scale=color, legend=None),
         tooltip=[
@@ -58,7 +58,7 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
     whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5).encode(
         x=alt.X("low:Q", title=name, scale=scale), x2="high:Q"
     )
-    height = max(len(categories), 1) * max(LANE * len(models) + 8, 26)
+    height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
     panel: alt.LayerChart = alt.layer(whiskers, points).properties(width=width, height=height, title=title)
     return panel
 

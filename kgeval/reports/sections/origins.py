@@ -15,9 +15,6 @@ from kgeval.reports.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST = 20
-"""ranks below which a category says nothing in the title"""
-
 
 def origins(study: Study) -> Section:
     """Show slices, and a scatter of relations that filters the table of triples."""
@@ -70,8 +67,8 @@ def _display(study: Study, label: str) -> str:
 
 
 def _title(study: Study, groups: pd.DataFrame) -> str:
-    """Name the strongest and the weakest category of the best model, of the first slice that tells."""
-    own = groups[(groups["model"] == study.names[0]) & (groups["count"] >= FEWEST)].dropna(subset=["value"])
+    """Name the strongest and the weakest category that has an interval, of the first slice that tells."""
+    own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
     for name in ("cardinality", "side"):
         ordered = own[own["slice"] == name].sort_values("value")
         if len(ordered) > 1:

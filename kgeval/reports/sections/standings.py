@@ -7,6 +7,7 @@ from typing import Any
 from kgeval.reports.charts.leaderboard import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.sections.section import Section
+from kgeval.reports.sections.verdict import verdicts
 from kgeval.reports.study import HEADLINES, Study
 
 
@@ -20,6 +21,8 @@ def standings(study: Study) -> Section:
     content = {
         "metrics": list(dict.fromkeys(scores["title"])),
         "rows": [_row(study, name) for name in study.names],
+        "verdicts": verdicts(study),
+        "unit": study.unit,
     }
     return Section("standings", "Results", _title(study), content, panels)
 

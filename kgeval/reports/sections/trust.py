@@ -37,7 +37,8 @@ def trust(study: Study) -> Section:
     """Light all lamps."""
     lamps = [light(study) for light in LAMPS]
     count = sum(lamp.state == "warning" for lamp in lamps)
-    title = f"{count} of {len(lamps)} checks ask for caution" if count else "Nothing speaks against these numbers"
+    title = f"{count} of {len(lamps)} checks {'asks' if count == 1 else 'ask'} for caution"
+    title = title if count else "Nothing speaks against these numbers"
     if not count and any(lamp.unknown for lamp in lamps):
         title = "Nothing that could be checked speaks against these numbers"
     return Section("trust", "Trust", title, {"lamps": lamps})
@@ -63,7 +64,7 @@ def unseen(study: Study) -> Lamp:
         if triples and model.table.num_triples < triples:
             left = triples - model.table.num_triples
             said.append(f"{model.name}: {left:,} of {triples:,} {model.table.split} triples were left out.")
-    return Lamp("Triples left out", " ".join(said), unknown=not known)
+    return Lamp("Unseen entities", " ".join(said), unknown=not known)
 
 
 def candidates(study: Study) -> Lamp:
@@ -71,34 +72,34 @@ def candidates(study: Study) -> Lamp:
     named = sorted({model.table.candidates for model in study.models})
     sampled = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
     warning = f"The answers competed with {'; '.join(sampled)}: numbers of full candidate sets are lower." if sampled else ""
-    return Lamp("All candidates", warning, unknown=UNKNOWN in named and not sampled)
+    return Lamp("Candidates", warning, unknown=UNKNOWN in named and not sampled)
 
 
 def leaks(study: Study) -> Lamp:
     """Test triples that train gives away."""
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
-        return Lamp("No leaks", unknown=True)
+        return Lamp("Leaks", unknown=True)
     found, total = _audit(study.dataset), len(study.dataset.split(split))
     leaked = found.count("leaked", split)
     warning = f"{leaked:,} of {total:,} {split} triples ({leaked / max(total, 1):.1%}) can be looked up in train, turned round or under a duplicate relation."
-    return Lamp("No leaks", warning if leaked else "")
+    return Lamp("Leaks", warning if leaked else "")
 
 
 def filtering(study: Study) -> Lamp:
     """Known answers that competed."""
     filters = {model.table.filter for model in study.models}
     if None in filters:
-        return Lamp("Known answers filtered", unknown=True)
+        return Lamp("Filter", unknown=True)
     missing = sorted({split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())})
-    return Lamp("Known answers filtered", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
+    return Lamp("Filter", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
 
 
 def relations(study: Study) -> Lamp:
     """Too few relations to speak of others."""
     count = len(np.unique(study.models[0].table.column("relation")))
     warning = f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
-    return Lamp("Enough relations", warning if count < FEWEST_UNITS else "")
+    return Lamp("Number of relations", warning if count < FEWEST_UNITS else "")
 
 
 def versions(study: Study) -> Lamp:
@@ -108,13 +109,13 @@ def versions(study: Study) -> Lamp:
         if len(found := {value for model in study.models if (value := of(model))}) > 1:
             said.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
     unknown = not any(model.manifest for model in study.models)
-    return Lamp("Same dataset and versions", " ".join(said), unknown=unknown and not said)
+    return Lamp("Versions", " ".join(said), unknown=unknown and not said)
 
 
 def unaltered(study: Study) -> Lamp:
     """Files of a run that were changed after it."""
     said = [f"{model.name}: {remark}" for model in study.models for remark in model.remarks]
-    return Lamp("Files as the run wrote them", " ".join(said), unknown=not any(model.manifest for model in study.models))
+    return Lamp("Files", " ".join(said), unknown=not any(model.manifest for model in study.models))
 
 
 LAMPS: tuple[Callable[[Study], Lamp], ...] = (
