@@ -91,7 +91,8 @@ def _about(study: Study) -> str:
 @cache
 def _vega() -> str:
     """Return the JavaScript that draws charts."""
-    return str(library("vl_convert").javascript_bundle())
+    version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    return str(library("vl_convert").javascript_bundle(vl_version=version))
 
 
 @cache

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval.analysis.comparison.compare_models import compare
 from kgeval.analysis.comparison.comparison import Comparison
@@ -22,7 +23,9 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.selection import TableView
+from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.slice_columns import with_slices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +42,7 @@ class Study:
     """Models that ranked the same triples in the same way."""
 
     models: Sequence[EvaluatedModel]
-    """the best first"""
+    """the best first; their tables have the same rows in the same order"""
     dataset: Dataset | None = None
     """the graph, where it is at hand"""
     ties: Ties = "realistic"
@@ -91,7 +94,7 @@ class Study:
         frame["decimals"] = frame.groupby("metric")["decimals"].transform("min")
         return frame
 
-    def cell(self, score: Mapping[str, Any]) -> dict[str, Any]:
+    def cell(self, score: pd.Series[Any]) -> dict[str, Any]:
         """Print a score with the digits that its interval justifies; ``sort`` is its place in an order."""
         value, low, high = (score[name] for name in ("value", "low", "high"))
         if np.isnan(value):
@@ -109,14 +112,16 @@ class Study:
     @cached_property
     def rows(self) -> pd.DataFrame:
         """The rows that all models share: the labels and the side, the rank of each model m0, m1, … and its ties."""
-        same = same_rows({model.name: model.table for model in self.models})
-        first = self.models[0]
-        frame = first.table.data.select(KEY).take(same.rows[first.name]).to_pandas()
+        frame: pd.DataFrame = self.models[0].table.data.select(KEY).to_pandas()
         for index, model in enumerate(self.models):
-            places = same.rows[model.name]
-            frame[f"m{index}"] = self.ranks_of(model)[places]
-            frame[f"ties{index}"] = model.table.column("tied")[places]
+            frame[f"m{index}"] = self.ranks_of(model)
+            frame[f"ties{index}"] = model.table.column("tied")
         return frame
+
+    @cached_property
+    def sliced(self) -> dict[str, RankTable]:
+        """The models' tables with the slices that the dataset gives."""
+        return with_slices({model.name: model.table for model in self.models}, self.dataset)
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         """What random ranking would reach."""
@@ -173,4 +178,9 @@ def study_of(
         return Study(ordered, dataset, policy)
     tables = {model.name: model.table for model in ordered}
     comparison = compare(tables, [f"both.{HEADLINES[0]}"], unit=study.unit, ties=policy, allow=allow)
-    return Study(ordered, dataset, policy, comparison=comparison)
+    same = same_rows(tables)
+    aligned = [
+        replace(model, table=replace(model.table, data=model.table.data.take(pa.array(same.rows[model.name]))))
+        for model in ordered
+    ]
+    return Study(aligned, dataset, policy, comparison=comparison)

@@ -29,41 +29,47 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     width
         in pixels, or ``"container"``
     """
-    alt = library("altair")
+    altair = library("altair")
     models = list(dict.fromkeys(scores["model"]))
     values = scores.dropna(subset=["value"])
     title = scores["title"].iloc[0] if len(scores) else ""
     ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
     room = (max(ends) - min(ends)) * 0.08 or abs(max(ends)) * 0.05 or 1 if ends else 1
     domain = [min(ends) - room, max(ends) + room] if ends else [0, 1]
-    color = alt.condition("datum.baseline", alt.value(palette.muted), alt.value(palette.models[0]))
-    base = alt.Chart(records(values)).encode(
-        y=alt.Y("model:N", sort=models, title=None, scale=alt.Scale(domain=models), axis=alt.Axis(ticks=False)),
+    color = altair.condition("datum.baseline", altair.value(palette.muted), altair.value(palette.models[0]))
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y(
+            "model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=altair.Axis(ticks=False)
+        ),
         tooltip=[
-            alt.Tooltip("model:N"),
-            alt.Tooltip("value:Q", format=".6f"),
-            alt.Tooltip("low:Q", format=".6f"),
-            alt.Tooltip("high:Q", format=".6f"),
+            altair.Tooltip("model:N"),
+            altair.Tooltip("value:Q", format=".6f"),
+            altair.Tooltip("low:Q", format=".6f"),
+            altair.Tooltip("high:Q", format=".6f"),
         ],
     )
-    x = alt.Scale(domain=domain, nice=False, zero=False)
-    axis = alt.Axis(tickCount=4, domain=False, ticks=False)
+    x = altair.Scale(domain=domain, nice=False, zero=False)
+    axis = altair.Axis(tickCount=4, domain=False, ticks=False)
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=alt.X("value:Q", title=title, scale=x, axis=axis), color=color
+        x=altair.X("value:Q", title=title, scale=x, axis=axis), color=color
     )
-    whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", scale=x, title=title), x2="high:Q", color=color
+    whiskers = (
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2)
+        .encode(x=altair.X("low:Q", scale=x, title=title), x2="high:Q", color=color)
     )
     layers = [whiskers, points]
     chance = values["chance"].dropna()
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
-        layers.insert(0, alt.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted).encode(x=alt.datum(chance.iloc[0])))
-    panel: alt.LayerChart = alt.layer(*layers).properties(width=width, height=ROW * max(len(models), 1))
+        layers.insert(
+            0, altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted).encode(x=altair.datum(chance.iloc[0]))
+        )
+    panel: alt.LayerChart = altair.layer(*layers).properties(width=width, height=ROW * max(len(models), 1))
     return panel
 
 
 def leaderboard(scores: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
     """Draw all metrics side by side; ``scores`` has the columns of a panel for each of them."""
-    alt = library("altair")
+    altair = library("altair")
     panels = [metric_panel(of_metric, palette) for _, of_metric in scores.groupby("metric", sort=False)]
-    return themed(alt.concat(*panels, columns=3, spacing=30).properties(title=title), palette)
+    return themed(altair.concat(*panels, columns=3, spacing=30).properties(title=title), palette)

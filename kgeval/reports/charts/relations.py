@@ -31,37 +31,37 @@ def relations_chart(
     width
         in pixels, or ``"container"``
     """
-    alt = library("altair")
+    altair = library("altair")
     against_model = axes[0] != "test triples"
     kinds = sorted(set(relations["cardinality"]))
-    picked = alt.selection_point(name="picked", fields=["relation"], on="click", empty=True)
-    scale = alt.Scale() if against_model else alt.Scale(type="log")
-    number = alt.Axis(domain=False, ticks=False, tickCount=5)
+    picked = altair.selection_point(name="picked", fields=["relation"], on="click", empty=True)
+    scale = altair.Scale() if against_model else altair.Scale(type="log")
+    number = altair.Axis(domain=False, ticks=False, tickCount=5)
     dots = (
-        alt.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
+        altair.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
         .mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
         .encode(
-            x=alt.X("x:Q", title=axes[0], scale=scale, axis=number),
-            y=alt.Y("y:Q", title=axes[1], axis=number),
-            size=alt.Size("triples:Q", scale=alt.Scale(range=[25, 700]), legend=None),
-            color=alt.Color(
+            x=altair.X("x:Q", title=axes[0], scale=scale, axis=number),
+            y=altair.Y("y:Q", title=axes[1], axis=number),
+            size=altair.Size("triples:Q", scale=altair.Scale(range=[25, 700]), legend=None),
+            color=altair.Color(
                 "cardinality:N",
-                scale=alt.Scale(domain=kinds, range=palette.of_models(len(kinds))),
-                legend=alt.Legend() if any(kinds) else None,
+                scale=altair.Scale(domain=kinds, range=palette.of_models(len(kinds))),
+                legend=altair.Legend() if any(kinds) else None,
             ),
-            opacity=alt.condition(picked, alt.value(0.75), alt.value(0.15)),
+            opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
             tooltip=[
-                alt.Tooltip("relation:N"),
-                alt.Tooltip("x:Q", title="across", format=".4~f"),
-                alt.Tooltip("y:Q", title="up", format=".4~f"),
-                alt.Tooltip("triples:Q", format=",", title="test triples"),
-                alt.Tooltip("cardinality:N"),
+                altair.Tooltip("relation:N"),
+                altair.Tooltip("x:Q", title="across", format=".4~f"),
+                altair.Tooltip("y:Q", title="up", format=".4~f"),
+                altair.Tooltip("triples:Q", format=",", title="test triples"),
+                altair.Tooltip("cardinality:N"),
             ],
         )
         .add_params(picked)
     )
     layers = [dots]
     if against_model:
-        ends = alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
-        layers.insert(0, alt.Chart(ends).mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q"))
-    return themed(alt.layer(*layers).properties(width=width, height=400, title=title), palette)
+        ends = altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
+        layers.insert(0, altair.Chart(ends).mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q"))
+    return themed(altair.layer(*layers).properties(width=width, height=400, title=title), palette)

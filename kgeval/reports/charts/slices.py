@@ -31,40 +31,48 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
     width
         in pixels, or ``"container"``
     """
-    alt = library("altair")
+    altair = library("altair")
     models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
     values = groups.dropna(subset=["value"])
     look = [palette.of_models(len(models)), [SHAPES[index % len(SHAPES)] for index in range(len(models))]]
-    color, shape = (alt.Scale(domain=models, range=range_) for range_ in look)
-    scale = alt.Scale(zero=False, nice=True)
+    color, shape = (altair.Scale(domain=models, range=range_) for range_ in look)
+    scale = altair.Scale(zero=False, nice=True)
     name = groups["axis"].iloc[0] if len(groups) else ""
-    base = alt.Chart(records(values)).encode(
-        y=alt.Y("category:N", sort=categories, title=None, axis=alt.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')")),
-        yOffset=alt.YOffset("model:N", sort=models, scale=alt.Scale(domain=models, paddingOuter=0.6)),
-        color=alt.Color("model:N", scale=color, legend=None),
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y(
+            "category:N",
+            sort=categories,
+            title=None,
+            axis=altair.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"),
+        ),
+        yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
+        color=altair.Color("model:N", scale=color, legend=None),
         tooltip=[
-            alt.Tooltip("category:N"),
-            alt.Tooltip("model:N"),
-            alt.Tooltip("value:Q", format=".4f"),
-            alt.Tooltip("low:Q", format=".4f"),
-            alt.Tooltip("high:Q", format=".4f"),
-            alt.Tooltip("count:Q", format=",", title="ranks"),
+            altair.Tooltip("category:N"),
+            altair.Tooltip("model:N"),
+            altair.Tooltip("value:Q", format=".4f"),
+            altair.Tooltip("low:Q", format=".4f"),
+            altair.Tooltip("high:Q", format=".4f"),
+            altair.Tooltip("count:Q", format=",", title="ranks"),
         ],
     )
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        x=alt.X("value:Q", title=name, scale=scale, axis=alt.Axis(tickCount=4, domain=False, ticks=False)),
-        shape=alt.Shape("model:N", scale=shape, legend=None),
+        x=altair.X("value:Q", title=name, scale=scale, axis=altair.Axis(tickCount=4, domain=False, ticks=False)),
+        shape=altair.Shape("model:N", scale=shape, legend=None),
     )
-    whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5).encode(
-        x=alt.X("low:Q", title=name, scale=scale), x2="high:Q"
+    whiskers = (
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=1.5)
+        .encode(x=altair.X("low:Q", title=name, scale=scale), x2="high:Q")
     )
     height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
-    panel: alt.LayerChart = alt.layer(whiskers, points).properties(width=width, height=height, title=title)
+    panel: alt.LayerChart = altair.layer(whiskers, points).properties(width=width, height=height, title=title)
     return panel
 
 
 def slices_chart(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
     """Draw several slices, told apart by the column ``slice``, side by side."""
-    alt = library("altair")
-    panels = [slice_panel(own, palette, title=name) for name, own in groups.groupby("slice", sort=False)]
-    return themed(alt.concat(*panels, columns=2, spacing=30).properties(title=title), palette)
+    altair = library("altair")
+    names = groups["slice"].unique()
+    panels = [slice_panel(groups[groups["slice"] == name], palette, title=name) for name in names]
+    return themed(altair.concat(*panels, columns=2, spacing=30).properties(title=title), palette)

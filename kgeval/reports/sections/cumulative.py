@@ -30,7 +30,14 @@ def cumulative(study: Study) -> Section:
     changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]
     shares = {model: own["share"].tolist() for model, own in points.groupby("model", sort=False)}
     data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
-    return Section("ranks", "Ranks", _title(study), {"changes": changes, "largest": int(points["k"].max())}, {"distribution": chart}, data)
+    return Section(
+        "ranks",
+        "Ranks",
+        _title(study),
+        {"changes": changes, "largest": int(points["k"].max())},
+        {"distribution": chart},
+        data,
+    )
 
 
 def cumulative_points(study: Study) -> pd.DataFrame:
@@ -76,7 +83,7 @@ def shares_by_factor(ratio: Float64Array) -> list[float]:
     far = sum((ratio >= factor).astype(np.int64) for factor in FACTORS)
     near = sum((ratio <= 1 / factor).astype(np.int64) for factor in FACTORS)
     counts = np.bincount(len(FACTORS) - far + near, minlength=2 * len(FACTORS) + 1)
-    return (counts / max(len(ratio), 1)).tolist()
+    return [float(count / max(len(ratio), 1)) for count in counts]
 
 
 def _title(study: Study) -> str:

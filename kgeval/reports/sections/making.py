@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kgeval.protocols.protocol import protocol_of
+from kgeval.provenance import UNKNOWN
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
@@ -18,10 +19,13 @@ def making(study: Study) -> Section:
     import kgeval
 
     table = study.models[0].table
-    protocol = protocol_of(table)
+    named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
+    protocol = protocol_of(named[0]) if named else None
     content = {
         "provenance": str(table.provenance),
-        "protocol": f"{protocol.name}: {protocol.summary}",
+        "protocol": f"Protocol {protocol.name}: {protocol.summary}."
+        if protocol
+        else "The ranks do not tell their protocol.",
         "ties": str(getattr(study.ties, "name", study.ties)),
         "models": [_described(model) for model in study.models],
         "citation": CITATION % kgeval.__version__,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.slices.slice import slices
@@ -20,7 +21,8 @@ def origins(study: Study) -> Section:
     """Show slices, and a scatter of relations that filters the table of triples."""
     groups, relations = slice_scores(study), relation_scores(study)
     panels, captions = {}, {}
-    for name, own in groups.groupby("slice", sort=False):
+    for name in groups["slice"].unique():
+        own = groups[groups["slice"] == name]
         panels[f"slice-{name}"] = themed(slice_panel(own, PAGE, width="container"), PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted of the triple"
     second = 1 if len(study.names) > 1 else 0
@@ -39,7 +41,9 @@ def origins(study: Study) -> Section:
         "relations": relations_title(study, relations),
         "unit": study.unit,
     }
-    return Section("where", "Where from", _title(study, groups), content, {**panels, "relations": picture}, {"relations": data})
+    return Section(
+        "where", "Where from", _title(study, groups), content, {**panels, "relations": picture}, {"relations": data}
+    )
 
 
 def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
@@ -85,4 +89,4 @@ def _kind(name: str) -> str:
 
 
 def _plain(values: pd.Series[Any]) -> list[float | None]:
-    return [None if value != value else round(value, 6) for value in values.tolist()]
+    return [None if isnan(value) else round(value, 6) for value in values.tolist()]

@@ -7,7 +7,7 @@ from typing import Any
 from kgeval.reports.charts.leaderboard import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.sections.section import Section
-from kgeval.reports.sections.verdict import verdicts
+from kgeval.reports.sections.verdict import basis, verdicts
 from kgeval.reports.study import HEADLINES, Study
 
 
@@ -22,6 +22,7 @@ def standings(study: Study) -> Section:
         "metrics": list(dict.fromkeys(scores["title"])),
         "rows": [_row(study, name) for name in study.names],
         "verdicts": verdicts(study),
+        "basis": basis(study),
         "unit": study.unit,
     }
     return Section("standings", "Results", _title(study), content, panels)
@@ -30,7 +31,7 @@ def standings(study: Study) -> Section:
 def _row(study: Study, name: str) -> dict[str, Any]:
     """Lay out a model's row of the leaderboard."""
     own = study.scores[study.scores["model"] == name]
-    cells = [study.cell(score) for score in own.to_dict("records")]
+    cells = [study.cell(score) for _, score in own.iterrows()]
     return {"model": name, "baseline": bool(own["baseline"].iloc[0]), "cells": cells}
 
 
@@ -40,5 +41,9 @@ def _title(study: Study) -> str:
     if ranked.empty:
         return "No model has a mean reciprocal rank"
     best = ranked.iloc[0]
-    value = study.cell(best.to_dict())["value"]
-    return f"{best['model']} reaches an MRR of {value}" if len(ranked) == 1 else f"{best['model']} leads with an MRR of {value}"
+    value = study.cell(best)["value"]
+    return (
+        f"{best['model']} reaches an MRR of {value}"
+        if len(ranked) == 1
+        else f"{best['model']} leads with an MRR of {value}"
+    )

@@ -71,7 +71,9 @@ def candidates(study: Study) -> Lamp:
     """Candidates that were sampled: an estimate among few, not a rank among all."""
     named = sorted({model.table.candidates for model in study.models})
     sampled = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
-    warning = f"The answers competed with {'; '.join(sampled)}: numbers of full candidate sets are lower." if sampled else ""
+    warning = (
+        f"The answers competed with {'; '.join(sampled)}: numbers of full candidate sets are lower." if sampled else ""
+    )
     return Lamp("Candidates", warning, unknown=UNKNOWN in named and not sampled)
 
 
@@ -82,7 +84,10 @@ def leaks(study: Study) -> Lamp:
         return Lamp("Leaks", unknown=True)
     found, total = _audit(study.dataset), len(study.dataset.split(split))
     leaked = found.count("leaked", split)
-    warning = f"{leaked:,} of {total:,} {split} triples ({leaked / max(total, 1):.1%}) can be looked up in train, turned round or under a duplicate relation."
+    warning = (
+        f"{leaked:,} of {total:,} {split} triples ({leaked / max(total, 1):.1%}) can be looked up in train: the same, "
+        "turned round, or under a duplicate relation."
+    )
     return Lamp("Leaks", warning if leaked else "")
 
 
@@ -91,14 +96,18 @@ def filtering(study: Study) -> Lamp:
     filters = {model.table.filter for model in study.models}
     if None in filters:
         return Lamp("Filter", unknown=True)
-    missing = sorted({split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())})
+    missing = sorted(
+        {split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())}
+    )
     return Lamp("Filter", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
 
 
 def relations(study: Study) -> Lamp:
     """Too few relations to speak of others."""
     count = len(np.unique(study.models[0].table.column("relation")))
-    warning = f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
+    warning = (
+        f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
+    )
     return Lamp("Number of relations", warning if count < FEWEST_UNITS else "")
 
 
@@ -110,6 +119,11 @@ def versions(study: Study) -> Lamp:
             said.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
     unknown = not any(model.manifest for model in study.models)
     return Lamp("Versions", " ".join(said), unknown=unknown and not said)
+
+
+def alike(study: Study) -> Lamp:
+    """Models whose ranks do not compare, or may not."""
+    return Lamp("Comparable", " ".join(study.comparison.remarks) if study.comparison else "")
 
 
 def unaltered(study: Study) -> Lamp:
@@ -126,6 +140,7 @@ LAMPS: tuple[Callable[[Study], Lamp], ...] = (
     leaks,
     relations,
     versions,
+    alike,
     unaltered,
 )
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from kgeval.analysis.comparison.compare_models import compare
 from kgeval.analysis.comparison.paired_difference import PLURAL, PairedDifference, shown
 from kgeval.errors import MetricError
-from kgeval.reports.breakdown import sliced_models
 from kgeval.reports.study import HEADLINES, Study, title_of
 
 
@@ -28,32 +27,46 @@ def verdicts(study: Study) -> list[Verdict]:
     if study.comparison is None:
         return []
     pairs = study.comparison.pairs
-    sentences = [Verdict(sentence_of(pair, study.comparison.family), pair.seen) for pair in pairs]
+    sentences = [Verdict(sentence_of(pair), pair.seen) for pair in pairs]
     if pairs and pairs[0].seen == "better":
         first = sentences[0]
         sentences[0] = first._replace(sentence=first.sentence + exceptions(study, pairs[0]))
     return sentences
 
 
-def sentence_of(pair: PairedDifference, family: int) -> str:
+def basis(study: Study) -> str:
+    """Say what intervals and p-values of the verdicts are of."""
+    if study.comparison is None or not study.comparison.family:
+        return ""
+    options, family = study.comparison.options, study.comparison.family
+    return (
+        f"Differences on the same triples. {100 * options.level:g} % intervals: had the {PLURAL[options.unit]} been "
+        f"drawn again. p: by {options.draws:,} sign flips per {options.unit}, adjusted for "
+        f"{'one pair' if family == 1 else f'all {family} pairs'} (Holm, 1979)."
+    )
+
+
+def sentence_of(pair: PairedDifference) -> str:
     """Put a difference into words."""
     metric = title_of(pair.metric).rstrip(" ↑↓")
     if pair.seen in ("better", "worse"):
         low, high = (shown(end or 0.0, pair.standard_error) for end in (pair.low, pair.high))
         change = shown(pair.difference or 0.0, pair.standard_error)
         return (
-            f"{pair.model} is {pair.seen} than {pair.other}: {metric} {signed(change)} ({low} to {high}, "
-            f"{PLURAL[pair.unit]} drawn again; {p_value(pair)}, Holm over {family} {'pair' if family == 1 else 'pairs'})."
+            f"{pair.model} is {pair.seen} than {pair.other}: {metric} {signed(change)} "
+            f"({signed(low)} to {signed(high)}; {p_value(pair)})."
         )
     if pair.seen == "none" and pair.detectable is not None:
         least = shown(pair.detectable, pair.detectable)
-        return f"{pair.model} and {pair.other}: no difference in {metric} seen; one of {least} or more would be, mostly."
+        return (
+            f"{pair.model} and {pair.other}: no difference in {metric} seen; one of {least} or more would be, mostly."
+        )
     return f"{pair.model} and {pair.other}: {pair.verdict}."
 
 
 def exceptions(study: Study, pair: PairedDifference) -> str:
     """Name the kinds of queries on which the better of two models is not seen to be better."""
-    tables = {name: table for name, table in sliced_models(study, ("cardinality",)).items() if name in (pair.model, pair.other)}
+    tables = {name: table for name, table in study.sliced.items() if name in (pair.model, pair.other)}
     if any("cardinality" not in table.columns for table in tables.values()):
         return ""
     try:
