@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,7 +26,10 @@ from kgeval.run_directory.contents import (
     read_ranks,
 )
 
-Runs: TypeAlias = str | Path | RankTable | Iterable[str | Path | RankTable] | Mapping[str, str | Path | RankTable]
+Run: TypeAlias = str | Path | RankTable | EvaluatedModel
+"""a run directory, a folder of several, a file of ranks; or in memory, a table, or one with what is known of it"""
+
+Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 """a run, or several, which may have names"""
 
 
@@ -37,11 +41,15 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
     InputError
         if there are none, if one cannot be read or ranked nothing, or if two have one name
     """
-    if isinstance(runs, Mapping):
-        models = [model for name, run in runs.items() for model in _read(run, name)]
-    else:
-        several = [runs] if isinstance(runs, str | Path | RankTable) else list(runs)
-        models = [model for run in several for model in _read(run, "")]
+    several = (
+        [runs]
+        if isinstance(runs, str | Path | RankTable | EvaluatedModel)
+        else runs.items()
+        if isinstance(runs, Mapping)
+        else runs
+    )
+    named = [run if isinstance(run, tuple) else ("", run) for run in several]
+    models = [model for name, run in named for model in _read(run, name)]
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
     return _named_apart(models)
@@ -63,8 +71,11 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
     return None
 
 
-def _read(run: str | Path | RankTable, name: str) -> Iterator[EvaluatedModel]:
+def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
     """Read a run, or those of a folder of several, each by its own name in it."""
+    if isinstance(run, EvaluatedModel):
+        yield replace(run, name=name or run.name)
+        return
     if isinstance(run, RankTable):
         yield EvaluatedModel(name, run)
         return
@@ -91,8 +102,6 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
 
 def _named_apart(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
     """Give each model a name of its own."""
-    from dataclasses import replace
-
     called = [model.name or _called(model) for model in models]
     repeated = {name for name in called if called.count(name) > 1}
     named = [

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.reports.page import render
 from kgeval.reports.reading import Runs, read_dataset, read_models
-from kgeval.reports.study import study_of
+from kgeval.reports.study import Study, study_of
 from kgeval.storage.atomic import write_text
 
 
@@ -70,6 +71,11 @@ def report(
     >>> page.html.count("<!doctype html>")
     1
     """
+    return Report(render(study_of_runs(runs, dataset, ties=ties, allow=allow)))
+
+
+def study_of_runs(runs: Runs, dataset: Dataset | Source | None, *, ties: Any, allow: str | Collection[str]) -> Study:
+    """Read runs and their dataset, and compare them; see :func:`report`."""
     models = read_models(runs)
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
-    return Report(render(study_of(models, graph, ties=ties, allow=allow)))
+    return study_of(models, graph, ties=ties, allow=allow)

@@ -15,14 +15,16 @@ from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.same_rows import same_rows
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
+from kgeval.errors import InputError
 from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
-from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.selection import TableView
+from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.slice_columns import with_slices
@@ -42,7 +44,7 @@ class Study:
     """Models that ranked the same triples in the same way."""
 
     models: Sequence[EvaluatedModel]
-    """the best first; their tables have the same rows in the same order"""
+    """the best first; their tables have the same rows"""
     dataset: Dataset | None = None
     """the graph, where it is at hand"""
     ties: Ties = "realistic"
@@ -103,25 +105,34 @@ class Study:
         interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
         return {"value": f"{value:.{digits}f}", "interval": interval, "reason": "", "sort": repr(float(value))}
 
-    def ranks_of(self, model: EvaluatedModel) -> Float64Array:
-        """The ranks of a model's table under the tie policy, ties half-way where that is an expectation."""
-        view = TableView(model.table)
-        policy = "realistic" if self.ties == "expected" else self.ties
-        return view.ranks.under(policy).values
+    def ranks_of(self, table: RankTable) -> Float64Array:
+        """The ranks of a table under the tie policy, ties half-way where that is an expectation; float64[row]."""
+        view = TableView(table)
+        policy = "realistic" if tie_policy(self.ties).name == "expected" else self.ties
+        return replace(view.ranks, ties=policy, draws=view.draws_for(policy)).values
 
     @cached_property
     def rows(self) -> pd.DataFrame:
         """The rows that all models share: the labels and the side, the rank of each model m0, m1, … and its ties."""
-        frame: pd.DataFrame = self.models[0].table.data.select(KEY).to_pandas()
-        for index, model in enumerate(self.models):
-            frame[f"m{index}"] = self.ranks_of(model)
-            frame[f"ties{index}"] = model.table.column("tied")
+        frame: pd.DataFrame = self.aligned[self.names[0]].data.select(KEY).to_pandas()
+        for index, table in enumerate(self.aligned.values()):
+            frame[f"m{index}"] = self.ranks_of(table)
+            frame[f"ties{index}"] = table.column("tied")
         return frame
+
+    @cached_property
+    def aligned(self) -> dict[str, RankTable]:
+        """The models' tables with their rows in one order."""
+        tables = {model.name: model.table for model in self.models}
+        if len(tables) == 1:
+            return tables
+        rows = same_rows(tables).rows
+        return {name: replace(table, data=table.data.take(pa.array(rows[name]))) for name, table in tables.items()}
 
     @cached_property
     def sliced(self) -> dict[str, RankTable]:
         """The models' tables with the slices that the dataset gives."""
-        return with_slices({model.name: model.table for model in self.models}, self.dataset)
+        return with_slices(self.aligned, self.dataset)
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         """What random ranking would reach."""
@@ -170,7 +181,7 @@ def study_of(
     MetricError
         if they did not rank the same triples in the same way, and may not differ so
     """
-    policy = ties or models[0].config.get("ties") or "realistic"
+    policy = ties or _common_ties(models)
     study = Study(models, dataset, policy)
     first = study.scores[study.scores["metric"] == HEADLINES[0]].set_index("model")["value"].fillna(-1)
     ordered = sorted(models, key=lambda model: (model.baseline, -float(first[model.name])))
@@ -179,8 +190,20 @@ def study_of(
     tables = {model.name: model.table for model in ordered}
     comparison = compare(tables, [f"both.{HEADLINES[0]}"], unit=study.unit, ties=policy, allow=allow)
     same = same_rows(tables)
-    aligned = [
-        replace(model, table=replace(model.table, data=model.table.data.take(pa.array(same.rows[model.name]))))
-        for model in ordered
-    ]
-    return Study(aligned, dataset, policy, comparison=comparison)
+    if not same.of_all:
+        ordered = [replace(model, table=model.table.where(same.mask(model.name))) for model in ordered]
+    return Study(ordered, dataset, policy, comparison=comparison)
+
+
+def _common_ties(models: Sequence[EvaluatedModel]) -> str:
+    """The tie policy of the runs.
+
+    Raises
+    ------
+    InputError
+        if they have not the same
+    """
+    found = {str(model.config.get("ties") or tie_policy(protocol_of(model.table).ties).name) for model in models}
+    if len(found) > 1:
+        raise InputError(f"the runs have different tie policies ({', '.join(sorted(found))}). Choose one with ties.")
+    return found.pop()

@@ -77,4 +77,9 @@ def distribution(points: pd.DataFrame, palette: Palette = LIGHT, *, title: Any =
     dots = (
         altair.Chart(records(points)).transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
     )
-    return themed(altair.layer(lines, rule, dots).properties(width=width, height=300, title=title), palette)
+    return themed(
+        altair.layer(lines, rule, dots).properties(
+            width=width, height=300, title=title, description="The share of ranks up to k, for every k."
+        ),
+        palette,
+    )

@@ -64,7 +64,9 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         layers.insert(
             0, altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted).encode(x=altair.datum(chance.iloc[0]))
         )
-    panel: alt.LayerChart = altair.layer(*layers).properties(width=width, height=ROW * max(len(models), 1))
+    panel: alt.LayerChart = altair.layer(*layers).properties(
+        width=width, height=ROW * max(len(models), 1), description=f"{title} of each model, as in the table of results."
+    )
     return panel
 
 

@@ -64,4 +64,9 @@ def relations_chart(
     if against_model:
         ends = altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
         layers.insert(0, altair.Chart(ends).mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q"))
-    return themed(altair.layer(*layers).properties(width=width, height=400, title=title), palette)
+    return themed(
+        altair.layer(*layers).properties(
+            width=width, height=400, title=title, description=f"A dot for each relation: {axes[1]} against {axes[0]}."
+        ),
+        palette,
+    )

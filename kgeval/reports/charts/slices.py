@@ -16,7 +16,9 @@ LANE = 13
 """pixels for each model of a category"""
 
 
-def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "", width: Any = 260) -> alt.LayerChart:
+def slice_panel(
+    groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "", width: Any = 260, legend: bool = True
+) -> alt.LayerChart:
     """Draw one slice.
 
     Parameters
@@ -30,6 +32,8 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
         the slice
     width
         in pixels, or ``"container"``
+    legend
+        whether to name the models
     """
     altair = library("altair")
     models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
@@ -38,6 +42,7 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
     color, shape = (altair.Scale(domain=models, range=range_) for range_ in look)
     scale = altair.Scale(zero=False, nice=True)
     name = groups["axis"].iloc[0] if len(groups) else ""
+    named = {} if legend and len(models) > 1 else {"legend": None}
     base = altair.Chart(records(values)).encode(
         y=altair.Y(
             "category:N",
@@ -46,7 +51,7 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
             axis=altair.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"),
         ),
         yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
-        color=altair.Color("model:N", scale=color, legend=None),
+        color=altair.Color("model:N", scale=color, **named),
         tooltip=[
             altair.Tooltip("category:N"),
             altair.Tooltip("model:N"),
@@ -58,7 +63,7 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
     )
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
         x=altair.X("value:Q", title=name, scale=scale, axis=altair.Axis(tickCount=4, domain=False, ticks=False)),
-        shape=altair.Shape("model:N", scale=shape, legend=None),
+        shape=altair.Shape("model:N", scale=shape, **named),
     )
     whiskers = (
         base.transform_filter("isValid(datum.low)")
@@ -66,7 +71,9 @@ def slice_panel(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = 
         .encode(x=altair.X("low:Q", title=name, scale=scale), x2="high:Q")
     )
     height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
-    panel: alt.LayerChart = altair.layer(whiskers, points).properties(width=width, height=height, title=title)
+    panel: alt.LayerChart = altair.layer(whiskers, points).properties(
+        width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
+    )
     return panel
 
 
@@ -75,4 +82,9 @@ def slices_chart(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str =
     altair = library("altair")
     names = groups["slice"].unique()
     panels = [slice_panel(groups[groups["slice"] == name], palette, title=name) for name in names]
-    return themed(altair.concat(*panels, columns=2, spacing=30).properties(title=title), palette)
+    return themed(
+        altair.concat(*panels, columns=2, spacing=30)
+        .resolve_legend(color="shared", shape="shared")
+        .properties(title=title),
+        palette,
+    )

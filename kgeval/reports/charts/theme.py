@@ -49,7 +49,7 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
     """Give a finished chart the look of all charts."""
     text = {"labelColor": palette.muted, "titleColor": palette.muted, "labelFontSize": 12, "titleFontSize": 12}
     styled: alt.Chart = (
-        chart.configure(font=FONT, background=palette.paper or "transparent")
+        chart.configure(font=FONT, background=palette.paper or "transparent", padding=16 if palette.paper else 2)
         .configure_view(stroke=None)
         .configure_axis(
             **text,

@@ -33,7 +33,7 @@ def cumulative(study: Study) -> Section:
     return Section(
         "ranks",
         "Ranks",
-        _title(study),
+        ranks_title(study),
         {"changes": changes, "largest": int(points["k"].max())},
         {"distribution": chart},
         data,
@@ -44,7 +44,7 @@ def cumulative_points(study: Study) -> pd.DataFrame:
     """Compute the share of ranks ≤ k for each model: columns model, k, share."""
     import pandas as pd
 
-    ranks = {model.name: np.sort(study.ranks_of(model)) for model in study.models}
+    ranks = {model.name: np.sort(study.ranks_of(model.table)) for model in study.models}
     largest = max((int(np.ceil(own[-1])) for own in ranks.values() if len(own)), default=1)
     at = cutoffs(largest)
     frames = [
@@ -86,9 +86,11 @@ def shares_by_factor(ratio: Float64Array) -> list[float]:
     return [float(count / max(len(ratio), 1)) for count in counts]
 
 
-def _title(study: Study) -> str:
-    """Say the median rank of each model."""
-    medians = {model.name: float(np.median(ranks)) for model in study.models if len(ranks := study.ranks_of(model))}
+def ranks_title(study: Study) -> str:
+    """Say the median rank of the model where it is lowest."""
+    medians = {
+        model.name: float(np.median(ranks)) for model in study.models if len(ranks := study.ranks_of(model.table))
+    }
     if not medians:
         return "There are no ranks"
     best = min(medians, key=lambda name: medians[name])

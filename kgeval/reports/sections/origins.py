@@ -23,7 +23,7 @@ def origins(study: Study) -> Section:
     panels, captions = {}, {}
     for name in groups["slice"].unique():
         own = groups[groups["slice"] == name]
-        panels[f"slice-{name}"] = themed(slice_panel(own, PAGE, width="container"), PAGE)
+        panels[f"slice-{name}"] = themed(slice_panel(own, PAGE, width="container", legend=False), PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted of the triple"
     second = 1 if len(study.names) > 1 else 0
     picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")

@@ -25,7 +25,7 @@ def standings(study: Study) -> Section:
         "basis": basis(study),
         "unit": study.unit,
     }
-    return Section("standings", "Results", _title(study), content, panels)
+    return Section("standings", "Results", standings_title(study), content, panels)
 
 
 def _row(study: Study, name: str) -> dict[str, Any]:
@@ -35,7 +35,8 @@ def _row(study: Study, name: str) -> dict[str, Any]:
     return {"model": name, "baseline": bool(own["baseline"].iloc[0]), "cells": cells}
 
 
-def _title(study: Study) -> str:
+def standings_title(study: Study) -> str:
+    """Name the best model."""
     first = study.scores[study.scores["metric"] == HEADLINES[0]]
     ranked = first[~first["baseline"]].dropna(subset=["value"])
     if ranked.empty:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kgeval.analysis.comparison.compare_models import compare
-from kgeval.analysis.comparison.paired_difference import PLURAL, PairedDifference, shown
+from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.errors import MetricError
+from kgeval.metrics.intervals.units import PLURAL
+from kgeval.metrics.tables.rendering import number
 from kgeval.reports.study import HEADLINES, Study, title_of
 
 
@@ -50,14 +52,14 @@ def sentence_of(pair: PairedDifference) -> str:
     """Put a difference into words."""
     metric = title_of(pair.metric).rstrip(" ↑↓")
     if pair.seen in ("better", "worse"):
-        low, high = (shown(end or 0.0, pair.standard_error) for end in (pair.low, pair.high))
-        change = shown(pair.difference or 0.0, pair.standard_error)
-        return (
-            f"{pair.model} is {pair.seen} than {pair.other}: {metric} {signed(change)} "
-            f"({signed(low)} to {signed(high)}; {p_value(pair)})."
-        )
+        change = signed(number(pair.difference, pair.decimals))
+        ends = [
+            number(end, pair.decimals) for end in ((pair.interval.low, pair.interval.high) if pair.interval else ())
+        ]
+        between = f"{' to '.join(map(signed, ends))}; " if ends else ""
+        return f"{pair.model} is {pair.seen} than {pair.other}: {metric} {change} ({between}{p_value(pair)})."
     if pair.seen == "none" and pair.detectable is not None:
-        least = shown(pair.detectable, pair.detectable)
+        least = number(pair.detectable, pair.decimals)
         return (
             f"{pair.model} and {pair.other}: no difference in {metric} seen; one of {least} or more would be, mostly."
         )
