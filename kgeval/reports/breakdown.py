@@ -9,10 +9,11 @@ import numpy as np
 
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
+from kgeval.metrics.tables.metric_titles import title_of
 from kgeval.metrics.tables.names import parse
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.slice_columns import SHOWN
-from kgeval.reports.study import HEADLINES, Study, title_of
+from kgeval.reports.study import HEADLINES, Study
 
 if TYPE_CHECKING:
     import pandas as pd

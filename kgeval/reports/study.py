@@ -22,6 +22,7 @@ from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
+from kgeval.metrics.tables.metric_titles import title_of
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.selection import TableView
 from kgeval.protocols.protocol import protocol_of
@@ -148,19 +149,6 @@ class Study:
         except Undefined:
             pass
         return np.nan
-
-
-def title_of(metric: MetricName) -> str:
-    """Call a metric as papers do, with the direction that is better.
-
-    >>> title_of(parse("hits@10")), title_of(parse("head.mr"))
-    ('Hits@10 ↑', 'head MR ↓')
-    """
-    name = metric.base
-    written = name.capitalize() if metric.name == "hits" else name.upper()
-    side = f"{metric.side} " if metric.side not in (None, "both") else ""
-    arrow = {True: " ↑", False: " ↓", None: ""}[metric.metric.increasing]
-    return f"{side}{written}{arrow}"
 
 
 def _or_nan(value: float | None) -> float:

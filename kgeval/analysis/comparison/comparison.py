@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.comparison_notes import notes_on_tests
+from kgeval.analysis.comparison.formats.csv_table import as_csv
+from kgeval.analysis.comparison.formats.latex_table import as_latex
+from kgeval.analysis.comparison.formats.markdown_table import as_markdown
+from kgeval.analysis.comparison.formats.paper_table import paper_table
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
     DifferenceOptions,
@@ -112,6 +116,21 @@ class Comparison:
         return pd.DataFrame(
             [{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents]
         )
+
+    def to_latex(self, digits: int | None = None) -> str:
+        """Write the leaderboard for a paper: booktabs, siunitx, the best bold, what is not seen to be worse underlined.
+
+        Numbers have the digits after the point that the intervals of differences justify, or as many as ``digits``.
+        """
+        return as_latex(paper_table(self, digits))
+
+    def to_markdown(self, digits: int | None = None) -> str:
+        """Write the leaderboard in Markdown; ``digits`` as in :meth:`to_latex`."""
+        return as_markdown(paper_table(self, digits))
+
+    def to_csv(self) -> str:
+        """Write the leaderboard as CSV, with all digits."""
+        return as_csv(self)
 
     def __str__(self) -> str:
         leaderboard = as_text(self._heads(), *self.table(), () if self.pairs else self.notes)

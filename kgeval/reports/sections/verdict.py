@@ -8,8 +8,9 @@ from kgeval.analysis.comparison.compare_models import compare
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.units import PLURAL
+from kgeval.metrics.tables.metric_titles import short_title
 from kgeval.metrics.tables.rendering import number
-from kgeval.reports.study import HEADLINES, Study, title_of
+from kgeval.reports.study import HEADLINES, Study
 
 
 class Verdict(NamedTuple):
@@ -50,7 +51,7 @@ def basis(study: Study) -> str:
 
 def sentence_of(pair: PairedDifference) -> str:
     """Put a difference into words."""
-    metric = title_of(pair.metric).rstrip(" ↑↓")
+    metric = short_title(pair.metric)
     if pair.seen in ("better", "worse"):
         change = signed(number(pair.difference, pair.decimals))
         ends = [
