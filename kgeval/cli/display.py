@@ -196,6 +196,11 @@ def show_place(path: Any, *, stored: bool = False) -> None:
     _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
 
 
+def show_page(path: Any) -> None:
+    """Say where a page is."""
+    _remark(f"To be read in a browser: {path}")
+
+
 def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:
     """Show the progress of some work."""
     from kgeval import progress
