@@ -16,7 +16,9 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [10, 4])
 """so that lines are told apart without colour too"""
 
 
-def distribution(points: pd.DataFrame, palette: Palette = LIGHT, *, title: Any = "", width: Any = 640) -> alt.Chart:
+def distribution(
+    points: pd.DataFrame, palette: Palette = LIGHT, *, title: Any = "", width: Any = 640, legend: bool = True
+) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
     Parameters
@@ -29,18 +31,16 @@ def distribution(points: pd.DataFrame, palette: Palette = LIGHT, *, title: Any =
         what the picture shows
     width
         in pixels, or ``"container"``
+    legend
+        whether to name the models
     """
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))
     names = {f"m{index}": model for index, model in enumerate(models)}
-    color = altair.Color(
-        "model:N",
-        scale=altair.Scale(domain=models, range=palette.of_models(len(models))),
-        legend=altair.Legend(symbolType="stroke", symbolSize=220),
-    )
-    dash = altair.StrokeDash(
-        "model:N", scale=altair.Scale(domain=models, range=[DASHES[i % 6] for i in range(len(models))])
-    )
+    named = altair.Legend(symbolType="stroke", symbolSize=220) if legend and len(models) > 1 else None
+    colors, dashes = palette.of_models(len(models)), [DASHES[index % len(DASHES)] for index in range(len(models))]
+    color = altair.Color("model:N", scale=altair.Scale(domain=models, range=colors), legend=named)
+    dash = altair.StrokeDash("model:N", scale=altair.Scale(domain=models, range=dashes), legend=named)
     k = altair.X(
         "k:Q",
         title="k (logarithmic)",

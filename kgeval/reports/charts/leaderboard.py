@@ -53,12 +53,10 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=altair.X("value:Q", title=title, scale=x, axis=axis), color=color
     )
-    whiskers = (
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2)
-        .encode(x=altair.X("low:Q", scale=x, title=title), x2="high:Q", color=color)
-    )
-    layers = [whiskers, points]
+    layers = [points]
+    if values["low"].notna().any():
+        whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
+        layers.insert(0, whiskers.encode(x=altair.X("low:Q", scale=x, title=title), x2="high:Q", color=color))
     chance = values["chance"].dropna()
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
         layers.insert(

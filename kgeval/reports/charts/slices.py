@@ -65,13 +65,12 @@ def slice_panel(
         x=altair.X("value:Q", title=name, scale=scale, axis=altair.Axis(tickCount=4, domain=False, ticks=False)),
         shape=altair.Shape("model:N", scale=shape, **named),
     )
-    whiskers = (
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.5)
-        .encode(x=altair.X("low:Q", title=name, scale=scale), x2="high:Q")
-    )
+    layers = [points]
+    if values["low"].notna().any():
+        whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+        layers.insert(0, whiskers.encode(x=altair.X("low:Q", title=name, scale=scale), x2="high:Q"))
     height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
-    panel: alt.LayerChart = altair.layer(whiskers, points).properties(
+    panel: alt.LayerChart = altair.layer(*layers).properties(
         width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
     )
     return panel

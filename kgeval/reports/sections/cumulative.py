@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.reports.charts.distribution import distribution
+from kgeval.reports.charts.distribution import DASHES, distribution
 from kgeval.reports.charts.theme import PAGE
+from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 
@@ -26,7 +27,7 @@ FACTORS = (100.0, 10.0, 2.0)
 def cumulative(study: Study) -> Section:
     """Show Hits@k for all k, and the changes of ranks between each two models."""
     points = cumulative_points(study)
-    chart = distribution(points, PAGE, width="container")
+    chart = distribution(points, PAGE, width="container", legend=False)
     changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]
     shares = {model: own["share"].tolist() for model, own in points.groupby("model", sort=False)}
     data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
@@ -34,7 +35,11 @@ def cumulative(study: Study) -> Section:
         "ranks",
         "Ranks",
         ranks_title(study),
-        {"changes": changes, "largest": int(points["k"].max())},
+        {
+            "models": list(zip(study.names, DASHES * len(study.names), strict=False)),
+            "changes": changes,
+            "largest": int(points["k"].max()),
+        },
         {"distribution": chart},
         data,
     )
@@ -95,4 +100,4 @@ def ranks_title(study: Study) -> str:
         return "There are no ranks"
     best = min(medians, key=lambda name: medians[name])
     rank = int(np.ceil(medians[best]))
-    return f"{best} ranks half of the answers {'first' if rank == 1 else f'among its first {rank:,}'}"
+    return f"{isolated(best)} ranks half of the answers {'first' if rank == 1 else f'among its first {rank:,}'}"

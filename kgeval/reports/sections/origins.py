@@ -10,6 +10,7 @@ from kgeval.reports.breakdown import relation_scores, slice_scores
 from kgeval.reports.charts.relations import relations_chart
 from kgeval.reports.charts.slices import slice_panel
 from kgeval.reports.charts.theme import PAGE, SHAPES, themed
+from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 
@@ -54,16 +55,16 @@ def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
 
 def axes(study: Study, first: int, second: int) -> tuple[str, str]:
     """Name the axes of a scatter."""
-    up = f"MRR of {study.names[first]} ↑"
-    return ("test triples" if first == second else f"MRR of {study.names[second]} ↑"), up
+    up = f"MRR of {isolated(study.names[first])} ↑"
+    return ("test triples" if first == second else f"MRR of {isolated(study.names[second])} ↑"), up
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
     """Say what the scatter shows."""
     if len(study.names) == 1:
         return f"{len(relations):,} relations: their MRR, and how many test triples they have"
-    better = int((relations["m0"] > relations["m1"]).sum())
-    return f"{study.names[0]} is ahead of {study.names[1]} on {better:,} of {len(relations):,} relations"
+    better, (first, other) = int((relations["m0"] > relations["m1"]).sum()), map(isolated, study.names[:2])
+    return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations"
 
 
 def _display(study: Study, label: str) -> str:
@@ -71,14 +72,14 @@ def _display(study: Study, label: str) -> str:
 
 
 def _title(study: Study, groups: pd.DataFrame) -> str:
-    """Name the strongest and the weakest category that has an interval, of the first slice that tells."""
+    """Name the weakest and the strongest category of the first slice whose intervals lie apart."""
     own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
     for name in ("cardinality", "side"):
         ordered = own[own["slice"] == name].sort_values("value")
-        if len(ordered) > 1:
+        if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
             return (
-                f"{study.names[0]} is weakest on {low['group']} {_kind(name)} (MRR {low['value']:.3f}) "
+                f"{isolated(study.names[0])} is weakest on {low['group']} {_kind(name)} (MRR {low['value']:.3f}) "
                 f"and strongest on {high['group']} (MRR {high['value']:.3f})"
             )
     return "Where the result comes from"

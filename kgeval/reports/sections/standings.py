@@ -6,6 +6,7 @@ from typing import Any
 
 from kgeval.reports.charts.leaderboard import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
+from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.sections.verdict import basis, verdicts
 from kgeval.reports.study import HEADLINES, Study
@@ -17,6 +18,7 @@ def standings(study: Study) -> Section:
     panels = {
         f"leaderboard-{metric}": themed(metric_panel(own, PAGE, width="container"), PAGE)
         for metric, own in scores.groupby("metric", sort=False)
+        if own["value"].notna().any()
     }
     content = {
         "metrics": list(dict.fromkeys(scores["title"])),
@@ -36,15 +38,17 @@ def _row(study: Study, name: str) -> dict[str, Any]:
 
 
 def standings_title(study: Study) -> str:
-    """Name the best model."""
+    """Name the best model, and say whether it is more than noise."""
     first = study.scores[study.scores["metric"] == HEADLINES[0]]
     ranked = first[~first["baseline"]].dropna(subset=["value"])
     if ranked.empty:
         return "No model has a mean reciprocal rank"
-    best = ranked.iloc[0]
-    value = study.cell(best)["value"]
-    return (
-        f"{best['model']} reaches an MRR of {value}"
-        if len(ranked) == 1
-        else f"{best['model']} leads with an MRR of {value}"
-    )
+    best, value = isolated(ranked.iloc[0]["model"]), study.cell(ranked.iloc[0])["value"]
+    if len(ranked) == 1:
+        return f"{best} reaches an MRR of {value}"
+    other = isolated(ranked.iloc[1]["model"])
+    seen = study.comparison.pairs[0].seen if study.comparison and study.comparison.pairs else ""
+    if seen == "better":
+        return f"{best} leads with an MRR of {value}"
+    words = "no difference is seen" if seen == "none" else "no difference is tested"
+    return f"{best} has the highest MRR, {value}, but {words} to {other}"

@@ -13,6 +13,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.provenance import UNKNOWN
 from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 
@@ -47,8 +48,8 @@ def trust(study: Study) -> Section:
 def ties(study: Study) -> Lamp:
     """How far the tie policy alone moves the MRR."""
     said = [
-        f"{name}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie; the tie policy alone moves the MRR from "
-        f"{group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
+        f"{isolated(name)}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie; the tie policy alone moves the MRR "
+        f"from {group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
         for name, summary in study.summaries.items()
         if (group := summary.groups[0]).ties and group.ties.serious
     ]
@@ -63,7 +64,7 @@ def unseen(study: Study) -> Lamp:
         known = known or triples is not None
         if triples and model.table.num_triples < triples:
             left = triples - model.table.num_triples
-            said.append(f"{model.name}: {left:,} of {triples:,} {model.table.split} triples were left out.")
+            said.append(f"{isolated(model.name)}: {left:,} of {triples:,} {model.table.split} triples were left out.")
     return Lamp("Unseen entities", " ".join(said), unknown=not known)
 
 
@@ -128,7 +129,7 @@ def alike(study: Study) -> Lamp:
 
 def unaltered(study: Study) -> Lamp:
     """Files of a run that were changed after it."""
-    said = [f"{model.name}: {remark}" for model in study.models for remark in model.remarks]
+    said = [f"{isolated(model.name)}: {remark}" for model in study.models for remark in model.remarks]
     return Lamp("Files", " ".join(said), unknown=not any(model.manifest for model in study.models))
 
 

@@ -10,6 +10,7 @@ from kgeval.errors import MetricError
 from kgeval.metrics.intervals.units import PLURAL
 from kgeval.metrics.tables.metric_titles import short_title
 from kgeval.metrics.tables.rendering import number
+from kgeval.reports.isolation import isolated
 from kgeval.reports.study import HEADLINES, Study
 
 
@@ -51,20 +52,17 @@ def basis(study: Study) -> str:
 
 def sentence_of(pair: PairedDifference) -> str:
     """Put a difference into words."""
-    metric = short_title(pair.metric)
+    metric, model, other = short_title(pair.metric), isolated(pair.model), isolated(pair.other)
     if pair.seen in ("better", "worse"):
         change = signed(number(pair.difference, pair.decimals))
-        ends = [
-            number(end, pair.decimals) for end in ((pair.interval.low, pair.interval.high) if pair.interval else ())
-        ]
-        between = f"{' to '.join(map(signed, ends))}; " if ends else ""
-        return f"{pair.model} is {pair.seen} than {pair.other}: {metric} {change} ({between}{p_value(pair)})."
+        ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
+        between = " to ".join(signed(number(end, pair.decimals)) for end in ends)
+        why = "; ".join(part for part in (between, p_value(pair)) if part)
+        return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
     if pair.seen == "none" and pair.detectable is not None:
         least = number(pair.detectable, pair.decimals)
-        return (
-            f"{pair.model} and {pair.other}: no difference in {metric} seen; one of {least} or more would be, mostly."
-        )
-    return f"{pair.model} and {pair.other}: {pair.verdict}."
+        return f"{model} and {other}: no difference in {metric} seen; one of {least} or more would be, mostly."
+    return f"{model} and {other}: {pair.verdict}."
 
 
 def exceptions(study: Study, pair: PairedDifference) -> str:

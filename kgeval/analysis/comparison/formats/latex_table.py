@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from kgeval.analysis.comparison.formats.paper_table import PaperCell, PaperColumn, PaperTable
 
+SIGNS = "↑↓±≤−–…"
+"""characters that are written with commands, or that LaTeX knows"""
+
 ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -36,7 +39,7 @@ PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunit
 
 def as_latex(table: PaperTable) -> str:
     """Write a table for a document with the packages ``booktabs`` and ``siunitx``."""
-    columns = " ".join(["l", *(f"S[{_format(column)}]" for column in table.columns)])
+    columns = " ".join(["l", *(f"S[{_digits(column)},detect-weight]" for column in table.columns)])
     head = ["{Model}", *(f"{{{escape(f'{column.title} {column.arrow}'.rstrip())}}}" for column in table.columns)]
     rows = [
         [escape(model), *(_cell(column.cells[place], column) for column in table.columns)]
@@ -65,8 +68,16 @@ def escape(text: str) -> str:
 
     >>> print(escape("50% of R&D_{x}"))
     50\% of R\&D\_\{x\}
+    >>> print(escape("Gödel 🚀"))
+    Gödel [U+1F680]
     """
-    return "".join(character for character in text.translate(ESCAPES) if character.isprintable())
+    return "".join(map(_settable, text)).translate(ESCAPES)
+
+
+def _settable(character: str) -> str:
+    """Spell a character out that LaTeX's usual fonts do not have."""
+    known = character.isascii() or character in SIGNS or "\u00a1" <= character <= "\u017f"
+    return character if known else f"[U+{ord(character):04X}]"
 
 
 def _cell(cell: PaperCell, column: PaperColumn) -> str:
@@ -74,15 +85,15 @@ def _cell(cell: PaperCell, column: PaperColumn) -> str:
         return "{--}"
     if cell.best:
         return rf"\bfseries {cell.text}"
-    return rf"{{\underline{{\tablenum[{_format(column)}]{{{cell.text}}}}}}}" if cell.near else cell.text
+    return rf"{{\underline{{\tablenum[{_digits(column)}]{{{cell.text}}}}}}}" if cell.near else cell.text
 
 
-def _format(column: PaperColumn) -> str:
+def _digits(column: PaperColumn) -> str:
     """Tell siunitx how many digits the numbers of a column have before and after the point."""
     numbers = [cell.text.lstrip("-").partition(".") for cell in column.cells if cell.text]
     whole, after = (max((len(number[place]) for number in numbers), default=1) for place in (0, 2))
     sign = "-" if any(cell.text.startswith("-") for cell in column.cells) else ""
-    return f"table-format={sign}{whole}.{after},detect-weight" if after else f"table-format={sign}{whole},detect-weight"
+    return f"table-format={sign}{whole}.{after}" if after else f"table-format={sign}{whole}"
 
 
 def _row(cells: list[str]) -> str:

@@ -29,11 +29,11 @@ page.then(async ({ charts: specs, relations: data }) => {
         y: data.values[one][index],
       })).filter(({ x, y }) => x !== null && y !== null),
     };
-    dots.encoding.x.title = `MRR of ${data.models[other]} ↑`;
-    dots.encoding.y.title = `MRR of ${data.models[one]} ↑`;
+    dots.encoding.x.title = `MRR of ${isolated(data.models[other])} ↑`;
+    dots.encoding.y.title = `MRR of ${isolated(data.models[one])} ↑`;
     const better = data.values[one].filter((value, index) => value > data.values[other][index]).length;
     document.getElementById("relations-title").textContent =
-      `${data.models[one]} is ahead of ${data.models[other]} on ${better} of ${data.relation.length} relations`;
+      `${isolated(data.models[one])} is ahead of ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations`;
     await draw(figure, spec);
     listen();
   }

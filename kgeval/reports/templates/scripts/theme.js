@@ -27,5 +27,9 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
+// A label inside a sentence, which does not turn the words after it, as isolation.py has it.
+const isolated = (text) =>
+  /[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]/.test(text) ? `\u2068${text}\u2069` : text;
+
 // A label, which keeps its own direction of writing.
 const label = (text) => element("bdi", { className: "label", textContent: text, title: text });

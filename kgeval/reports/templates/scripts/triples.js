@@ -12,12 +12,12 @@ const triples = page.then(({ triples: data }) => {
   // The orders that the list offers: of each model the worst and the best, of each two the most different.
   const orders = [];
   data.models.forEach((model, index) => {
-    orders.push({ name: `worst of ${model}`, column: `m${index}`, sign: -1, key: (row) => data.ranks[index][row] });
-    orders.push({ name: `best of ${model}`, column: `m${index}`, sign: 1, key: (row) => data.ranks[index][row] });
+    orders.push({ name: `worst of ${isolated(model)}`, column: `m${index}`, sign: -1, key: (row) => data.ranks[index][row] });
+    orders.push({ name: `best of ${isolated(model)}`, column: `m${index}`, sign: 1, key: (row) => data.ranks[index][row] });
   });
   data.models.forEach((model, one) => {
     for (let other = one + 1; other < data.models.length; other++)
-      orders.push({ name: `most different: ${model} and ${data.models[other]}`, sign: -1, key: ratio(one, other) });
+      orders.push({ name: `most different: ${isolated(model)} and ${isolated(data.models[other])}`, sign: -1, key: ratio(one, other) });
   });
   orders.forEach(({ name }, index) => order.append(element("option", { value: index, textContent: name })));
   data.relations.forEach((name, index) => relation.append(element("option", { value: index, textContent: name })));
