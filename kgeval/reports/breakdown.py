@@ -12,7 +12,7 @@ from kgeval.metrics.summary import Group
 from kgeval.metrics.tables.metric_titles import title_of
 from kgeval.metrics.tables.names import parse
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.slice_columns import SHOWN
+from kgeval.reports.slice_columns import SHOWN, with_slices
 from kgeval.reports.study import HEADLINES, Study
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
     """A row per slice, category and model: slice, category, group, model, value, low, high, count, axis."""
     import pandas as pd
 
-    tables = study.sliced
-    shared = [name for name in ("side", *names) if all(name in table.columns for table in tables.values())]
+    tables = study.sliced if tuple(names) == SHOWN else with_slices(study.aligned, study.dataset, names)
+    shared = [name for name in dict.fromkeys(names) if all(name in table.columns for table in tables.values())]
     rows = [row for name in shared for model, table in tables.items() for row in _rows(study, table, name, model)]
     frame = pd.DataFrame(rows, columns=[*KEYS])
     several = frame.groupby("slice")["group"].transform("nunique") > 1

@@ -154,8 +154,8 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
     check_picture(path)
     library("vl_convert")
     kind = path.suffix.lower().removeprefix(".")
-    options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": SCALE}
+    options: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"scale_factor": SCALE}}
     try:
-        chart.save(str(path), format=kind, **options)
+        chart.save(str(path), format=kind, **options.get(kind, {}))
     except OSError as error:
         raise RunError(f"{str(path)!r} cannot be written ({error.strerror or error}).") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kgeval.analysis.slices.annotation import annotate
@@ -11,14 +11,14 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import KgevalError
 from kgeval.ranking.rank_table import RankTable
 
-SHOWN = ("cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
-"""the slices of the page, of those that the dataset gives"""
+SHOWN = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
+"""the slices of the page, of those that the dataset gives, and the side, which every table has"""
 
 
-def with_slices(tables: Mapping[str, RankTable], dataset: Dataset | None) -> dict[str, RankTable]:
+def with_slices(tables: Mapping[str, RankTable], dataset: Dataset | None, names: Iterable[str]) -> dict[str, RankTable]:
     """Add slices to tables of the same rows in the same order, as far as the dataset gives them."""
     found = dict(tables)
-    for name in SHOWN:
+    for name in names:
         if dataset is None or name not in slices() or any(name in table.columns for table in found.values()):
             continue
         first = next(iter(found.values()))

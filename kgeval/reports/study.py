@@ -28,7 +28,7 @@ from kgeval.metrics.tables.selection import TableView
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
-from kgeval.reports.slice_columns import with_slices
+from kgeval.reports.slice_columns import SHOWN, with_slices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +133,7 @@ class Study:
     @cached_property
     def sliced(self) -> dict[str, RankTable]:
         """The models' tables with the slices that the dataset gives."""
-        return with_slices(self.aligned, self.dataset)
+        return with_slices(self.aligned, self.dataset, SHOWN)
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         """What random ranking would reach."""
