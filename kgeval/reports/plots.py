@@ -69,7 +69,7 @@ def plot_relations(
     >>> import kgeval
     >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
     >>> kgeval.plot_relations({"remainder": table}).to_dict()["title"]
-    '48 relations: their MRR, and how many test triples they have'
+    '41 relations: their MRR, and how many test triples they have'
     """
     study = study_of_runs(runs, dataset, ties=ties, allow=allow)
     second = min(len(study.names) - 1, 1)
