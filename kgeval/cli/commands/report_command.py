@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from kgeval.cli.shared_options import QUIET, listed
+from kgeval.cli.shared_options import QUIET, split_at_commas
 
 ALLOW = click.option(
     "--allow",
     multiple=True,
-    callback=listed,
+    callback=split_at_commas,
     metavar="FIELD",
     help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
     "split, dataset; may be repeated.",
