@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 
 
@@ -29,7 +31,12 @@ class EvaluatedModel:
     def baseline(self) -> bool:
         """Whether it learns nothing, and stands in grey beside the others."""
         model = self.config.get("model")
-        return isinstance(model, Mapping) and (model.get("kind") == "baseline" or bool(model.get("baseline")))
+        return isinstance(model, Mapping) and "baseline" in model
+
+    @property
+    def ties(self) -> str:
+        """The tie policy of its run, or by default of its protocol."""
+        return str(self.config.get("ties") or tie_policy(protocol_of(self.table).ties).name)
 
     @property
     def fingerprint(self) -> str | None:

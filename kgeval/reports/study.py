@@ -25,7 +25,6 @@ from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.metric_titles import title_of
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.selection import TableView
-from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.slice_columns import SHOWN, with_slices
@@ -184,14 +183,14 @@ def study_of(
 
 
 def _common_ties(models: Sequence[EvaluatedModel]) -> str:
-    """The tie policy of the runs.
+    """The tie policy of the runs; beside baselines, which tie so often that only the expectation is fair, that one.
 
     Raises
     ------
     InputError
-        if they have not the same
+        if the models have not the same
     """
-    found = {str(model.config.get("ties") or tie_policy(protocol_of(model.table).ties).name) for model in models}
+    found = {model.ties for model in models if not model.baseline} or {"expected"}
     if len(found) > 1:
         raise InputError(f"the runs have different tie policies ({', '.join(sorted(found))}). Choose one with ties.")
-    return found.pop()
+    return "expected" if {model.ties for model in models} != found else found.pop()

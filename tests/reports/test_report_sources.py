@@ -121,12 +121,13 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
         kgeval.report({"model": table})
 
 
-def test_the_distribution_is_hits_at_k_at_every_k():
+@pytest.mark.parametrize("ties", ["realistic", "expected", "random"])
+def test_the_distribution_is_hits_at_k_at_every_k(ties):
     data = family()
     tables = {f"m{seed}": ranks_of(data, 0.1, seed=seed) for seed in range(2)}
-    points = cumulative_points(study_of(read_models(tables), None))
+    points = cumulative_points(study_of(read_models(tables), None, ties=ties))
     for model, k, share in points.itertuples(index=False):
-        assert share == pytest.approx(kgeval.summarize(tables[model], f"hits@{k}")[f"hits@{k}"])
+        assert share == pytest.approx(kgeval.summarize(tables[model], f"hits@{k}", ties=ties)[f"hits@{k}"])
     assert cutoffs(1).tolist() == [1]
     assert set(range(1, 101)) <= set(cutoffs(14_541).tolist())
     assert cutoffs(14_541)[-1] == 14_541

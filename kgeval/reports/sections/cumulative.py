@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.charts.distribution import DASHES, distribution
 from kgeval.reports.charts.theme import PAGE
 from kgeval.reports.isolation import isolated
@@ -49,14 +51,28 @@ def cumulative_points(study: Study) -> pd.DataFrame:
     """Compute the share of ranks ≤ k for each model: columns model, k, share."""
     import pandas as pd
 
-    ranks = {model.name: np.sort(study.ranks_of(model.table)) for model in study.models}
-    largest = max((int(np.ceil(own[-1])) for own in ranks.values() if len(own)), default=1)
+    tables = [model.table for model in study.models]
+    largest = max(
+        (int((table.column("greater") + table.column("tied")).max()) + 1 for table in tables if len(table)), default=1
+    )
     at = cutoffs(largest)
     frames = [
-        pd.DataFrame({"model": name, "k": at, "share": np.searchsorted(own, at, "right") / max(len(own), 1)})
-        for name, own in ranks.items()
+        pd.DataFrame({"model": model.name, "k": at, "share": hits_at_every(at, study, model.table)})
+        for model in study.models
     ]
     return pd.concat(frames, ignore_index=True)
+
+
+def hits_at_every(at: IntArray, study: Study, table: RankTable) -> Float64Array:
+    """Compute Hits@k at several k, with expected ties their exact expectation; float64[k]."""
+    if tie_policy(study.ties).name != "expected":
+        counts = np.searchsorted(np.sort(study.ranks_of(table)), at, "right").astype(np.float64)
+    else:
+        best, places = 1 + table.column("greater"), 1 + table.column("tied")
+        tied = places > 1
+        counts = np.searchsorted(np.sort(best[~tied]), at, "right").astype(np.float64)
+        counts += [float(np.clip((k + 1 - best[tied]) / places[tied], 0, 1).sum()) for k in at.tolist()]
+    return counts / max(len(table), 1)
 
 
 def cutoffs(largest: int) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 from kgeval.analysis.audits.audit import Audit, audit
 from kgeval.data.dataset import Dataset
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
+from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.provenance import UNKNOWN
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.isolation import isolated
@@ -52,6 +53,11 @@ def ties(study: Study) -> Lamp:
         f"from {group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
         for name, summary in study.summaries.items()
         if (group := summary.groups[0]).ties and group.ties.serious
+    ]
+    policy = tie_policy(study.ties).name
+    other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
+    said += [
+        f"The run of {isolated(model.name)} has {model.ties} ties; all numbers here have {policy}." for model in other
     ]
     return Lamp("Ties", " ".join(said))
 
