@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from kgeval.reports.isolation import isolated
 from kgeval.reports.libraries import library
 from kgeval.reports.sections.cumulative import cumulative
 from kgeval.reports.sections.making import making
@@ -78,8 +79,16 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 def _title(study: Study) -> str:
-    subject = study.names[0] if len(study.names) == 1 else f"{len(study.names)} models"
-    return f"{subject} on {study.models[0].table.dataset}"
+    dataset = study.models[0].table.dataset
+    if len(study.names) == 1:
+        return f"{isolated(study.names[0])} on {dataset}"
+    baselines = sum(model.baseline for model in study.models)
+    counted = [_count(len(study.names) - baselines, "model"), *([_count(baselines, "baseline")] if baselines else [])]
+    return f"{' and '.join(counted)} on {dataset}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _about(study: Study) -> str:

@@ -44,11 +44,13 @@ def standings_title(study: Study) -> str:
     if ranked.empty:
         return "No model has a mean reciprocal rank"
     best, value = isolated(ranked.iloc[0]["model"]), study.cell(ranked.iloc[0])["value"]
+    floors = first[first["baseline"] & (first["value"] > ranked.iloc[0]["value"])]
+    floor = "" if floors.empty else f", less than {isolated(floors.iloc[0]['model'])}, which learns nothing"
     if len(ranked) == 1:
-        return f"{best} reaches an MRR of {value}"
+        return f"{best} reaches an MRR of {value}{floor}"
     other = isolated(ranked.iloc[1]["model"])
     seen = study.comparison.pairs[0].seen if study.comparison and study.comparison.pairs else ""
     if seen == "better":
-        return f"{best} leads with an MRR of {value}"
-    words = "no difference is seen" if seen == "none" else "no difference is tested"
-    return f"{best} has the highest MRR, {value}, but {words} to {other}"
+        return f"{best} leads with an MRR of {value}{floor}"
+    words = "no difference to {} is seen" if seen == "none" else "no difference to {} is tested"
+    return f"{best} has the highest MRR, {value}{floor}, but {words.format(other)}"

@@ -47,12 +47,13 @@ def trust(study: Study) -> Section:
 
 
 def ties(study: Study) -> Lamp:
-    """How far the tie policy alone moves the MRR."""
+    """How far the tie policy alone moves the MRR of a model; baselines tie by their nature."""
+    learned = [model.name for model in study.models if not model.baseline]
     said = [
         f"{isolated(name)}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie; the tie policy alone moves the MRR "
         f"from {group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
         for name, summary in study.summaries.items()
-        if (group := summary.groups[0]).ties and group.ties.serious
+        if name in learned and (group := summary.groups[0]).ties and group.ties.serious
     ]
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
