@@ -13,7 +13,6 @@ import pytest
 
 from kgeval import compare, evaluate
 from kgeval.analysis.comparison.formats.latex_table import escape
-from kgeval.analysis.comparison.formats.paper_table import paper_table
 
 METRICS = ["mrr", "hits@1", "mr", "count"]
 
@@ -34,7 +33,7 @@ def comparison(nations):
 
 
 def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
-    table = paper_table(comparison)
+    table = comparison._paper_table(None)
     assert [column.title for column in table.columns] == ["MRR", "Hits@1", "MR", "count"]
     assert [column.arrow for column in table.columns] == ["↑", "↑", "↓", ""]
     marks = 0
@@ -58,7 +57,7 @@ def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
 
 def test_digits_are_as_many_as_are_wanted(comparison):
     assert {
-        cell.text.partition(".")[2] for cell in paper_table(comparison, 2).columns[0].cells if len(cell.text) != 4
+        cell.text.partition(".")[2] for cell in comparison._paper_table(2).columns[0].cells if len(cell.text) != 4
     } == set()
 
 

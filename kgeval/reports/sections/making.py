@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 from kgeval.protocols.protocol import protocol_of
@@ -16,8 +17,6 @@ CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, v
 
 def making(study: Study) -> Section:
     """Tell of each model what its run wrote down."""
-    import kgeval
-
     table = study.models[0].table
     named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
     protocol = protocol_of(named[0]) if named else None
@@ -28,7 +27,7 @@ def making(study: Study) -> Section:
         else "The ranks do not tell their protocol.",
         "ties": str(getattr(study.ties, "name", study.ties)),
         "models": [_described(model) for model in study.models],
-        "citation": CITATION % kgeval.__version__,
+        "citation": CITATION % version("kgeval"),
     }
     return Section("made", "How it was made", "How it was made, and how to make it again", content)
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.metrics.tables.rank_summary import RankSummary
 
 
-def as_csv(comparison: Comparison) -> str:
+def as_csv(summaries: Mapping[str, RankSummary]) -> str:
     """Write a row for each model; an undefined metric is an empty cell."""
-    names = next(iter(comparison.summaries.values())).requested_columns
+    names = next(iter(summaries.values())).requested_columns
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["model", *(name.base if name.side == "both" else str(name) for name in names)])
-    for model, summary in comparison.summaries.items():
+    for model, summary in summaries.items():
         values = (summary.groups[0].values[name] for name in names)
         writer.writerow([model, *("" if value is None else repr(value) for value in values)])
     return text.getvalue()
