@@ -9,6 +9,7 @@ from typing import Any
 
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.protocols.protocol import protocol_of
+from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 
 
@@ -24,6 +25,8 @@ class EvaluatedModel:
     """the manifest of its run; likewise"""
     folder: Path | None = None
     """its run directory"""
+    predictions: PredictionTable | None = None
+    """the best answers of each query, where its run kept them"""
     remarks: tuple[str, ...] = ()
     """what is no longer as its run wrote it"""
 

@@ -13,11 +13,13 @@ from kgeval.errors import InputError
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
 from kgeval.provenance import UNKNOWN
+from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.run_directory.contents import (
     CONFIG,
     MANIFEST,
+    PREDICTIONS,
     altered,
     is_run,
     is_several,
@@ -97,7 +99,8 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
     config: Any = read_yaml(read_settings(path / CONFIG)) if (path / CONFIG).is_file() else {}
     if not isinstance(config, Mapping):
         raise InputError(f"{path / CONFIG}: not the configuration of a run.")
-    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, remarks)
+    predictions = PredictionTable.from_parquet(path / PREDICTIONS) if (path / PREDICTIONS).is_file() else None
+    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, remarks)
 
 
 def _named_apart(models: list[EvaluatedModel]) -> list[EvaluatedModel]:

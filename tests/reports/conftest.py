@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import kgeval
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 from tests.reports.browser import SILENT, find_browser, open_page
@@ -69,6 +70,18 @@ def ranks_of(data: Dataset, skill: float, *, seed: int = 0, model: str = "made u
     return RankTable(data_of, model=model, candidates=f"all {count} entities", **about)
 
 
+def predicting(data: Dataset, name: str, seed: int):
+    """A model with the five best answers of each query of test."""
+    from kgeval.reports.evaluated_model import EvaluatedModel
+
+    def score(h, r, t):
+        return (h * (31 + seed) + r * 7 + t * (13 - seed)) % 53
+
+    names = {"entities": data.entities, "relations": data.relations}
+    table = kgeval.evaluate(score, data, filter=["train", "test"], **names)
+    return EvaluatedModel(name, table, predictions=kgeval.predict(score, data, k=5, **names))
+
+
 @pytest.fixture(scope="session")
 def browser():
     """The system's Chromium."""
@@ -97,6 +110,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         "six": (tables, data),
         "hostile": ({name: ranks_of(hostile, 0.3, seed=place) for place, name in enumerate(HOSTILE[:3])}, hostile),
     }
+    studies["predicted"] = ({name: predicting(data, name, seed) for seed, name in enumerate(["first", "second"])}, data)
     made = {}
     for name, (runs, dataset) in studies.items():
         made[name] = folder / f"{name}.html"

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from kgeval import summarize
-from tests.reports.conftest import family, ranks_of
+from tests.reports.conftest import family, predicting, ranks_of
 
+NAMED = [("first", 0), ("second", 1)]
 TABLES = {f"model {number}": ranks_of(family(), skill, seed=number) for number, skill in enumerate([0.2, 0.35, 0.3])}
 
 
@@ -120,3 +121,25 @@ def test_hits_are_read_off_at_any_k(opened, k):
     )
     expected = {model: summarize(table, f"hits@{k}")[f"hits@{k}"] for model, table in TABLES.items()}
     assert {model: pytest.approx(value, abs=5e-5) for model, value in expected.items()} == dict(shown)
+
+
+def test_a_row_opens_what_was_predicted_above_its_answer(opened):
+    page = opened("predicted")
+    kept = {model.name: model.predictions.to_pandas() for model in (predicting(family(), *one) for one in NAMED)}
+    for row in range(3):
+        head, relation, tail, side = (cells(page, column)[row].removeprefix("▸ ") for column in range(4))
+        page.page.locator("#triple-table .opens").nth(row).click()
+        lists = page(
+            "[...document.querySelectorAll('.predicted > td > div')].map((one) => ["
+            "one.querySelector('h4').textContent, [...one.querySelectorAll('li bdi')].map((name) => name.textContent)])"
+        )
+        anchor, answer = (head, tail) if side == "tail" else (tail, head)
+        for name, shown in lists:
+            labels = kept[name][["side", "anchor_label", "relation_label"]].astype(str)
+            of_query = kept[name][(labels == [side, anchor, relation]).all(axis=1)]
+            best = of_query["entity_label"].astype(str).tolist()
+            assert shown == (best[: best.index(answer) + 1] if answer in best else best)
+        assert {name for name, _ in lists} == set(kept)
+        page.page.locator("#triple-table .opens").nth(row).click()
+        assert page("document.querySelectorAll('.predicted').length") == 0
+    assert page.complaints == []

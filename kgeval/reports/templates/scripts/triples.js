@@ -28,7 +28,8 @@ const triples = page.then(({ triples: data }) => {
       key: (row) => text[name][data[name][row]],
       cell(row) {
         const answer = name === (data.side[row] ? "tail" : "head");
-        return element("td", { className: answer ? "answer" : "" }, label(text[name][data[name][row]]));
+        const opener = name === "head" && lists(row).length ? [opens(row), " "] : [];
+        return element("td", { className: answer ? "answer" : "" }, ...opener, label(text[name][data[name][row]]));
       },
     })),
     { name: "side", key: (row) => data.side[row], cell: (row) => element("td", {}, data.side[row] ? "tail" : "head") },
@@ -40,6 +41,41 @@ const triples = page.then(({ triples: data }) => {
       cell: (row) => element("td", { className: "number" }, rank(data.ranks[index][row], data.ties[index][row])),
     })),
   ];
+
+  // What the models predicted above the answer of a row, where their runs kept it.
+  function lists(row) {
+    const of = (kept, index) => ({ model: data.models[index], kept, query: kept ? kept.row[row] : -1 });
+    return data.predictions.map(of).filter(({ query }) => query >= 0);
+  }
+
+  function opens(row) {
+    const button = element("button", { type: "button", className: "opens", textContent: "▸" });
+    button.setAttribute("aria-expanded", "false");
+    button.setAttribute("aria-label", "What was predicted");
+    button.addEventListener("click", () => {
+      const line = button.closest("tr");
+      const open = button.getAttribute("aria-expanded") === "true";
+      button.setAttribute("aria-expanded", String(!open));
+      button.textContent = open ? "▸" : "▾";
+      if (open) line.nextSibling.remove();
+      else line.after(element("tr", { className: "predicted" }, element("td", { colSpan: columns.length }, ...lists(row).map((one) => predicted(one, row)))));
+    });
+    return button;
+  }
+
+  function predicted({ model, kept, query }, row) {
+    const answer = data[data.side[row] ? "tail" : "head"][row];
+    const list = element("ol");
+    let met = false;
+    for (let at = kept.offset[query]; at < kept.offset[query + 1] && !met; at++) {
+      met = kept.entity[at] === answer;
+      const known = ["new", "a fact of train", "a fact of valid", "a fact of test"][kept.known[at]];
+      const facts = met ? "the answer" : kept.typed[at] ? known : `${known}, not of the type`;
+      list.append(element("li", { className: met ? "answer" : "" }, label(data.entities[kept.entity[at]]), " ", element("small", { textContent: facts })));
+    }
+    if (!met) list.append(element("li", { className: "more" }, element("small", { textContent: "… the answer comes later" })));
+    return element("div", {}, element("h4", {}, label(model)), list);
+  }
 
   function rank(middle, ties) {
     if (!ties) return middle.toLocaleString("en");
