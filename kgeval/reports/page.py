@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from kgeval.provenance import UNKNOWN
 from kgeval.reports.isolation import isolated
 from kgeval.reports.libraries import library
 from kgeval.reports.sections.cumulative import cumulative
@@ -92,8 +93,8 @@ def _count(number: int, what: str) -> str:
 
 
 def _about(study: Study) -> str:
-    """Say what all models have in common."""
-    whole = str(study.models[0].table.provenance)
+    """Say what all models have in common, by the one that tells most of it."""
+    whole = min((str(model.table.provenance) for model in study.models), key=lambda text: text.count(UNKNOWN))
     return whole[whole.index(", ") + 2 :].capitalize() if ", " in whole else whole
 
 

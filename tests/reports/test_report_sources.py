@@ -158,3 +158,18 @@ def test_relations_too_few_and_too_many_are_drawn():
     assert "relations" in kgeval.report({"m": ranks_of(many, 0.2)}, dataset=many).html
     few = family(2, entities=9, relations=2, triples=20)
     assert "2 relations: too few" in kgeval.report({"m": ranks_of(few, 0.3)}, dataset=few).html
+
+
+def test_people_read_the_names_of_relations_in_all_places():
+    from dataclasses import replace
+
+    from kgeval.reports.sections.origins import origins
+    from kgeval.reports.sections.triple_table import triple_table
+
+    data = family()
+    named = replace(data, names={label: f"name of {label}" for label in map(str, data.relations.labels)})
+    study = study_of(read_models({"m": ranks_of(data, 0.3)}), named)
+    where, triples = origins(study), triple_table(study).data["triples"]
+    assert set(where.data["relations"]["relation"]) == set(triples["relations"])
+    assert all("name of" in name for name in triples["relations"])
+    assert triples["relations"][0] in str(where.charts["relations"].to_dict())

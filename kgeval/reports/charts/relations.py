@@ -37,17 +37,18 @@ def relations_chart(
     picked = altair.selection_point(name="picked", fields=["relation"], on="click", empty=True)
     scale = altair.Scale() if against_model else altair.Scale(type="log")
     number = altair.Axis(domain=False, ticks=False, tickCount=5)
+    across = number if against_model else altair.Axis(grid=False, tickCount=4, format="~s")
     dots = (
         altair.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
         .mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
         .encode(
-            x=altair.X("x:Q", title=axes[0], scale=scale, axis=number),
+            x=altair.X("x:Q", title=axes[0], scale=scale, axis=across),
             y=altair.Y("y:Q", title=axes[1], axis=number),
             size=altair.Size("triples:Q", scale=altair.Scale(range=[25, 700]), legend=None),
             color=altair.Color(
                 "cardinality:N",
                 scale=altair.Scale(domain=kinds, range=palette.of_models(len(kinds))),
-                legend=altair.Legend() if any(kinds) else None,
+                legend=altair.Legend(columns=4) if any(kinds) else None,
             ),
             opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
             tooltip=[

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def origins(study: Study) -> Section:
     """Show slices, and a scatter of relations that filters the table of triples."""
     groups, relations = slice_scores(study), relation_scores(study)
+    relations["relation"] = [_display(study, label) for label in relations["relation"]]
     panels, captions = {}, {}
     for name in groups["slice"].unique():
         own = groups[groups["slice"] == name]
@@ -29,7 +30,7 @@ def origins(study: Study) -> Section:
     second = 1 if len(study.names) > 1 else 0
     picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")
     data = {
-        "relation": [_display(study, label) for label in relations["relation"]],
+        "relation": relations["relation"].tolist(),
         "triples": relations["triples"].tolist(),
         "cardinality": relations["cardinality"].astype(str).tolist(),
         "values": [_plain(relations[f"m{index}"]) for index in range(len(study.names))],

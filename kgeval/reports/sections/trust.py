@@ -60,7 +60,8 @@ def ties(study: Study) -> Lamp:
     said += [
         f"The run of {isolated(model.name)} has {model.ties} ties; all numbers here have {policy}." for model in other
     ]
-    return Lamp("Ties", " ".join(said))
+    unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
+    return Lamp("Ties", " ".join(said), unknown=unknown and not said)
 
 
 def unseen(study: Study) -> Lamp:
