@@ -37,3 +37,14 @@ def refuse_file(path: Path, *, force: bool) -> None:
     """
     if exists_safely(path) and not force:
         raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")
+
+
+def show_file(path: Path, *, as_json: bool) -> None:
+    """Say where a file was written."""
+    from kgeval.cli.display import show_place
+    from kgeval.cli.streams import say_json
+
+    if as_json:
+        say_json({"file": str(path), "bytes": path.stat().st_size})
+    else:
+        show_place(path)

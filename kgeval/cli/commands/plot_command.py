@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kgeval.cli.commands.report_command import ALLOW, DATASET, FORCE, TIES
-from kgeval.cli.shared_options import QUIET
+from kgeval.cli.shared_options import JSON, QUIET
 
 
 @click.command("plot")
@@ -24,6 +24,7 @@ from kgeval.cli.shared_options import QUIET
 @ALLOW
 @FORCE
 @QUIET
+@JSON
 def command(
     runs: tuple[str, ...],
     kind: str,
@@ -33,11 +34,11 @@ def command(
     allow: tuple[str, ...],
     *,
     force: bool,
+    as_json: bool,
 ) -> None:
     """Draw the leaderboard, slices, relations or the distribution of the ranks of runs, each PATH or NAME=PATH."""
     from kgeval.cli.display import watching
-    from kgeval.cli.named_runs import named_runs, refuse_file
-    from kgeval.cli.streams import say
+    from kgeval.cli.named_runs import named_runs, refuse_file, show_file
     from kgeval.reports.plots import PLOTS, check_picture, save_picture
 
     check_picture(out)
@@ -45,4 +46,4 @@ def command(
     with watching("drawing", None):
         picture = PLOTS[kind](named_runs(runs), dataset=dataset, ties=ties, allow=allow)
         save_picture(picture, out)
-    say(f"Written to {out}")
+    show_file(out, as_json=as_json)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kgeval.cli.shared_options import QUIET, split_at_commas
+from kgeval.cli.shared_options import JSON, QUIET, split_at_commas
 
 ALLOW = click.option(
     "--allow",
@@ -29,8 +29,16 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is alrea
 @ALLOW
 @FORCE
 @QUIET
+@JSON
 def command(
-    runs: tuple[str, ...], out: Path, dataset: str | None, ties: str | None, allow: tuple[str, ...], *, force: bool
+    runs: tuple[str, ...],
+    out: Path,
+    dataset: str | None,
+    ties: str | None,
+    allow: tuple[str, ...],
+    *,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Write a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
 
@@ -38,12 +46,11 @@ def command(
     which needs no network, and nothing is scored.
     """
     from kgeval.cli.display import watching
-    from kgeval.cli.named_runs import named_runs, refuse_file
-    from kgeval.cli.streams import say
+    from kgeval.cli.named_runs import named_runs, refuse_file, show_file
     from kgeval.reports.reporting import report
 
     refuse_file(out, force=force)
     with watching("building the page", None):
         page = report(named_runs(runs), dataset=dataset, ties=ties, allow=allow)
     page.save(out)
-    say(f"Written to {out}")
+    show_file(out, as_json=as_json)
