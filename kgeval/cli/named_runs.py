@@ -45,6 +45,6 @@ def show_file(path: Path, *, as_json: bool) -> None:
     from kgeval.cli.streams import say_json
 
     if as_json:
-        say_json({"file": str(path), "bytes": path.stat().st_size})
+        say_json({"path": str(path), "bytes": path.stat().st_size})
     else:
         show_place(path)

@@ -28,7 +28,7 @@ def test_a_page_is_written_once(tables):
     assert "better leads with an MRR" in page
     assert "better is better than model 0" in page
     told = invoke("report", "m0.parquet", "--out", "other.html", "--json")
-    assert json.loads(told.stdout) == {"file": "other.html", "bytes": (tables / "other.html").stat().st_size}
+    assert json.loads(told.stdout) == {"path": "other.html", "bytes": (tables / "other.html").stat().st_size}
     again = invoke("report", "m0.parquet", "--out", "page.html")
     assert again.exit_code == 2
     assert "already exists" in again.output
