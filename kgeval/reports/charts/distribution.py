@@ -36,7 +36,6 @@ def distribution(
     """
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))
-    names = {f"m{index}": model for index, model in enumerate(models)}
     named = altair.Legend(symbolType="stroke", symbolSize=220) if legend and len(models) > 1 else None
     colors, dashes = palette.of_models(len(models)), [DASHES[index % len(DASHES)] for index in range(len(models))]
     color = altair.Color("model:N", scale=altair.Scale(domain=models, range=colors), legend=named)
@@ -59,21 +58,7 @@ def distribution(
     nearest = altair.selection_point(
         name="at", fields=["k"], nearest=True, on="pointermove", empty=False, clear="pointerout"
     )
-    wide = points.pivot(index="k", columns="model", values="share")[models]
-    wide = wide.set_axis(list(names), axis=1).reset_index()
-    rule = (
-        altair.Chart(records(wide))
-        .mark_rule(color=palette.muted)
-        .encode(
-            k,
-            opacity=altair.condition(nearest, altair.value(0.9), altair.value(0)),
-            tooltip=[
-                altair.Tooltip("k:Q", format=","),
-                *(altair.Tooltip(f"{name}:Q", title=model[:60], format=".4f") for name, model in names.items()),
-            ],
-        )
-        .add_params(nearest)
-    )
+    rule = _rule(points, nearest, palette).encode(k)
     dots = (
         altair.Chart(records(points)).transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
     )
@@ -82,4 +67,22 @@ def distribution(
             width=width, height=300, title=title, description="The share of ranks up to k, for every k."
         ),
         palette,
+    )
+
+
+def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
+    """The line under the pointer, which tells Hits@k of all models."""
+    altair = library("altair")
+    names = {f"m{index}": model for index, model in enumerate(dict.fromkeys(points["model"]))}
+    wide = points.pivot(index="k", columns="model", values="share")[list(names.values())]
+    wide = wide.set_axis(list(names), axis=1).reset_index()
+    shares = (altair.Tooltip(f"{name}:Q", title=model[:60], format=".4f") for name, model in names.items())
+    return (
+        altair.Chart(records(wide))
+        .mark_rule(color=palette.muted)
+        .encode(
+            opacity=altair.condition(nearest, altair.value(0.9), altair.value(0)),
+            tooltip=[altair.Tooltip("k:Q", format=","), *shares],
+        )
+        .add_params(nearest)
     )

@@ -33,9 +33,7 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     models = list(dict.fromkeys(scores["model"]))
     values = scores.dropna(subset=["value"])
     title = scores["title"].iloc[0] if len(scores) else ""
-    ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
-    room = (max(ends) - min(ends)) * 0.08 or abs(max(ends)) * 0.05 or 1 if ends else 1
-    domain = [min(ends) - room, max(ends) + room] if ends else [0, 1]
+    domain = _domain(values)
     color = altair.condition("datum.baseline", altair.value(palette.muted), altair.value(palette.models[0]))
     base = altair.Chart(records(values)).encode(
         y=altair.Y(
@@ -66,6 +64,15 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         width=width, height=ROW * max(len(models), 1), description=f"{title} of each model, as in the table of results."
     )
     return panel
+
+
+def _domain(values: pd.DataFrame) -> list[float]:
+    """Leave some room around all values and the ends of their intervals."""
+    ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
+    if not ends:
+        return [0.0, 1.0]
+    room = (max(ends) - min(ends)) * 0.08 or abs(max(ends)) * 0.05 or 1.0
+    return [min(ends) - room, max(ends) + room]
 
 
 def leaderboard(scores: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:

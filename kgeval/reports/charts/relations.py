@@ -51,23 +51,33 @@ def relations_chart(
                 legend=altair.Legend(columns=4) if any(kinds) else None,
             ),
             opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
-            tooltip=[
-                altair.Tooltip("relation:N"),
-                altair.Tooltip("x:Q", title="across", format=".4~f"),
-                altair.Tooltip("y:Q", title="up", format=".4~f"),
-                altair.Tooltip("triples:Q", format=",", title="test triples"),
-                altair.Tooltip("cardinality:N"),
-            ],
+            tooltip=_tooltip(),
         )
         .add_params(picked)
     )
-    layers = [dots]
-    if against_model:
-        ends = altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
-        layers.insert(0, altair.Chart(ends).mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q"))
+    layers = [_diagonal(palette), dots] if against_model else [dots]
     return themed(
         altair.layer(*layers).properties(
             width=width, height=400, title=title, description=f"A dot for each relation: {axes[1]} against {axes[0]}."
         ),
         palette,
     )
+
+
+def _tooltip() -> list[Any]:
+    """What hovering over a relation tells."""
+    altair = library("altair")
+    return [
+        altair.Tooltip("relation:N"),
+        altair.Tooltip("x:Q", title="across", format=".4~f"),
+        altair.Tooltip("y:Q", title="up", format=".4~f"),
+        altair.Tooltip("triples:Q", format=",", title="test triples"),
+        altair.Tooltip("cardinality:N"),
+    ]
+
+
+def _diagonal(palette: Palette) -> Any:
+    """Where two models are equal."""
+    altair = library("altair")
+    ends = altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
+    return altair.Chart(ends).mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q")

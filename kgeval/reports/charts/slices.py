@@ -24,8 +24,8 @@ def slice_panel(
     Parameters
     ----------
     groups
-        columns category (of several lines, in the order of the rows), model, value, low, high (NaN without an
-        interval), count and axis (the metric's title)
+        columns category (of several lines, in the order of the rows), group (its name), model, value, low, high (NaN
+        without an interval), count and axis (the metric's title)
     palette
         the colours
     title
@@ -52,14 +52,7 @@ def slice_panel(
         ),
         yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
         color=altair.Color("model:N", scale=color, **named),
-        tooltip=[
-            altair.Tooltip("category:N"),
-            altair.Tooltip("model:N"),
-            altair.Tooltip("value:Q", format=".4f"),
-            altair.Tooltip("low:Q", format=".4f"),
-            altair.Tooltip("high:Q", format=".4f"),
-            altair.Tooltip("count:Q", format=",", title="ranks"),
-        ],
+        tooltip=_facts(),
     )
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
         x=altair.X("value:Q", title=name, scale=scale, axis=altair.Axis(tickCount=4, domain=False, ticks=False)),
@@ -74,6 +67,19 @@ def slice_panel(
         width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
     )
     return panel
+
+
+def _facts() -> list[Any]:
+    """What hovering over a dot tells."""
+    altair = library("altair")
+    return [
+        altair.Tooltip("group:N"),
+        altair.Tooltip("model:N"),
+        altair.Tooltip("value:Q", format=".4f"),
+        altair.Tooltip("low:Q", format=".4f"),
+        altair.Tooltip("high:Q", format=".4f"),
+        altair.Tooltip("count:Q", format=",", title="ranks"),
+    ]
 
 
 def slices_chart(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
