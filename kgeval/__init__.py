@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     from kgeval.ranking.import_ranks import load_ranks as load_ranks
     from kgeval.ranking.predictions.prediction_table import PredictionTable as PredictionTable
     from kgeval.ranking.rank_table import RankTable as RankTable
+    from kgeval.reports.plots import plot_distribution as plot_distribution
+    from kgeval.reports.plots import plot_leaderboard as plot_leaderboard
+    from kgeval.reports.plots import plot_relations as plot_relations
+    from kgeval.reports.plots import plot_slices as plot_slices
+    from kgeval.reports.reporting import report as report
     from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
     from kgeval.scorers.family import Family as Family
@@ -82,7 +87,12 @@ _HOMES = {
     "load_checkpoint": "checkpoints",
     "load_dataset": "data.loading",
     "load_ranks": "ranking.import_ranks",
+    "plot_distribution": "reports.plots",
+    "plot_leaderboard": "reports.plots",
+    "plot_relations": "reports.plots",
+    "plot_slices": "reports.plots",
     "predict": "protocols.predict",
+    "report": "reports.reporting",
     "save_checkpoint": "checkpoints.native",
     "summarize": "metrics.summarize",
 }

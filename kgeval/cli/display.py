@@ -64,7 +64,7 @@ def show_summary(summary: Summary) -> None:
         show_head(*summary.heads)
         (group,) = summary.groups
         sides = list(dict.fromkeys(str(name.side) for name in group.values))
-        show_table(["", *sides], group.cells(sides, _digits()))
+        show_table(["", *sides], group.cells(sides, wanted_digits()))
 
 
 def show_groups(groups: Summary | None) -> None:
@@ -76,7 +76,7 @@ def show_groups(groups: Summary | None) -> None:
 
 def _show_rows(summary: Summary) -> None:
     keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
-    cells = [{name: group.cell(name, _digits()) for name in group.values} for group in summary.groups]
+    cells = [{name: group.cell(name, wanted_digits()) for name in group.values} for group in summary.groups]
     _show_sides(summary.by, keys, [_without_repeated_side(of_group, summary.by) for of_group in cells])
 
 
@@ -92,7 +92,7 @@ def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
         for model, summary in summaries.items()
     ]
     values = [
-        {name: summary.groups[0].cell(name, _digits()) for name in summary.requested_columns}
+        {name: summary.groups[0].cell(name, wanted_digits()) for name in summary.requested_columns}
         for summary in summaries.values()
     ]
     _show_sides(["model", *different], keys, values, pooled="")
@@ -158,7 +158,7 @@ def show_labels(summaries: Mapping[str, LabelSummary]) -> None:
         [
             name,
             *(str(group.key.get(key, "all")) for key in keys),
-            *(group.cell(metric, _digits()) if metric in group.values else "" for metric in names),
+            *(group.cell(metric, wanted_digits()) if metric in group.values else "" for metric in names),
         ]
         for name, group in lines
     ]
@@ -196,6 +196,11 @@ def show_place(path: Any, *, stored: bool = False) -> None:
     _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
 
 
+def show_page(path: Any) -> None:
+    """Say where a page is."""
+    _remark(f"To be read in a browser: {path}")
+
+
 def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:
     """Show the progress of some work."""
     from kgeval import progress
@@ -220,6 +225,7 @@ def _quiet() -> bool:
     return context is not None and bool(context.meta.get(QUIET))
 
 
-def _digits() -> int | None:
+def wanted_digits() -> int | None:
+    """Return how many digits after the point ``--digits`` wants."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(DIGITS)

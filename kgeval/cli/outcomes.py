@@ -65,6 +65,17 @@ def _show_groups_of(outcome: Outcome) -> None:
         show_groups(outcome.result.groups)
 
 
+def show_pages(outcomes: Sequence[Outcome]) -> None:
+    """Say where the page of a run is, or the one of several models' runs."""
+    from kgeval.cli.display import show_page
+    from kgeval.run_directory.contents import REPORT
+
+    folders = [outcome.folder.parent if outcome.name else outcome.folder for outcome in outcomes if outcome.folder]
+    for folder in dict.fromkeys(folders):
+        if (folder / REPORT).is_file():
+            show_page(folder / REPORT)
+
+
 def show_remarks(
     outcomes: Sequence[Outcome], failures: Mapping[str, object] | None = None, *, places: bool = True
 ) -> None:
@@ -76,5 +87,7 @@ def show_remarks(
     for outcome in outcomes:
         if places and outcome.folder is not None:
             show_place(outcome.folder, stored=outcome.stored)
+    if places:
+        show_pages(outcomes)
     failed = [f"{name} failed: {why}" for name, why in (failures or {}).items()]
     show_notes([*comparability_notes(outcomes), *failed])

@@ -42,6 +42,9 @@ TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 MODEL = "model"
 """the folder of a trained model"""
 
+REPORT = "report.html"
+"""the page of a run, which is made of the other files"""
+
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is the run directory of one model."""
@@ -205,7 +208,7 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
     """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
     if not exists_safely(folder) or not folder.is_dir():
         return []
-    own = {CONFIG, MANIFEST, METRICS, MODEL, *tables_in(folder), *models}
+    own = {CONFIG, MANIFEST, METRICS, MODEL, REPORT, *tables_in(folder), *models}
     return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
 
 

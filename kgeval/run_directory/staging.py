@@ -20,6 +20,7 @@ from kgeval.run_directory.contents import (
     MANIFEST,
     METRICS,
     MODEL,
+    REPORT,
     as_json,
     digests,
     is_run,
@@ -163,6 +164,7 @@ def _publish(stage: Path) -> None:
     with _as_run_error(folder):
         own = _complete_run(stage)
         (folder / MANIFEST).unlink(missing_ok=True)
+        (folder / REPORT).unlink(missing_ok=True)  # of an earlier run
         for name in set(tables_in(folder)) - own:  # of an earlier run, which may have been of another kind
             (folder / name).unlink(missing_ok=True)
         (stage / TRAINED).unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, reason
 from kgeval.progress import Progress
-from kgeval.run_directory.contents import METRICS, as_json, describe_machine, is_run, other_files
+from kgeval.run_directory.contents import METRICS, REPORT, as_json, describe_machine, is_run, other_files
 from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
@@ -20,6 +20,7 @@ from kgeval.runs.manifest import FileHashes, config_content, manifest
 from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import read_outcome, refuse_changes
+from kgeval.runs.run_page import write_page
 from kgeval.runs.trackers import report, tracking
 from kgeval.settings.messages import Problem
 from kgeval.storage.atomic import write_text
@@ -97,9 +98,12 @@ def run(
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
         work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, FileHashes())
-        if config.models is None:
-            return [work.run(jobs[0])]
-        return _run_several(work, jobs, out, force=force, warn=warn)
+        several = config.models is not None
+        outcomes = _run_several(work, jobs, out, force=force, warn=warn) if several else [work.run(jobs[0])]
+        if config.report and out is not None:
+            with watch("building the page", None):
+                write_page(out, dataset, warn=warn)
+        return outcomes
 
 
 def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack: ExitStack) -> dict[str, Path | None]:
@@ -133,6 +137,8 @@ def _run_several(
             table = common_table(outcomes, failures, planned=[job.name for job in jobs])
             write_text(out / METRICS, as_json(table))
 
+    if out is not None:
+        (out / REPORT).unlink(missing_ok=True)  # it is of earlier numbers
     write_table()
     for job in jobs:
         if job.name in failures:

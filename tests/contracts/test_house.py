@@ -55,4 +55,4 @@ def test_no_room_is_too_full():
     """The package itself holds the rooms and, loose, only what all of them stand on."""
     for room in {path.parent for path in FILES}:
         entries = [path for path in room.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
-        assert len(entries) - 1 <= (27 if room == PACKAGE else 18), room
+        assert len(entries) - 1 <= (28 if room == PACKAGE else 18), room

@@ -24,7 +24,8 @@ PUBLIC = {
         *("PredictionTable", "Protocol", "RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Slice"),
         *("Summary", "TiePolicy", "Triples", "VectorScorer", "Vocabulary", "annotate", "classify", "compare"),
         *("evaluate", "explain", "framework_metrics", "generate_negatives", "load_checkpoint", "load_dataset"),
-        *("load_ranks", "predict", "save_checkpoint", "summarize"),
+        *("load_ranks", "plot_distribution", "plot_leaderboard", "plot_relations", "plot_slices", "predict"),
+        *("report", "save_checkpoint", "summarize"),
     ],
     "kgeval.analysis": ["Audit", "Categories", "Comparison", "DatasetRanks", "audit", "rank_models"],
     "kgeval.corruption": [

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.comparison_notes import notes_on_tests
+from kgeval.analysis.comparison.formats.csv_table import as_csv
+from kgeval.analysis.comparison.formats.latex_table import as_latex
+from kgeval.analysis.comparison.formats.markdown_table import as_markdown
+from kgeval.analysis.comparison.formats.paper_table import PaperTable, paper_table
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
     DifferenceOptions,
@@ -125,6 +129,21 @@ class Comparison:
             [{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents]
         )
 
+    def to_latex(self, digits: int | None = None) -> str:
+        """Write the leaderboard for a paper: booktabs, siunitx, the best bold, what is not seen to be worse underlined.
+
+        Numbers have the digits after the point that the intervals of differences justify, or as many as ``digits``.
+        """
+        return as_latex(self._paper_table(digits))
+
+    def to_markdown(self, digits: int | None = None) -> str:
+        """Write the leaderboard in Markdown; ``digits`` as in :meth:`to_latex`."""
+        return as_markdown(self._paper_table(digits))
+
+    def to_csv(self) -> str:
+        """Write the leaderboard as CSV, with all digits."""
+        return as_csv(self.summaries)
+
     def __str__(self) -> str:
         leaderboard = as_text(self._heads(), *self.table(), () if self.pairs else self.notes)
         return "\n\n".join(
@@ -134,6 +153,9 @@ class Comparison:
     def _repr_html_(self) -> str:
         leaderboard = as_html(self._heads(), *self.table(), () if self.pairs else self.notes)
         return leaderboard + (as_html((), *self.differences_table(), self.notes) if self.pairs else "")
+
+    def _paper_table(self, digits: int | None) -> PaperTable:
+        return paper_table(self.summaries, self.pairs, options=self.options, remarks=self.remarks, digits=digits)
 
     def _heads(self) -> list[str]:
         return [f"{model}: {summary.provenance}" for model, summary in self.summaries.items()]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import BY, JSON, METRIC, QUIET, import_options, policies, split_at_commas
+from kgeval.cli.shared_options import BY, DIGITS, JSON, METRIC, QUIET, import_options, policies, split_at_commas
+from kgeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kgeval.analysis.comparison.comparison import Comparison
 
 
 @click.command("compare")
@@ -48,6 +52,13 @@ from kgeval.cli.shared_options import BY, JSON, METRIC, QUIET, import_options, p
 )
 @policies(stored=True)
 @import_options
+@click.option(
+    *("--format", "form"),
+    type=click.Choice(["text", "markdown", "latex", "csv", "json", "html"]),
+    default="text",
+    help="How the leaderboard is written: for the terminal, a paper, or other programs.  [default: text]",
+)
+@DIGITS
 @QUIET
 @JSON
 def command(
@@ -56,6 +67,7 @@ def command(
     by: tuple[str, ...],
     allow: tuple[str, ...],
     across: bool,
+    form: str,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -68,18 +80,19 @@ def command(
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
     options = {name: value for name, value in options.items() if value is not None and value != ()}
+    form = "json" if as_json else form
     if across:
-        _compare_datasets(runs, metrics or ("mrr",), options, as_json=as_json)
+        _compare_datasets(runs, metrics or ("mrr",), options, form=form)
     else:
-        _compare_models(runs, metrics, {**options, "by": by, "allow": allow}, as_json=as_json)
+        _compare_models(runs, metrics, {**options, "by": by, "allow": allow}, form=form)
 
 
-def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, as_json: bool) -> None:
+def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show models side by side, and the differences of each pair."""
     from kgeval.analysis.comparison.compare_models import compare
     from kgeval.cli.comparison_page import show_differences
     from kgeval.cli.display import show_comparison, show_notes
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.streams import say, say_json
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
 
     compared = read_compared(runs, options)
@@ -88,18 +101,38 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     }
     settings |= common_policies(compared, options) | ({"metrics": metrics} if metrics else {})
     comparison = compare({run.name: run.table for run in compared}, **settings)
-    if as_json:
+    if form == "json":
         say_json(comparison.to_dict())
+    elif form != "text":
+        say(_written(comparison, form))
     else:
         show_comparison(comparison.summaries)
         show_differences(comparison)
     show_notes([*comparison.notes, *notes_on_runs(compared, options), *notes_on_unfinished(runs)])
 
 
-def _compare_datasets(
-    runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, as_json: bool
-) -> None:
-    """Show how models rank on several datasets, by one metric after the other."""
+def _written(comparison: Comparison, form: str) -> str:
+    """Write the leaderboard in a format."""
+    from kgeval.cli.display import wanted_digits
+
+    if form == "csv":
+        return comparison.to_csv().rstrip("\n")
+    if form == "html":
+        return comparison._repr_html_()
+    text = comparison.to_latex(wanted_digits()) if form == "latex" else comparison.to_markdown(wanted_digits())
+    return text.rstrip("\n")
+
+
+def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
+    """Show how models rank on several datasets, by one metric after the other.
+
+    Raises
+    ------
+    ConfigError
+        if a format for the leaderboard of one dataset is wanted
+    """
+    if form not in ("text", "json"):
+        raise ConfigError(f"--format {form}: ranks across datasets are written as text or json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.cli.comparison_page import show_ranks
     from kgeval.cli.streams import say_json
@@ -111,7 +144,7 @@ def _compare_datasets(
         )
         for name, values in values_by_dataset(read_compared(runs, options, across=True), metrics, options).items()
     }
-    if as_json:
+    if form == "json":
         say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
     else:
         show_ranks(found)

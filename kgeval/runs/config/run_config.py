@@ -22,6 +22,7 @@ from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD
+from kgeval.reports.libraries import EXTRA, has_libraries
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.types import (
@@ -149,6 +150,8 @@ class RunConfig(MetricRequest, Evaluated):
     """a result tracker of PyKEEN, which is told of every run"""
     output: PathText | None = None
     """the run directory; by default ``runs/`` and the name of the configuration file"""
+    report: bool = False
+    """whether ``report.html``, a page for people, is left in it; that needs the extra ``kgeval[report]``"""
 
     _document: Document = PrivateAttr(default_factory=lambda: Document("configuration", {}))
 
@@ -179,6 +182,10 @@ class RunConfig(MetricRequest, Evaluated):
     def _some_model(self) -> RunConfig:
         if (self.model is None) == (self.models is None):
             raise ValueError("give either model (one) or models (several, by name)")
+        if self.report and self.task is not None:
+            raise ValueError("report: a page is of ranks, and a task has none of its own. Leave it out")
+        if self.report and not has_libraries():
+            raise ValueError(f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'")
         if self.task is not None and "evaluation" in self.model_fields_set:
             raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
         return self

@@ -1,0 +1,1 @@
+"""Comparisons as tables for papers and for other programs, one format a file."""

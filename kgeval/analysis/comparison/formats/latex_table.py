@@ -1,0 +1,100 @@
+"""LaTeX: a table with booktabs, numbers in columns of siunitx, all labels escaped."""
+
+from __future__ import annotations
+
+from kgeval.analysis.comparison.formats.paper_table import PaperCell, PaperColumn, PaperTable
+
+SIGNS = "↑↓±≤−–…"
+"""characters that are written with commands, or that LaTeX knows"""
+
+ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "±": r"$\pm$",
+        "≤": r"$\leq$",
+        "−": r"$-$",
+        "\n": " ",
+        "\r": " ",
+        "\t": " ",
+    }
+)
+
+PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunitx}"
+
+
+def as_latex(table: PaperTable) -> str:
+    """Write a table for a document with the packages ``booktabs`` and ``siunitx``."""
+    columns = " ".join(["l", *(f"S[{_digits(column)},detect-weight]" for column in table.columns)])
+    head = ["{Model}", *(f"{{{escape(f'{column.title} {column.arrow}'.rstrip())}}}" for column in table.columns)]
+    rows = [
+        [escape(model), *(_cell(column.cells[place], column) for column in table.columns)]
+        for place, model in enumerate(table.models)
+    ]
+    lines = [
+        PREAMBLE,
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape(table.caption)}.}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        _row(head),
+        r"\midrule",
+        *map(_row, rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *([rf"\par\smallskip\footnotesize {escape(' '.join(table.notes))}"] if table.notes else []),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def escape(text: str) -> str:
+    r"""Write text so that LaTeX prints it.
+
+    >>> print(escape("50% of R&D_{x}"))
+    50\% of R\&D\_\{x\}
+    >>> print(escape("Gödel 🚀"))
+    Gödel [U+1F680]
+    """
+    return "".join(map(_settable, text)).translate(ESCAPES)
+
+
+def _settable(character: str) -> str:
+    """Spell a character out that LaTeX's usual fonts do not have."""
+    known = character.isascii() or character in SIGNS or "\u00a1" <= character <= "\u017f"
+    return character if known else f"[U+{ord(character):04X}]"
+
+
+def _cell(cell: PaperCell, column: PaperColumn) -> str:
+    if not cell.text:
+        return "{--}"
+    if cell.best:
+        return rf"\bfseries {cell.text}"
+    return rf"{{\underline{{\tablenum[{_digits(column)}]{{{cell.text}}}}}}}" if cell.near else cell.text
+
+
+def _digits(column: PaperColumn) -> str:
+    """Tell siunitx how many digits the numbers of a column have before and after the point."""
+    numbers = [cell.text.lstrip("-").partition(".") for cell in column.cells if cell.text]
+    whole, after = (max((len(number[place]) for number in numbers), default=1) for place in (0, 2))
+    sign = "-" if any(cell.text.startswith("-") for cell in column.cells) else ""
+    return f"table-format={sign}{whole}.{after}" if after else f"table-format={sign}{whole}"
+
+
+def _row(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"

@@ -1,0 +1,56 @@
+"""``kgeval report``: one page of what runs say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kgeval.cli.shared_options import JSON, QUIET, split_at_commas
+
+ALLOW = click.option(
+    "--allow",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="FIELD",
+    help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
+    "split, dataset; may be repeated.",
+)
+DATASET = click.option("--dataset", help="The graph that was ranked, if a run does not tell it, or it has moved.")
+TIES = click.option("--ties", help="The tie policy.  [default: that of the runs]")
+FORCE = click.option("--force", is_flag=True, help="Replace a file that is already there.")
+
+
+@click.command("report")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--out", default="report.html", show_default=True, type=click.Path(path_type=Path), help="The page.")
+@DATASET
+@TIES
+@ALLOW
+@FORCE
+@QUIET
+@JSON
+def command(
+    runs: tuple[str, ...],
+    out: Path,
+    dataset: str | None,
+    ties: str | None,
+    allow: tuple[str, ...],
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
+
+    A RUN is a path or NAME=PATH: a run directory, a folder of several models, or a file of ranks. The page is one file,
+    which needs no network, and nothing is scored.
+    """
+    from kgeval.cli.display import watching
+    from kgeval.cli.named_runs import named_runs, refuse_file, show_file
+    from kgeval.reports.reporting import report
+
+    refuse_file(out, force=force)
+    with watching("building the page", None):
+        page = report(named_runs(runs), dataset=dataset, ties=ties, allow=allow)
+    page.save(out)
+    show_file(out, as_json=as_json)

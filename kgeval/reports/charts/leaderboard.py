@@ -1,0 +1,82 @@
+"""The leaderboard as a picture: for each metric a dot per model, its interval as a whisker, baselines in grey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgeval.reports.charts.records import records
+from kgeval.reports.charts.theme import LIGHT, Palette, themed
+from kgeval.reports.libraries import library
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+ROW = 30
+"""pixels for each model"""
+
+
+def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220) -> alt.LayerChart:
+    """Draw one metric.
+
+    Parameters
+    ----------
+    scores
+        columns model, title (of the metric, with the direction that is better), value, low, high (NaN without an
+        interval), chance (NaN where unknown) and baseline, bool; in the order of the rows of the picture
+    palette
+        the colours
+    width
+        in pixels, or ``"container"``
+    """
+    altair = library("altair")
+    models = list(dict.fromkeys(scores["model"]))
+    values = scores.dropna(subset=["value"])
+    title = scores["title"].iloc[0] if len(scores) else ""
+    domain = _domain(values)
+    color = altair.condition("datum.baseline", altair.value(palette.muted), altair.value(palette.models[0]))
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y(
+            "model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=altair.Axis(ticks=False)
+        ),
+        tooltip=[
+            altair.Tooltip("model:N"),
+            altair.Tooltip("value:Q", format=".6f"),
+            altair.Tooltip("low:Q", format=".6f"),
+            altair.Tooltip("high:Q", format=".6f"),
+        ],
+    )
+    x = altair.Scale(domain=domain, nice=False, zero=False)
+    axis = altair.Axis(tickCount=4, domain=False, ticks=False)
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(
+        x=altair.X("value:Q", title=title, scale=x, axis=axis), color=color
+    )
+    layers = [points]
+    if values["low"].notna().any():
+        whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
+        layers.insert(0, whiskers.encode(x=altair.X("low:Q", scale=x, title=title), x2="high:Q", color=color))
+    chance = values["chance"].dropna()
+    if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
+        layers.insert(
+            0, altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted).encode(x=altair.datum(chance.iloc[0]))
+        )
+    panel: alt.LayerChart = altair.layer(*layers).properties(
+        width=width, height=ROW * max(len(models), 1), description=f"{title} of each model, as in the table of results."
+    )
+    return panel
+
+
+def _domain(values: pd.DataFrame) -> list[float]:
+    """Leave some room around all values and the ends of their intervals."""
+    ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
+    if not ends:
+        return [0.0, 1.0]
+    room = (max(ends) - min(ends)) * 0.08 or abs(max(ends)) * 0.05 or 1.0
+    return [min(ends) - room, max(ends) + room]
+
+
+def leaderboard(scores: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
+    """Draw all metrics side by side; ``scores`` has the columns of a panel for each of them."""
+    altair = library("altair")
+    panels = [metric_panel(of_metric, palette) for _, of_metric in scores.groupby("metric", sort=False)]
+    return themed(altair.concat(*panels, columns=3, spacing=30).properties(title=title), palette)

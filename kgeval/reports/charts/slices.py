@@ -1,0 +1,95 @@
+"""Where a metric comes from: a dot with its interval per category of a slice, models side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgeval.reports.charts.records import records
+from kgeval.reports.charts.theme import LIGHT, SHAPES, Palette, themed
+from kgeval.reports.libraries import library
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+LANE = 13
+"""pixels for each model of a category"""
+
+
+def slice_panel(
+    groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "", width: Any = 260, legend: bool = True
+) -> alt.LayerChart:
+    """Draw one slice.
+
+    Parameters
+    ----------
+    groups
+        columns category (of several lines, in the order of the rows), group (its name), model, value, low, high (NaN
+        without an interval), count and axis (the metric's title)
+    palette
+        the colours
+    title
+        the slice
+    width
+        in pixels, or ``"container"``
+    legend
+        whether to name the models
+    """
+    altair = library("altair")
+    models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
+    values = groups.dropna(subset=["value"])
+    look = [palette.of_models(len(models)), [SHAPES[index % len(SHAPES)] for index in range(len(models))]]
+    color, shape = (altair.Scale(domain=models, range=range_) for range_ in look)
+    scale = altair.Scale(zero=False, nice=True)
+    name = groups["axis"].iloc[0] if len(groups) else ""
+    named = {} if legend and len(models) > 1 else {"legend": None}
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y(
+            "category:N",
+            sort=categories,
+            title=None,
+            axis=altair.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"),
+        ),
+        yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
+        color=altair.Color("model:N", scale=color, **named),
+        tooltip=_facts(),
+    )
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        x=altair.X("value:Q", title=name, scale=scale, axis=altair.Axis(tickCount=4, domain=False, ticks=False)),
+        shape=altair.Shape("model:N", scale=shape, **named),
+    )
+    layers = [points]
+    if values["low"].notna().any():
+        whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+        layers.insert(0, whiskers.encode(x=altair.X("low:Q", title=name, scale=scale), x2="high:Q"))
+    height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
+    panel: alt.LayerChart = altair.layer(*layers).properties(
+        width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
+    )
+    return panel
+
+
+def _facts() -> list[Any]:
+    """What hovering over a dot tells."""
+    altair = library("altair")
+    return [
+        altair.Tooltip("group:N"),
+        altair.Tooltip("model:N"),
+        altair.Tooltip("value:Q", format=".4f"),
+        altair.Tooltip("low:Q", format=".4f"),
+        altair.Tooltip("high:Q", format=".4f"),
+        altair.Tooltip("count:Q", format=",", title="ranks"),
+    ]
+
+
+def slices_chart(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
+    """Draw several slices, told apart by the column ``slice``, side by side."""
+    altair = library("altair")
+    names = groups["slice"].unique()
+    panels = [slice_panel(groups[groups["slice"] == name], palette, title=name) for name in names]
+    return themed(
+        altair.concat(*panels, columns=2, spacing=30)
+        .resolve_legend(color="shared", shape="shared")
+        .properties(title=title),
+        palette,
+    )

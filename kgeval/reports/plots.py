@@ -1,0 +1,161 @@
+"""Pictures of runs: the charts of the page by themselves, for notebooks, papers and READMEs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgeval.data.loading import Source
+from kgeval.errors import InputError, RunError, did_you_mean
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.reports.breakdown import relation_scores, slice_scores
+from kgeval.reports.charts.distribution import distribution
+from kgeval.reports.charts.leaderboard import leaderboard
+from kgeval.reports.charts.relations import relations_chart
+from kgeval.reports.charts.slices import slices_chart
+from kgeval.reports.libraries import library
+from kgeval.reports.reading import Runs
+from kgeval.reports.reporting import study_of_runs
+from kgeval.reports.sections.cumulative import cumulative_points, ranks_title
+from kgeval.reports.sections.origins import axes, relations_title, scatter
+from kgeval.reports.sections.standings import standings_title
+from kgeval.reports.slice_columns import SHOWN
+
+if TYPE_CHECKING:
+    import altair as alt
+
+PICTURES = (".svg", ".png", ".pdf", ".html")
+
+SCALE = 2.0
+"""pixels of a PNG for each of the chart"""
+
+
+def plot_leaderboard(
+    runs: Runs, *, dataset: Source = None, ties: Ties | None = None, allow: str | Collection[str] = ()
+) -> alt.Chart:
+    """Draw the headline metrics of runs with their intervals; the arguments are those of :func:`kgeval.report`.
+
+    >>> import kgeval
+    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> len(kgeval.plot_leaderboard({"remainder": table}).concat)
+    5
+    """
+    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
+    return leaderboard(study.scores, title=standings_title(study))
+
+
+def plot_distribution(
+    runs: Runs, *, dataset: Source = None, ties: Ties | None = None, allow: str | Collection[str] = ()
+) -> alt.Chart:
+    """Draw Hits@k for every k; the arguments are those of :func:`kgeval.report`.
+
+    >>> import kgeval
+    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> kgeval.plot_distribution({"remainder": table}).to_dict()["layer"][0]["encoding"]["y"]["field"]
+    'share'
+    """
+    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
+    return distribution(cumulative_points(study), title=ranks_title(study))
+
+
+def plot_relations(
+    runs: Runs, *, dataset: Source = None, ties: Ties | None = None, allow: str | Collection[str] = ()
+) -> alt.Chart:
+    """Draw a dot for each relation: the best two models against each other, or one against the number of triples.
+
+    The arguments are those of :func:`kgeval.report`.
+
+    >>> import kgeval
+    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> kgeval.plot_relations({"remainder": table}).to_dict()["title"]
+    '41 relations: their MRR, and how many test triples they have'
+    """
+    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
+    second = min(len(study.names) - 1, 1)
+    relations = relation_scores(study)
+    title = relations_title(study, relations)
+    return relations_chart(scatter(relations, 0, second), axes=axes(study, 0, second), title=title)
+
+
+def plot_slices(
+    runs: Runs,
+    slices: str | Collection[str] = SHOWN,
+    *,
+    dataset: Source = None,
+    ties: Ties | None = None,
+    allow: str | Collection[str] = (),
+) -> alt.Chart:
+    """Draw the mean reciprocal rank by slice, models side by side.
+
+    Parameters
+    ----------
+    runs, dataset, ties, allow
+        as :func:`kgeval.report` takes them
+    slices
+        names of slices, or of columns that all tables have
+
+    Raises
+    ------
+    InputError
+        as :func:`kgeval.report`; or if neither the dataset nor the tables give any of the slices
+
+    Examples
+    --------
+    >>> import kgeval
+    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> chart = kgeval.plot_slices({"remainder": table}, ["side", "cardinality"], dataset="nations")
+    >>> [panel.title for panel in chart.concat]
+    ['side', 'cardinality']
+    """
+    names = [slices] if isinstance(slices, str) else list(slices)
+    groups = slice_scores(study_of_runs(runs, dataset, ties=ties, allow=allow), names)
+    if groups.empty:
+        raise InputError(f"nothing to draw: no rows that differ in {', '.join(names)}. Give the dataset.")
+    return slices_chart(groups)
+
+
+PLOTS: dict[str, Callable[..., Any]] = {
+    "leaderboard": plot_leaderboard,
+    "slices": plot_slices,
+    "relations": plot_relations,
+    "distribution": plot_distribution,
+}
+"""by the kind that ``kgeval plot`` names"""
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file whose ending is no format of pictures.
+
+    >>> check_picture(Path("figure.pgn"))
+    Traceback (most recent call last):
+    kgeval.errors.InputError: 'figure.pgn': a picture ends in .svg, .png, .pdf or .html. Did you mean '.png'?
+
+    Raises
+    ------
+    InputError
+        with the nearest one
+    """
+    if path.suffix.lower() not in PICTURES:
+        hint = did_you_mean(path.suffix.lower(), PICTURES)
+        raise InputError(f"{str(path)!r}: a picture ends in .svg, .png, .pdf or .html. {hint}")
+
+
+def save_picture(chart: alt.Chart, path: Path) -> None:
+    """Write a chart in the format that the ending of its file says; a page of it needs no network.
+
+    Raises
+    ------
+    InputError
+        if the ending is none, or a library of the extra ``kgeval[report]`` is missing
+    RunError
+        if the file cannot be written
+    """
+    check_picture(path)
+    library("vl_convert")
+    kind = path.suffix.lower().removeprefix(".")
+    options: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"scale_factor": SCALE}}
+    try:
+        chart.save(str(path), format=kind, **options.get(kind, {}))
+    except OSError as error:
+        raise RunError(f"{str(path)!r} cannot be written ({error.strerror or error}).") from error

@@ -1,0 +1,126 @@
+"""Read the runs of a page: run directories, folders of several models, files of ranks, or tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kgeval.data.dataset import Dataset
+from kgeval.data.loading import load_dataset
+from kgeval.errors import InputError
+from kgeval.files.opening import read_settings
+from kgeval.files.yaml_text import read_yaml
+from kgeval.provenance import UNKNOWN
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import RankTable
+from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.run_directory.contents import (
+    CONFIG,
+    MANIFEST,
+    PREDICTIONS,
+    altered,
+    is_run,
+    is_several,
+    read_common_table,
+    read_json,
+    read_ranks,
+)
+
+Run: TypeAlias = str | Path | RankTable | EvaluatedModel
+"""a run directory, a folder of several, a file of ranks; or in memory, a table, or one with what is known of it"""
+
+Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
+"""a run, or several, which may have names"""
+
+
+def read_models(runs: Runs) -> list[EvaluatedModel]:
+    """Read runs; one without a name is called by its model or, where two are called alike, by its folder.
+
+    Raises
+    ------
+    InputError
+        if there are none, if one cannot be read or ranked nothing, or if two have one name
+    """
+    several = (
+        [runs]
+        if isinstance(runs, str | Path | RankTable | EvaluatedModel)
+        else runs.items()
+        if isinstance(runs, Mapping)
+        else runs
+    )
+    named = [run if isinstance(run, tuple) else ("", run) for run in several]
+    models = [model for name, run in named for model in _read(run, name)]
+    if not models:
+        raise InputError("no runs: give at least one run directory, or a file of ranks.")
+    return _named_apart(models)
+
+
+def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
+    """Read the graph that the models were ranked on, where a run says which it is and it is still the same."""
+    for model in models:
+        source = model.config.get("dataset")
+        if not isinstance(source, Mapping):
+            continue
+        try:
+            place = source.get("path") or source["name"]
+            dataset = load_dataset(place, layout=source.get("layout", "auto"), names=tuple(source.get("names") or ()))
+        except (InputError, KeyError, OSError, TypeError):
+            continue
+        if dataset.sha256() == model.fingerprint:
+            return dataset
+    return None
+
+
+def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
+    """Read a run, or those of a folder of several, each by its own name in it."""
+    if isinstance(run, EvaluatedModel):
+        yield replace(run, name=name or run.name)
+        return
+    if isinstance(run, RankTable):
+        yield EvaluatedModel(name, run)
+        return
+    path = Path(run)
+    if is_several(path):
+        prefix = f"{name} " if name else ""
+        for own in read_common_table(path)["models"]:
+            yield _read_one(path / own, f"{prefix}{own}")
+    else:
+        yield _read_one(path, name)
+
+
+def _read_one(path: Path, name: str) -> EvaluatedModel:
+    table = read_ranks(path)
+    if not is_run(path):
+        return EvaluatedModel(name, table, folder=path)
+    names = [file for file in altered(path) if file != MANIFEST]
+    remarks = (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
+    config: Any = read_yaml(read_settings(path / CONFIG)) if (path / CONFIG).is_file() else {}
+    if not isinstance(config, Mapping):
+        raise InputError(f"{path / CONFIG}: not the configuration of a run.")
+    predictions = PredictionTable.from_parquet(path / PREDICTIONS) if (path / PREDICTIONS).is_file() else None
+    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, remarks)
+
+
+def _named_apart(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
+    """Give each model a name of its own."""
+    called = [model.name or _called(model) for model in models]
+    repeated = {name for name in called if called.count(name) > 1}
+    named = [
+        replace(model, name=model.folder.stem if name in repeated and not model.name and model.folder else name)
+        for model, name in zip(models, called, strict=True)
+    ]
+    names = [model.name for model in named]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two runs are called {name!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
+    return named
+
+
+def _called(model: EvaluatedModel) -> str:
+    """Call a model by what was ranked, without the file that it was read from."""
+    title = model.table.model.partition(" (")[0]
+    if title != UNKNOWN:
+        return title
+    return model.folder.stem if model.folder else "model"

@@ -1,0 +1,1 @@
+"""The sections of the page, one question a file, from the top."""

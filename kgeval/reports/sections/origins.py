@@ -1,0 +1,94 @@
+"""Where does it come from? The headline metric by slice, and relation by relation."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from kgeval.analysis.slices.slice import slices
+from kgeval.reports.breakdown import relation_scores, slice_scores
+from kgeval.reports.charts.relations import relations_chart
+from kgeval.reports.charts.slices import slice_panel
+from kgeval.reports.charts.theme import PAGE, SHAPES, themed
+from kgeval.reports.isolation import isolated
+from kgeval.reports.sections.section import Section
+from kgeval.reports.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def origins(study: Study) -> Section:
+    """Show slices, and a scatter of relations that filters the table of triples."""
+    groups, relations = slice_scores(study), relation_scores(study)
+    relations["relation"] = [_display(study, label) for label in relations["relation"]]
+    panels, captions = {}, {}
+    for name in groups["slice"].unique():
+        own = groups[groups["slice"] == name]
+        panels[f"slice-{name}"] = themed(slice_panel(own, PAGE, width="container", legend=False), PAGE)
+        captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted of the triple"
+    second = 1 if len(study.names) > 1 else 0
+    picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")
+    data = {
+        "relation": relations["relation"].tolist(),
+        "triples": relations["triples"].tolist(),
+        "cardinality": relations["cardinality"].astype(str).tolist(),
+        "values": [_plain(relations[f"m{index}"]) for index in range(len(study.names))],
+        "models": study.names,
+    }
+    content = {
+        "panels": captions,
+        "models": list(zip(study.names, SHAPES * len(study.names), strict=False)),
+        "dataset": study.dataset is not None,
+        "relations": relations_title(study, relations),
+        "unit": study.unit,
+    }
+    return Section(
+        "where", "Where from", _title(study, groups), content, {**panels, "relations": picture}, {"relations": data}
+    )
+
+
+def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
+    """Choose what a scatter shows: a model up, and another or, of a single one, the number of triples across."""
+    across = relations["triples"] if first == second else relations[f"m{second}"]
+    return relations[["relation", "triples", "cardinality"]].assign(x=across, y=relations[f"m{first}"])
+
+
+def axes(study: Study, first: int, second: int) -> tuple[str, str]:
+    """Name the axes of a scatter."""
+    up = f"MRR of {isolated(study.names[first])} ↑"
+    return ("test triples" if first == second else f"MRR of {isolated(study.names[second])} ↑"), up
+
+
+def relations_title(study: Study, relations: pd.DataFrame) -> str:
+    """Say what the scatter shows."""
+    if len(study.names) == 1:
+        return f"{len(relations):,} relations: their MRR, and how many test triples they have"
+    better, (first, other) = int((relations["m0"] > relations["m1"]).sum()), map(isolated, study.names[:2])
+    return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations"
+
+
+def _display(study: Study, label: str) -> str:
+    return study.dataset.display_label(label) if study.dataset else label
+
+
+def _title(study: Study, groups: pd.DataFrame) -> str:
+    """Name the weakest and the strongest category of the first slice whose intervals lie apart."""
+    own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
+    for name in ("cardinality", "side"):
+        ordered = own[own["slice"] == name].sort_values("value")
+        if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
+            low, high = ordered.iloc[0], ordered.iloc[-1]
+            return (
+                f"{isolated(study.names[0])} is weakest on {low['group']} {_kind(name)} (MRR {low['value']:.3f}) "
+                f"and strongest on {high['group']} (MRR {high['value']:.3f})"
+            )
+    return "Where the result comes from"
+
+
+def _kind(name: str) -> str:
+    return "relations" if name == "cardinality" else "answers"
+
+
+def _plain(values: pd.Series[Any]) -> list[float | None]:
+    return [None if isnan(value) else round(value, 6) for value in values.tolist()]

@@ -1,0 +1,117 @@
+"""Which triples? A table to search and sort: labels, side, the rank of each model, ties and flags."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.reports.isolation import isolated
+from kgeval.reports.sections.kept_predictions import kept_predictions
+from kgeval.reports.sections.section import Section
+from kgeval.reports.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST = 50_000
+"""rows up to which all are on the page"""
+
+EXTREME = 2_000
+"""of more rows, how many of the worst of each model, and of the most different of each two, are"""
+
+
+def triple_table(study: Study) -> Section:
+    """Give the page the rows of all models, or the extreme ones of too many."""
+    rows = study.rows
+    ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
+    extreme = extreme_rows(ranks)
+    kept = extreme if len(ranks) > MOST else np.ones(len(ranks), np.bool_)
+    rule = "All ranks are here." if kept.all() else _rule(study, int(kept.sum()), len(kept))
+    data = _columns(study, rows[kept], _predictions(study, rows[kept], extreme[kept]))
+    if predicting := [model.name for model in study.models if model.predictions is not None]:
+        rule += " " + _rule_of_predictions(predicting, all_rows=bool(extreme.all()))
+    title = f"{len(rows):,} ranks, to search and sort" if kept.all() else f"The most telling of {len(rows):,} ranks"
+    content = {"rule": rule, "models": study.names, "relations": data["relations"], "pairs": len(study.names) > 1}
+    return Section("triples", "Triples", title, content, data={"triples": data})
+
+
+def extreme_rows(ranks: Float64Array) -> BoolArray:
+    """Choose the rows that tell most; bool[row].
+
+    Parameters
+    ----------
+    ranks
+        float64[row, model]
+
+    Examples
+    --------
+    >>> bool(extreme_rows(np.ones((5, 2))).all())
+    True
+    """
+    kept = np.zeros(len(ranks), np.bool_)
+    models = range(ranks.shape[1])
+    measures = [ranks[:, model] for model in models]
+    measures += [np.abs(np.log(ranks[:, one] / ranks[:, other])) for one, other in combinations(models, 2)]
+    for measure in measures:
+        kept[np.argsort(-measure, kind="stable")[:EXTREME]] = True
+    return kept
+
+
+def _rule_of_predictions(models: list[str], *, all_rows: bool) -> str:
+    which = (
+        "" if all_rows else f", for the {EXTREME:,} worst of each model and the {EXTREME:,} most different of each two"
+    )
+    return f"▸ opens what {' and '.join(map(isolated, models))} predicted above the answer{which}."
+
+
+def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:
+    """Lay out what each model predicted for the chosen of some rows; None where its run did not keep that."""
+    found: list[dict[str, Any] | None] = []
+    for model in study.models:
+        content = None if model.predictions is None else kept_predictions(model.predictions, rows[chosen])
+        if content is not None:
+            of_rows = np.full(len(rows), -1)
+            of_rows[chosen] = content["row"]
+            content["row"] = of_rows.tolist()
+        found.append(content)
+    return found
+
+
+def _rule(study: Study, kept: int, count: int) -> str:
+    pairs = f" and the {EXTREME:,} whose ranks differ most, by their ratio, between each two models"
+    return (
+        f"Of {count:,} ranks {kept:,} are here: the {EXTREME:,} worst of each model"
+        f"{pairs if len(study.names) > 1 else ''}. The run directory has all."
+    )
+
+
+def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """Lay the rows out column by column, and labels by number, those of predictions too."""
+    heads, relations, tails = (rows[f"{name}_label"].astype(str).to_numpy() for name in ("head", "relation", "tail"))
+    predicted = [np.array(content["entity"], dtype=object) for content in predictions if content]
+    entities, named = np.unique(np.concatenate([heads, tails, *predicted])), np.unique(relations)
+    display = study.dataset.display_label if study.dataset else str
+    models = range(len(study.names))
+    return {
+        "entities": [display(str(label)) for label in entities],
+        "relations": [display(str(label)) for label in named],
+        "head": np.searchsorted(entities, heads).tolist(),
+        "relation": np.searchsorted(named, relations).tolist(),
+        "tail": np.searchsorted(entities, tails).tolist(),
+        "side": (rows["side"].astype(str) == "tail").astype(int).tolist(),
+        "models": study.names,
+        "ranks": [_plain(rows[f"m{index}"].to_numpy()) for index in models],
+        "ties": [rows[f"ties{index}"].tolist() for index in models],
+        "predictions": [
+            content and {**content, "entity": np.searchsorted(entities, content["entity"]).tolist()}
+            for content in predictions
+        ],
+    }
+
+
+def _plain(ranks: Float64Array) -> list[float | int]:
+    """Write whole ranks without a point, which keeps the page small."""
+    return [int(rank) if rank == int(rank) else rank for rank in ranks.tolist()]

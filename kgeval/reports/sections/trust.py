@@ -1,0 +1,168 @@
+"""May it be trusted? A lamp for each thing that could make the numbers say more than they know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from kgeval.analysis.audits.audit import Audit, audit
+from kgeval.data.dataset import Dataset
+from kgeval.metrics.intervals.interval import FEWEST_UNITS
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.provenance import UNKNOWN
+from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.isolation import isolated
+from kgeval.reports.sections.section import Section
+from kgeval.reports.study import Study
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """One reason to trust the numbers, or not to."""
+
+    name: str
+    warning: str = ""
+    """what a reader has to know; empty where all is well"""
+    unknown: bool = False
+    """whether that could not be found out"""
+
+    @property
+    def state(self) -> str:
+        """``"good"``, ``"warning"`` or ``"unknown"``."""
+        return "unknown" if self.unknown else "warning" if self.warning else "good"
+
+
+def trust(study: Study) -> Section:
+    """Light all lamps."""
+    lamps = [light(study) for light in LAMPS]
+    count = sum(lamp.state == "warning" for lamp in lamps)
+    title = f"{count} of {len(lamps)} checks {'asks' if count == 1 else 'ask'} for caution"
+    title = title if count else "Nothing speaks against these numbers"
+    if not count and any(lamp.unknown for lamp in lamps):
+        title = "Nothing that could be checked speaks against these numbers"
+    return Section("trust", "Trust", title, {"lamps": lamps})
+
+
+def ties(study: Study) -> Lamp:
+    """How far the tie policy alone moves the MRR of a model; baselines tie by their nature."""
+    learned = [model.name for model in study.models if not model.baseline]
+    said = [
+        f"{isolated(name)}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie; the tie policy alone moves the MRR "
+        f"from {group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
+        for name, summary in study.summaries.items()
+        if name in learned and (group := summary.groups[0]).ties and group.ties.serious
+    ]
+    policy = tie_policy(study.ties).name
+    other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
+    said += [
+        f"The run of {isolated(model.name)} has {model.ties} ties; all numbers here have {policy}." for model in other
+    ]
+    unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
+    return Lamp("Ties", " ".join(said), unknown=unknown and not said)
+
+
+def unseen(study: Study) -> Lamp:
+    """Test triples that were left out."""
+    said, known = [], False
+    for model in study.models:
+        triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
+        known = known or triples is not None
+        if triples and model.table.num_triples < triples:
+            left = triples - model.table.num_triples
+            said.append(f"{isolated(model.name)}: {left:,} of {triples:,} {model.table.split} triples were left out.")
+    return Lamp("Unseen entities", " ".join(said), unknown=not known)
+
+
+def candidates(study: Study) -> Lamp:
+    """Candidates that were sampled: an estimate among few, not a rank among all."""
+    named = sorted({model.table.candidates for model in study.models})
+    sampled = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
+    warning = (
+        f"The answers competed with {'; '.join(sampled)}: numbers of full candidate sets are lower." if sampled else ""
+    )
+    return Lamp("Candidates", warning, unknown=UNKNOWN in named and not sampled)
+
+
+def leaks(study: Study) -> Lamp:
+    """Test triples that train gives away."""
+    split = study.models[0].table.split
+    if study.dataset is None or split not in ("valid", "test"):
+        return Lamp("Leaks", unknown=True)
+    found, total = _audit(study.dataset), len(study.dataset.split(split))
+    leaked = found.count("leaked", split)
+    warning = (
+        f"{leaked:,} of {total:,} {split} triples ({leaked / max(total, 1):.1%}) can be looked up in train: the same, "
+        "turned round, or under a duplicate relation."
+    )
+    return Lamp("Leaks", warning if leaked else "")
+
+
+def filtering(study: Study) -> Lamp:
+    """Known answers that competed."""
+    filters = {model.table.filter for model in study.models}
+    if None in filters:
+        return Lamp("Filter", unknown=True)
+    missing = sorted(
+        {split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())}
+    )
+    return Lamp("Filter", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
+
+
+def relations(study: Study) -> Lamp:
+    """Too few relations to speak of others."""
+    count = len(np.unique(study.models[0].table.column("relation")))
+    warning = (
+        f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
+    )
+    return Lamp("Number of relations", warning if count < FEWEST_UNITS else "")
+
+
+def versions(study: Study) -> Lamp:
+    """Runs that were not made alike."""
+    said = []
+    for what, of in (("dataset fingerprints", _fingerprint), ("kgeval versions", _version)):
+        if len(found := {value for model in study.models if (value := of(model))}) > 1:
+            said.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
+    unknown = not any(model.manifest for model in study.models)
+    return Lamp("Versions", " ".join(said), unknown=unknown and not said)
+
+
+def alike(study: Study) -> Lamp:
+    """Models whose ranks do not compare, or may not."""
+    return Lamp("Comparable", " ".join(study.comparison.remarks) if study.comparison else "")
+
+
+def unaltered(study: Study) -> Lamp:
+    """Files of a run that were changed after it."""
+    said = [f"{isolated(model.name)}: {remark}" for model in study.models for remark in model.remarks]
+    return Lamp("Files", " ".join(said), unknown=not any(model.manifest for model in study.models))
+
+
+LAMPS: tuple[Callable[[Study], Lamp], ...] = (
+    ties,
+    candidates,
+    filtering,
+    unseen,
+    leaks,
+    relations,
+    versions,
+    alike,
+    unaltered,
+)
+
+
+@cache
+def _audit(dataset: Dataset) -> Audit:
+    return audit(dataset)
+
+
+def _fingerprint(model: EvaluatedModel) -> str | None:
+    return model.fingerprint
+
+
+def _version(model: EvaluatedModel) -> str | None:
+    version = model.manifest.get("versions", {}).get("kgeval")
+    return None if version is None else str(version)

@@ -1,0 +1,97 @@
+"""The verdict: one sentence for each two models, in words, with what makes it more than noise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kgeval.analysis.comparison.compare_models import compare
+from kgeval.analysis.comparison.paired_difference import PairedDifference
+from kgeval.errors import MetricError
+from kgeval.metrics.intervals.units import PLURAL
+from kgeval.metrics.tables.metric_titles import short_title
+from kgeval.metrics.tables.rendering import number
+from kgeval.reports.isolation import isolated
+from kgeval.reports.study import HEADLINES, Study
+
+
+class Verdict(NamedTuple):
+    """What the difference of two models says."""
+
+    sentence: str
+    seen: str
+    """``"better"``, ``"worse"``, ``"none"``, or empty where nothing was tested"""
+
+
+EXCEPTIONS = 3
+"""groups that the sentence on the two best models names"""
+
+
+def verdicts(study: Study) -> list[Verdict]:
+    """Say of each two models which is better."""
+    if study.comparison is None:
+        return []
+    pairs = study.comparison.pairs
+    sentences = [Verdict(sentence_of(pair), pair.seen) for pair in pairs]
+    if pairs and pairs[0].seen == "better":
+        first = sentences[0]
+        sentences[0] = first._replace(sentence=first.sentence + exceptions(study, pairs[0]))
+    return sentences
+
+
+def basis(study: Study) -> str:
+    """Say what intervals and p-values of the verdicts are of."""
+    if study.comparison is None or not study.comparison.family:
+        return ""
+    options, family = study.comparison.options, study.comparison.family
+    return (
+        f"Differences on the same triples. {100 * options.level:g} % intervals: had the {PLURAL[options.unit]} been "
+        f"drawn again. p: by {options.draws:,} sign flips per {options.unit}, adjusted for "
+        f"{'one pair' if family == 1 else f'all {family} pairs'} (Holm, 1979)."
+    )
+
+
+def sentence_of(pair: PairedDifference) -> str:
+    """Put a difference into words."""
+    metric, model, other = short_title(pair.metric), isolated(pair.model), isolated(pair.other)
+    if pair.seen in ("better", "worse"):
+        change = signed(number(pair.difference, pair.decimals))
+        ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
+        between = " to ".join(signed(number(end, pair.decimals)) for end in ends)
+        why = "; ".join(part for part in (between, p_value(pair)) if part)
+        return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
+    if pair.seen == "none" and pair.detectable is not None:
+        least = number(pair.detectable, pair.decimals)
+        return f"{model} and {other}: no difference in {metric} seen; one of {least} or more would be, mostly."
+    return f"{model} and {other}: {pair.verdict}."
+
+
+def exceptions(study: Study, pair: PairedDifference) -> str:
+    """Name the kinds of queries on which the better of two models is not seen to be better."""
+    tables = {name: table for name, table in study.sliced.items() if name in (pair.model, pair.other)}
+    if any("cardinality" not in table.columns for table in tables.values()):
+        return ""
+    try:
+        groups = compare(tables, [f"both.{HEADLINES[0]}"], by=("cardinality", "side"), unit=study.unit, ties=study.ties)
+    except MetricError:  # they may differ in what was allowed above
+        return ""
+    unlike = [one for one in groups.pairs if one.seen in ("none", "worse")]
+    named = [f"{one.group['cardinality']} {one.group['side']}s" for one in unlike]
+    if not named:
+        return ""
+    more = f" and {len(named) - EXCEPTIONS} more" if len(named) > EXCEPTIONS else ""
+    return f" Not seen on {', '.join(named[:EXCEPTIONS])}{more}."
+
+
+def signed(number: str) -> str:
+    """Write a number with its sign, as text does.
+
+    >>> signed("0.04"), signed("-0.04")
+    ('+0.04', '−0.04')
+    """
+    return f"−{number[1:]}" if number.startswith("-") else f"+{number}"
+
+
+def p_value(pair: PairedDifference) -> str:
+    """Write an adjusted p-value."""
+    p = pair.adjusted_p if pair.adjusted_p is not None else 1.0
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

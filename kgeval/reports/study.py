@@ -1,0 +1,196 @@
+"""A study: the models of a page on the triples that all of them ranked, and the numbers that its sections share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.analysis.comparison.compare_models import compare
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.same_rows import same_rows
+from kgeval.arrays import Float64Array
+from kgeval.data.dataset import Dataset
+from kgeval.errors import InputError
+from kgeval.metrics.intervals.units import Unit
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
+from kgeval.metrics.ranks.ties import Ties, tie_policy
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Summary
+from kgeval.metrics.tables.metric_titles import title_of
+from kgeval.metrics.tables.names import MetricName, parse
+from kgeval.metrics.tables.selection import TableView
+from kgeval.ranking.rank_table import RankTable
+from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.slice_columns import SHOWN, with_slices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEADLINES = ("mrr", "hits@1", "hits@3", "hits@10", "amri")
+"""the metrics of the leaderboard, the first of which orders it"""
+
+KEY = ["head_label", "relation_label", "tail_label", "side"]
+"""what a row of a rank table is about, whatever the ids"""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Models that ranked the same triples in the same way."""
+
+    models: Sequence[EvaluatedModel]
+    """the best first; their tables have the same rows"""
+    dataset: Dataset | None = None
+    """the graph, where it is at hand"""
+    ties: Ties = "realistic"
+    """the tie policy of all numbers"""
+    unit: Unit = "triple"
+    """what intervals draw again"""
+    comparison: Comparison | None = None
+    """the differences of each two models by the first headline metric; ``None`` of a single model"""
+
+    @property
+    def names(self) -> list[str]:
+        """The models' names, the best first."""
+        return [model.name for model in self.models]
+
+    @cached_property
+    def summaries(self) -> dict[str, Summary]:
+        """The headline metrics of each model."""
+        metrics = [f"both.{name}" for name in HEADLINES]
+        return {
+            model.name: summarize(model.table, metrics, ties=self.ties, intervals=self.unit) for model in self.models
+        }
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """A row per metric and model: metric, title, model, baseline, value, low, high, decimals, chance, reason."""
+        import pandas as pd
+
+        rows = []
+        for metric in map(parse, HEADLINES):
+            for model in self.models:
+                group = self.summaries[model.name].groups[0]
+                name = next(name for name in group.values if name.base == metric.base)
+                interval = group.intervals.get(name)
+                rows.append(
+                    {
+                        "metric": metric.base,
+                        "title": title_of(metric),
+                        "model": model.name,
+                        "baseline": model.baseline,
+                        "value": _or_nan(group.values[name]),
+                        "low": interval.low if interval else np.nan,
+                        "high": interval.high if interval else np.nan,
+                        "decimals": interval.decimals if interval else 4,
+                        "chance": self._chance(model, metric),
+                        "reason": group.undefined.get(str(name), ""),
+                    }
+                )
+        frame = pd.DataFrame(rows)
+        frame["decimals"] = frame.groupby("metric")["decimals"].transform("min")
+        return frame
+
+    def cell(self, score: pd.Series[Any]) -> dict[str, Any]:
+        """Print a score with the digits that its interval justifies; ``sort`` is its place in an order."""
+        value, low, high = (score[name] for name in ("value", "low", "high"))
+        if np.isnan(value):
+            return {"value": "–", "interval": "", "reason": score["reason"], "sort": ""}
+        digits = score["decimals"]
+        interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
+        return {"value": f"{value:.{digits}f}", "interval": interval, "reason": "", "sort": repr(float(value))}
+
+    def ranks_of(self, table: RankTable) -> Float64Array:
+        """The ranks of a table under the tie policy, ties half-way where that is an expectation; float64[row]."""
+        view = TableView(table)
+        policy = "realistic" if tie_policy(self.ties).name == "expected" else self.ties
+        return replace(view.ranks, ties=policy, draws=view.draws_for(policy)).values
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """The rows that all models share: the labels and the side, the rank of each model m0, m1, … and its ties."""
+        frame: pd.DataFrame = self.aligned[self.names[0]].data.select(KEY).to_pandas()
+        for index, table in enumerate(self.aligned.values()):
+            frame[f"m{index}"] = self.ranks_of(table)
+            frame[f"ties{index}"] = table.column("tied")
+        return frame
+
+    @cached_property
+    def aligned(self) -> dict[str, RankTable]:
+        """The models' tables with their rows in one order."""
+        tables = {model.name: model.table for model in self.models}
+        if len(tables) == 1:
+            return tables
+        rows = same_rows(tables).rows
+        return {name: replace(table, data=table.data.take(pa.array(rows[name]))) for name, table in tables.items()}
+
+    @cached_property
+    def sliced(self) -> dict[str, RankTable]:
+        """The models' tables with the slices that the dataset gives."""
+        return with_slices(self.aligned, self.dataset, SHOWN)
+
+    def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
+        """What random ranking would reach."""
+        ranks = TableView(model.table).ranks
+        try:
+            match metric.name:
+                case "mrr":
+                    return MEAN_RECIPROCAL_RANK.expectation(ranks, 0)
+                case "hits":
+                    return HITS_AT_K.expectation(ranks, metric.k)
+                case "amri":
+                    return 0.0
+        except Undefined:
+            pass
+        return np.nan
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def study_of(
+    models: Sequence[EvaluatedModel],
+    dataset: Dataset | None,
+    *,
+    ties: Ties | None = None,
+    allow: str | Collection[str] = (),
+) -> Study:
+    """Put models in order, the best by MRR first and baselines last, and compare them.
+
+    Raises
+    ------
+    MetricError
+        if they did not rank the same triples in the same way, and may not differ so
+    """
+    policy = ties or _common_ties(models)
+    study = Study(models, dataset, policy)
+    first = study.scores[study.scores["metric"] == HEADLINES[0]].set_index("model")["value"].fillna(-1)
+    ordered = sorted(models, key=lambda model: (model.baseline, -float(first[model.name])))
+    if len(ordered) == 1:
+        return Study(ordered, dataset, policy)
+    tables = {model.name: model.table for model in ordered}
+    comparison = compare(tables, [f"both.{HEADLINES[0]}"], unit=study.unit, ties=policy, allow=allow)
+    same = same_rows(tables)
+    if not same.of_all:
+        ordered = [replace(model, table=model.table.where(same.mask(model.name))) for model in ordered]
+    return Study(ordered, dataset, policy, comparison=comparison)
+
+
+def _common_ties(models: Sequence[EvaluatedModel]) -> str:
+    """The tie policy of the runs; beside baselines, which tie so often that only the expectation is fair, that one.
+
+    Raises
+    ------
+    InputError
+        if the models have not the same
+    """
+    found = {model.ties for model in models if not model.baseline} or {"expected"}
+    if len(found) > 1:
+        raise InputError(f"the runs have different tie policies ({', '.join(sorted(found))}). Choose one with ties.")
+    return "expected" if {model.ties for model in models} != found else found.pop()

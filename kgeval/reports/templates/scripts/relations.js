@@ -1,0 +1,49 @@
+// The scatter of relations: which two models it shows, and the click that filters the table of triples.
+page.then(async ({ charts: specs, relations: data }) => {
+  await drawn;
+  const figure = document.querySelector('[data-chart="relations"]');
+  const picked = document.getElementById("relations-picked");
+  const [up, across] = ["up", "across"].map((name) => document.getElementById(`relations-${name}`));
+
+  async function listen() {
+    const table = await triples;
+    charts.get("relations").addSignalListener("picked", (_, chosen) => {
+      const name = chosen.relation?.[0];
+      table.filter(name);
+      const text = name === undefined ? [] : ["The table of triples shows ", label(name), ". ",
+        element("a", { href: "#triples", textContent: "Go there" })];
+      picked.replaceChildren(...text);
+    });
+  }
+
+  async function choose() {
+    const spec = structuredClone(specs.relations);
+    const [one, other] = [Number(up.value), Number(across.value)];
+    const dots = spec.layer.find((layer) => layer.encoding.size);
+    dots.data = {
+      values: data.relation.map((relation, index) => ({
+        relation,
+        triples: data.triples[index],
+        cardinality: data.cardinality[index],
+        x: data.values[other][index],
+        y: data.values[one][index],
+      })).filter(({ x, y }) => x !== null && y !== null),
+    };
+    dots.encoding.x.title = `MRR of ${isolated(data.models[other])} ↑`;
+    dots.encoding.y.title = `MRR of ${isolated(data.models[one])} ↑`;
+    const better = data.values[one].filter((value, index) => value > data.values[other][index]).length;
+    document.getElementById("relations-title").textContent =
+      `${isolated(data.models[one])} is ahead of ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations`;
+    await draw(figure, spec);
+    listen();
+  }
+
+  if (up) {
+    for (const list of [up, across])
+      data.models.forEach((name, index) => list.append(element("option", { value: index, textContent: name })));
+    across.value = "1";
+    up.addEventListener("change", choose);
+    across.addEventListener("change", choose);
+  }
+  listen();
+});

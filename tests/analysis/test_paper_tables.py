@@ -1,0 +1,133 @@
+"""Comparisons as tables for papers: which cells are marked, that they compile, and that CSV reads back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+
+import pandas as pd
+import pytest
+
+from kgeval import compare, evaluate
+from kgeval.analysis.comparison.formats.latex_table import escape
+
+METRICS = ["mrr", "hits@1", "mr", "count"]
+
+
+def toy(seed):
+    return lambda h, r, t: (h * (31 + seed) + r * 7 + t * (7 + seed)) % 11
+
+
+def close(h, r, t):
+    """Nearly the first toy: few ranks differ."""
+    return toy(0)(h, r, t) + ((h + t) % 97 == 0)
+
+
+@pytest.fixture(scope="module")
+def comparison(nations):
+    models = {"R&D_50% {x}": toy(0), "near": close, "far | *off*": lambda h, r, t: h * 0 - t}
+    return compare({name: evaluate(model, nations) for name, model in models.items()}, METRICS, draws=999)
+
+
+def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
+    table = comparison._paper_table(None)
+    assert [column.title for column in table.columns] == ["MRR", "Hits@1", "MR", "count"]
+    assert [column.arrow for column in table.columns] == ["↑", "↑", "↓", ""]
+    marks = 0
+    for column, name in zip(table.columns, METRICS, strict=True):
+        values = {model: summary[name] for model, summary in comparison.summaries.items()}
+        if name == "count":
+            assert not any(cell.best or cell.near for cell in column.cells)
+            continue
+        best = comparison.best(name)
+        assert [model for model, cell in zip(values, column.cells, strict=True) if cell.best] == [best]
+        for model, cell in zip(values, column.cells, strict=True):
+            pairs = [
+                pair for pair in comparison.pairs if pair.name == name and {pair.model, pair.other} == {model, best}
+            ]
+            assert cell.near == any(pair.seen == "none" for pair in pairs)
+            assert float(cell.text) == pytest.approx(values[model], abs=0.5 * 10 ** -len(cell.text.partition(".")[2]))
+            marks += cell.near
+    assert marks
+    assert any("sign flips per triple" in note and "family of 9 tests" in note for note in table.notes)
+
+
+def test_digits_are_as_many_as_are_wanted(comparison):
+    assert {
+        cell.text.partition(".")[2] for cell in comparison._paper_table(2).columns[0].cells if len(cell.text) != 4
+    } == set()
+
+
+def test_the_latex_has_its_structure(comparison):
+    latex = comparison.to_latex()
+    body = latex[latex.index(r"\midrule") : latex.index(r"\bottomrule")].splitlines()[1:]
+    assert len(body) == 3
+    assert all(row.count("&") - row.count(r"\&") == len(METRICS) and row.endswith(r"\\") for row in body)
+    assert body[0].startswith(r"R\&D\_50\% \{x\} & ")
+    assert latex.count(r"\bfseries") == 3
+    assert r"\underline{\tablenum[table-format=1." in latex
+    assert latex.count("S[table-format=") == len(METRICS)
+    begun, ended = (re.findall(rf"\\{word}{{(\w+)}}", latex) for word in ("begin", "end"))
+    assert begun == ended[::-1] == ["table", "tabular"]
+    assert r"{MRR $\uparrow$} & {Hits@1 $\uparrow$} & {MR $\downarrow$} & {count}" in latex
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["a_b", "50%", "R&D", "{x}", "$x$", "a#b", "x^2", "~/x", r"a\b", "<script>", "Gödel", "🚀 שלום", "a\nb", '"q"'],
+)
+def test_no_label_is_a_command(label):
+    plain = re.sub(
+        r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar|textquotedbl){}",
+        "",
+        escape(label),
+    )
+    assert not re.search(r"(?<!\\)[{}$&#%_^~]|\n", plain)
+
+
+def test_the_latex_compiles(comparison, tmp_path):
+    if (latex := shutil.which("pdflatex") or shutil.which("tectonic")) is None:
+        pytest.skip("needs pdflatex or tectonic")
+    packages = "".join(rf"\usepackage{{{name}}}" for name in ("booktabs", "siunitx"))
+    hostile = escape("<script> 🚀 שלום a_b {x} $5 ~^\\ Gödel")
+    head = rf"\documentclass{{article}}\usepackage[T1]{{fontenc}}{packages}"
+    text = rf"{head}\begin{{document}}{hostile} {comparison.to_latex()}\end{{document}}"
+    (tmp_path / "table.tex").write_text(text, encoding="utf-8")
+    options = [] if "tectonic" in latex else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run([latex, *options, "table.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "table.pdf").stat().st_size > 5000
+
+
+def test_the_markdown_is_a_table(comparison):
+    lines = comparison.to_markdown().splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    cells = [re.split(r"(?<!\\)\|", row)[1:-1] for row in rows]
+    assert [len(row) for row in cells] == [len(METRICS) + 1] * 5
+    assert cells[1] == [" :-- ", *[" --: "] * len(METRICS)]
+    assert cells[4][0] == r" far \| \*off\* "
+    assert sum("**" in cell for row in cells for cell in row) == 3
+
+
+def test_the_csv_reads_back_to_the_same_numbers(comparison):
+    rows = list(csv.DictReader(io.StringIO(comparison.to_csv())))
+    assert [row["model"] for row in rows] == list(comparison.summaries)
+    for row in rows:
+        assert {name: float(row[name]) for name in METRICS} == {
+            name: comparison.summaries[row["model"]][name] for name in METRICS
+        }
+    frame = pd.read_csv(io.StringIO(comparison.to_csv()), index_col="model")
+    assert frame.loc["near", "mrr"] == comparison.summaries["near"]["mrr"]
+
+
+def test_an_undefined_metric_is_an_empty_cell():
+    from kgeval import Dataset
+
+    data = Dataset.from_labels(train=[("a", "r", "a")], test=[("a", "s", "a")])
+    alone = compare({name: evaluate(lambda h, r, t: h + t, data) for name in ("a", "b")}, ["mrr", "amri"])
+    assert alone.to_csv() == "model,mrr,amri\na,1.0,\nb,1.0,\n"
+    assert "{--}" in alone.to_latex()
+    assert "| – |" in alone.to_markdown()

@@ -1,0 +1,56 @@
+"""``kgeval report``, ``kgeval plot`` and the formats of ``kgeval compare``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import invoke
+from tests.reports.conftest import family, ranks_of
+
+pytest.importorskip("altair")
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = family()
+    for seed, skill in enumerate([0.2, 0.4]):
+        ranks_of(data, skill, seed=seed, model=f"model {seed}").to_parquet(tmp_path / f"m{seed}.parquet")
+    return tmp_path
+
+
+def test_a_page_is_written_once(tables):
+    done = invoke("report", "m0.parquet", "better=m1.parquet", "--out", "page.html")
+    assert done.exit_code == 0, done.output
+    page = (tables / "page.html").read_text()
+    assert "better leads with an MRR" in page
+    assert "better is better than model 0" in page
+    told = invoke("report", "m0.parquet", "--out", "other.html", "--json")
+    assert json.loads(told.stdout) == {"path": "other.html", "bytes": (tables / "other.html").stat().st_size}
+    again = invoke("report", "m0.parquet", "--out", "page.html")
+    assert again.exit_code == 2
+    assert "already exists" in again.output
+    assert invoke("report", "m0.parquet", "--out", "page.html", "--force").exit_code == 0
+
+
+def test_a_picture_is_written(tables):
+    done = invoke("plot", "m0.parquet", "m1.parquet", "--kind", "distribution", "--out", "ranks.svg")
+    assert done.exit_code == 0, done.output
+    assert (tables / "ranks.svg").read_text().startswith("<svg")
+    wrong = invoke("plot", "m0.parquet", "--kind", "distribution", "--out", "ranks.sgv")
+    assert wrong.exit_code == 2
+    assert "Did you mean '.svg'?" in wrong.output
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("latex", "% \\usepackage"), ("markdown", "made up"), ("csv", "model,mrr,"), ("html", "<div>"), ("json", "{")],
+)
+def test_a_comparison_is_written_in_every_format(tables, form, start):
+    done = invoke("compare", "m0.parquet", "m1.parquet", "--format", form, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(start)
+    if form == "json":
+        assert set(json.loads(done.stdout)["models"]) == {"m0", "m1"}

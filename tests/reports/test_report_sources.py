@@ -1,0 +1,175 @@
+"""What a page is made of: run directories, folders of several, files and tables; and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+import kgeval
+from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.reports.reading import read_dataset, read_models
+from kgeval.reports.sections.cumulative import cumulative_points, cutoffs
+from kgeval.reports.sections.triple_table import EXTREME, MOST, extreme_rows
+from kgeval.reports.study import study_of
+from kgeval.runs.config.load import check
+from kgeval.runs.config.yaml_document import Document
+from kgeval.runs.runner import run
+from tests.reports.conftest import family, ranks_of
+
+pytest.importorskip("altair")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A folder of two models that were ranked on nations, each a run of its own."""
+
+    folder = tmp_path_factory.mktemp("runs")
+    for seed in (0, 1):
+        _save(folder / f"m{seed}.safetensors", seed)
+    models = {f"seed {seed}": {"path": str(folder / f"m{seed}.safetensors")} for seed in (0, 1)}
+    run(check_content({"dataset": {"name": "nations"}, "models": models, "report": True}), folder / "both")
+    return folder / "both"
+
+
+def check_content(content):
+    return check(Document("configuration", content))
+
+
+def _save(path, seed):
+    import numpy as np
+
+    from kgeval.scorers.families.products.distmult import DistMult
+
+    data, rng = kgeval.load_dataset("nations"), np.random.default_rng(seed)
+    model = DistMult(entity=rng.normal(size=(14, 4)), relation=rng.normal(size=(55, 4)))
+    kgeval.save_checkpoint(model, path, entities=data.entities, relations=data.relations)
+
+
+def test_runs_are_read_from_folders_files_and_memory(runs, tmp_path):
+    table = kgeval.RankTable.from_parquet(runs / "seed 0")
+    table.to_parquet(tmp_path / "alone.parquet")
+    assert [model.name for model in read_models(runs)] == ["seed 0", "seed 1"]
+    assert [model.name for model in read_models({"mine": runs / "seed 1", "other": table})] == ["mine", "other"]
+    assert [model.name for model in read_models([("", tmp_path / "alone.parquet")])] == ["seed 0"]
+    (model,) = read_models(runs / "seed 0")
+    assert model.config["protocol"] == "standard"
+    assert model.manifest["dataset"]["sha256"] == model.fingerprint
+    assert read_dataset([model]).sha256() == model.fingerprint
+    assert read_dataset(read_models(table)) is None
+
+
+def test_two_runs_of_one_name_are_told_apart_or_refused(runs):
+    table = kgeval.RankTable.from_parquet(runs / "seed 0")
+    with pytest.raises(InputError, match="two runs are called 'seed 0'"):
+        read_models([table, table])
+    with pytest.raises(InputError, match="no runs"):
+        read_models([])
+    with pytest.raises(InputError, match="no such file"):
+        read_models("nowhere")
+
+
+def test_a_run_that_was_altered_says_so(runs):
+    metrics = runs / "seed 1" / "metrics.json"
+    before = metrics.read_text()
+    metrics.write_text(before + " ")
+    try:
+        html = kgeval.report([runs / "seed 1"]).html
+    finally:
+        metrics.write_text(before)
+    assert "not as the run wrote it: metrics.json" in html
+
+
+def test_a_configuration_leaves_a_page_that_a_later_run_replaces(runs):
+
+    assert (runs / "report.html").read_text().startswith("<!doctype html>")
+    alone = runs.parent / "alone"
+    config = {"dataset": {"name": "nations"}, "model": {"path": str(runs.parent / "m0.safetensors")}}
+    run(check_content({**config, "report": True}), alone)
+    assert "DistMult reaches an MRR" in (alone / "report.html").read_text()
+    run(check_content(config), alone, force=True)
+    assert not (alone / "report.html").exists()
+
+
+def test_a_task_has_no_page():
+
+    with pytest.raises(ConfigError, match="a page is of ranks"):
+        check_content(
+            {
+                "dataset": "nations",
+                "model": {"kind": "pykeen", "model": "TransE"},
+                "task": {"kind": "classification"},
+                "report": True,
+            }
+        )
+
+
+def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
+    data = family()
+    whole, part = ranks_of(data, 0.3), ranks_of(data, 0.2).where(ranks_of(data, 0.2).column("triple") < 250)
+    with pytest.raises(MetricError, match="do not compare"):
+        kgeval.report({"whole": whole, "part": part})
+    page = kgeval.report({"whole": whole, "part": part}, allow="triples").html
+    assert "compared on the 500 rows that all models have" in page
+
+
+def test_without_the_extra_the_message_names_it(monkeypatch):
+    table = ranks_of(family(), 0.3)
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(InputError, match=re.escape("pip install 'kgeval[report]'")):
+        kgeval.report({"model": table})
+
+
+@pytest.mark.parametrize("ties", ["realistic", "expected", "random"])
+def test_the_distribution_is_hits_at_k_at_every_k(ties):
+    data = family()
+    tables = {f"m{seed}": ranks_of(data, 0.1, seed=seed) for seed in range(2)}
+    points = cumulative_points(study_of(read_models(tables), None, ties=ties))
+    for model, k, share in points.itertuples(index=False):
+        assert share == pytest.approx(kgeval.summarize(tables[model], f"hits@{k}", ties=ties)[f"hits@{k}"])
+    assert cutoffs(1).tolist() == [1]
+    assert set(range(1, 101)) <= set(cutoffs(14_541).tolist())
+    assert cutoffs(14_541)[-1] == 14_541
+
+
+def test_of_too_many_rows_the_extreme_ones_are_kept():
+    import numpy as np
+
+    ranks = np.random.default_rng(0).geometric(0.01, (MOST + 1, 2)).astype(float)
+    kept = extreme_rows(ranks)
+    assert EXTREME <= kept.sum() <= EXTREME * 3
+    for model in range(2):
+        assert ranks[kept, model].max() == ranks[:, model].max()
+        assert (np.sort(ranks[kept, model])[-EXTREME:] == np.sort(ranks[:, model])[-EXTREME:]).all()
+    different = np.abs(np.log(ranks[:, 0] / ranks[:, 1]))
+    assert (np.sort(different[kept])[-EXTREME:] == np.sort(different)[-EXTREME:]).all()
+
+
+def test_three_models_of_fb15k_237_fit_into_five_megabytes(shared):
+    data = kgeval.load_dataset(shared / "data" / "fb15k-237")
+    tables = {f"m{seed}": ranks_of(data, 0.01, seed=seed) for seed in range(3)}
+    assert len(kgeval.report(tables).html.encode()) < 5_000_000
+
+
+def test_relations_too_few_and_too_many_are_drawn():
+    many = family(1, entities=900, relations=1345, triples=2700)
+    assert len(set(many.test.relations.tolist())) > 1000
+    assert "relations" in kgeval.report({"m": ranks_of(many, 0.2)}, dataset=many).html
+    few = family(2, entities=9, relations=2, triples=20)
+    assert "2 relations: too few" in kgeval.report({"m": ranks_of(few, 0.3)}, dataset=few).html
+
+
+def test_people_read_the_names_of_relations_in_all_places():
+    from dataclasses import replace
+
+    from kgeval.reports.sections.origins import origins
+    from kgeval.reports.sections.triple_table import triple_table
+
+    data = family()
+    named = replace(data, names={label: f"name of {label}" for label in map(str, data.relations.labels)})
+    study = study_of(read_models({"m": ranks_of(data, 0.3)}), named)
+    where, triples = origins(study), triple_table(study).data["triples"]
+    assert set(where.data["relations"]["relation"]) == set(triples["relations"])
+    assert all("name of" in name for name in triples["relations"])
+    assert triples["relations"][0] in str(where.charts["relations"].to_dict())
