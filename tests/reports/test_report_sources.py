@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import kgeval
@@ -112,6 +115,21 @@ def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
         kgeval.report({"whole": whole, "part": part})
     page = kgeval.report({"whole": whole, "part": part}, allow="triples").html
     assert "compared on the 500 rows that all models have" in page
+
+
+def test_the_verdict_says_where_the_better_model_is_worse():
+    """Planted: first with all heads against second; far better with tails. All relations are N-N."""
+    data = family(relations=4)
+    tables = {}
+    for name, skill, rank in (("weak", 0.05, 0), ("strong", 0.9, 1)):
+        table = ranks_of(data, skill)
+        content, heads = table.data, table.column("side") == "head"
+        for column in ("greater", "raw_greater"):
+            ranks = pa.array(np.where(heads, rank, table.column(column)))
+            content = content.set_column(content.column_names.index(column), column, ranks)
+        tables[name] = replace(table, data=content)
+    page = kgeval.report(tables, dataset=data).html
+    assert re.search(r"strong is better than weak: [^<]*\. Worse on N-N heads\.", page)
 
 
 def test_without_the_extra_the_message_names_it(monkeypatch):

@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
 
 
 EXCEPTIONS = 3
-"""groups that the sentence on the two best models names"""
+"""groups of a kind that the sentence on the two best models names"""
 
 
 def verdicts(study: Study) -> list[Verdict]:
@@ -66,7 +66,7 @@ def sentence_of(pair: PairedDifference) -> str:
 
 
 def exceptions(study: Study, pair: PairedDifference) -> str:
-    """Name the kinds of queries on which the better of two models is not seen to be better."""
+    """Name the kinds of queries on which the better of two models is worse, or not seen to be better."""
     tables = {name: table for name, table in study.sliced.items() if name in (pair.model, pair.other)}
     if any("cardinality" not in table.columns for table in tables.values()):
         return ""
@@ -74,12 +74,19 @@ def exceptions(study: Study, pair: PairedDifference) -> str:
         groups = compare(tables, [f"both.{HEADLINES[0]}"], by=("cardinality", "side"), unit=study.unit, ties=study.ties)
     except MetricError:  # they may differ in what was allowed above
         return ""
-    unlike = [one for one in groups.pairs if one.seen in ("none", "worse")]
-    named = [f"{one.group['cardinality']} {one.group['side']}s" for one in unlike]
-    if not named:
-        return ""
-    more = f" and {len(named) - EXCEPTIONS} more" if len(named) > EXCEPTIONS else ""
-    return f" Not seen on {', '.join(named[:EXCEPTIONS])}{more}."
+    clauses = [
+        f"{words} {_listed(unlike)}"
+        for seen, words in (("worse", "worse on"), ("none", "no difference seen on"))
+        if (unlike := [one for one in groups.pairs if one.seen == seen])
+    ]
+    text = "; ".join(clauses)
+    return f" {text[0].upper()}{text[1:]}." if text else ""
+
+
+def _listed(pairs: list[PairedDifference]) -> str:
+    names = [f"{pair.group['cardinality']} {pair.group['side']}s" for pair in pairs]
+    more = f" and {len(names) - EXCEPTIONS} more" if len(names) > EXCEPTIONS else ""
+    return f"{', '.join(names[:EXCEPTIONS])}{more}"
 
 
 def signed(number: str) -> str:
