@@ -110,7 +110,7 @@ def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
             *("--option", "options"),
             multiple=True,
             metavar="K=V",
-            help="What its files do not hold, such as model=ComplEx; may be repeated.",
+            help="Settings that its files do not store, such as model=ComplEx; may be repeated.",
         ),
         SET,
     )

@@ -1,4 +1,4 @@
-"""Sampled by popularity: with a probability proportional to an entity's train triples on the predicted side."""
+"""Popularity-weighted negatives: entities drawn in proportion to their train triples on the predicted side."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class PopularityWeighted(Sampled):
         return ("train",)
 
     def read(self, dataset: Dataset) -> dict[Side, IntArray]:
-        """Count the train triples of each entity by side; int64[entity]."""
+        """Count each entity's train triples by side, once per dataset: side -> int64[entity].
+
+        They are kept, and :meth:`content` returns them.
+        """
         answers = {side: dataset.train.queries_of_side(side).answers for side in SIDES}
         return {side: np.bincount(answers[side], minlength=len(dataset.entities)) for side in SIDES}
 

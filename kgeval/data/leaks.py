@@ -12,8 +12,9 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.relation_overlaps import PairedFacts
 
 INVERSE_SHARE = 0.8
-"""Two relations are inverse where at least this share of the pairs of either, in all splits, stands swapped in the
-other (Akrami et al., 2020, for whom they are reverse duplicates); a relation that is its own inverse is symmetric."""
+"""Relations r1 and r2 are inverse if at least this share of r1's pairs (h, t) stand as (t, h) in r2, and at least this
+share of r2's in r1, over all splits (Akrami et al., 2020: reverse duplicates). A relation that is its own inverse is
+symmetric."""
 
 NOTED_SHARE = 0.01
 """the share of swapped triples from which on there is a note; of triples that train has as they are, one is enough"""
@@ -24,7 +25,10 @@ TOO_MANY = "whether train has {} triples with head and tail swapped is not known
 
 @dataclass(frozen=True, eq=False)
 class Leaks:
-    """What train gives away of one split."""
+    """Which triples of one split train repeats or has swapped.
+
+    Near-duplicate relations are not searched here; see the slice ``leak``.
+    """
 
     repeated: BoolArray
     """bool[triple], whether train has it too"""
@@ -64,10 +68,10 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
     if facts is None or train is None:
         return {split: Leaks(nothing[split], nothing[split], TOO_LARGE) for split in evaluated}
     repeated = {split: train.holds(triples) for split, triples in evaluated.items()}
-    turned = facts.turned(least=INVERSE_SHARE)
-    if turned is None:
+    reversed_overlaps = facts.turned(least=INVERSE_SHARE)
+    if reversed_overlaps is None:
         return {split: Leaks(repeated[split], nothing[split], TOO_MANY) for split in evaluated}
-    inverses = turned.of_both(INVERSE_SHARE)
+    inverses = reversed_overlaps.of_both(INVERSE_SHARE)
     return {
         split: Leaks(repeated[split], train.partnered(triples, inverses, turned=True))
         for split, triples in evaluated.items()
@@ -77,22 +81,23 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
 def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None) -> list[str]:
     """Write notes on the triples of a split that train gives away, where they matter.
 
-    Where neither the split nor the labels are known, ``name`` is what its triples are called, and no label is shown.
+    ``name`` is for PyKEEN's evaluator, which sees neither split names nor labels: the notes then say ``name`` in place
+    of the split, and show no labels.
     """
     if split == "train" or not len(dataset.train):
         return []
-    triples, leaks, kind = dataset.split(split), find_leaks(dataset)[split], name or split
-    notes = [leaks.skipped.format(kind)] if leaks.skipped else []
+    triples, leaks, split_name = dataset.split(split), find_leaks(dataset)[split], name or split
+    notes = [leaks.skipped.format(split_name)] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
         example = "" if name else f", such as {dataset.triple(*triples.ids[np.argmax(leaks.repeated)])}"
-        share = f"{repeated} of {len(triples)} {kind} triples ({repeated / len(triples):.1%})"
+        share = f"{repeated} of {len(triples)} {split_name} triples ({repeated / len(triples):.1%})"
         notes.append(f"{share} are in train too{example}.")
     if (swapped := int(leaks.swapped.sum())) >= NOTED_SHARE * len(triples):
         relations = "" if name else f": {_most_frequent(dataset, triples.relations[leaks.swapped])}"
-        share = f"{swapped} of {len(triples)} {kind} triples ({swapped / len(triples):.1%})"
+        share = f"{swapped} of {len(triples)} {split_name} triples ({swapped / len(triples):.1%})"
         notes.append(
             f"{share} are in train with head and tail swapped, under an inverse or symmetric relation{relations}. "
-            "To read train backwards is enough for them."
+            "A model can answer them by swapping head and tail of train triples."
         )
     return notes
 

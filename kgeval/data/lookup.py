@@ -14,6 +14,8 @@ from kgeval.data.triples import Triples
 class TripleIndex:
     """The distinct triples of a set, numbered.
 
+    There are two levels, pairs (head, relation) and triples, because head × relations × tails may exceed int64.
+
     Examples
     --------
     >>> index = TripleIndex.of(Triples.of([(2, 0, 1), (0, 0, 1), (2, 0, 1)]))
@@ -28,15 +30,15 @@ class TripleIndex:
     pairs: IntArray
     """int64[pair], head × relations + relation, ascending and distinct"""
     keys: IntArray
-    """int64[triple], place of the pair × tails + tail, ascending and distinct"""
+    """int64[triple], index of the pair in ``pairs`` × tails + tail, ascending and distinct"""
 
     @classmethod
     def of(cls, triples: Triples) -> TripleIndex:
         """Number the distinct triples of a set."""
         relations = 1 + int(triples.relations.max(initial=0))
         tails = 1 + int(triples.tails.max(initial=0))
-        pairs, places = np.unique(triples.heads * relations + triples.relations, return_inverse=True)
-        return cls(relations, tails, pairs, np.unique(places.ravel() * tails + triples.tails))
+        pairs, indices = np.unique(triples.heads * relations + triples.relations, return_inverse=True)
+        return cls(relations, tails, pairs, np.unique(indices.ravel() * tails + triples.tails))
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -46,8 +48,8 @@ class TripleIndex:
         if not len(self):
             return np.full(len(triples), -1)
         possible = (triples.relations < self.relations) & (triples.tails < self.tails)
-        pairs = _place(self.pairs, triples.heads * self.relations + triples.relations)
-        keys = _place(self.keys, pairs * self.tails + triples.tails)
+        pairs = _index_of(self.pairs, triples.heads * self.relations + triples.relations)
+        keys = _index_of(self.keys, pairs * self.tails + triples.tails)
         return np.where(possible & (pairs >= 0) & (keys >= 0), keys, -1)
 
     def contains(self, triples: Triples) -> BoolArray:
@@ -55,7 +57,7 @@ class TripleIndex:
         return self.find(triples) >= 0
 
 
-def _place(values: IntArray, keys: IntArray) -> IntArray:
-    """Find the place of each key among ascending values, -1 where it is not there."""
-    place = np.minimum(np.searchsorted(values, keys), len(values) - 1)
-    return np.where(values[place] == keys, place, -1)
+def _index_of(values: IntArray, keys: IntArray) -> IntArray:
+    """The index of each key in ascending values, -1 where it is missing; int64[key]."""
+    indices = np.minimum(np.searchsorted(values, keys), len(values) - 1)
+    return np.where(values[indices] == keys, indices, -1)

@@ -17,8 +17,8 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import DatasetError
 
 
-def observed_types(triples: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
-    """Collect the entities that some triples have on one side of each relation.
+def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
+    """Collect, for each relation, the distinct entities on one side of the given sets of triples.
 
     Returns
     -------
@@ -28,12 +28,13 @@ def observed_types(triples: Sequence[Triples], side: Side, dataset: Dataset) -> 
     Examples
     --------
     >>> from kgeval import Vocabulary
-    >>> names = Vocabulary(["a", "b", "c"]), Vocabulary(["likes", "knows"], "relation")
-    >>> data = Dataset.build("d", {"train": Triples.of([(0, 0, 2), (0, 0, 1)])}, entities=names[0], relations=names[1])
+    >>> entities, relations = Vocabulary(["a", "b", "c"]), Vocabulary(["likes", "knows"], "relation")
+    >>> train = Triples.of([(0, 0, 2), (0, 0, 1)])
+    >>> data = Dataset.build("d", {"train": train}, entities=entities, relations=relations)
     >>> observed_types([data.train], "tail", data).row(0), observed_types([data.train], "tail", data).row(1)
     (array([1, 2]), array([], dtype=int64))
     """
-    facts = Triples(np.concatenate([part.ids for part in triples])) if triples else Triples.of([])
+    facts = Triples(np.concatenate([triples.ids for triples in splits])) if splits else Triples.of([])
     _, relations, answers = facts.queries_of_side(side)
     return _by_relation(relations, answers, dataset)
 
@@ -75,26 +76,29 @@ class _Line(NamedTuple):
     entities: IntArray
 
 
-def _lines(path: Path, entities: int, relations: int) -> Iterator[_Line]:
+def _lines(path: Path, num_entities: int, num_relations: int) -> Iterator[_Line]:
     """Walk over the lists, of which each relation of the file must have one of each side."""
     listed = rows(path)
     count = next(listed, None)
-    if count is None or count.cells != [str(relations)]:
+    if count is None or count.cells != [str(num_relations)]:
         found = "nothing" if count is None else repr("\t".join(count.cells)[:40])
-        raise DatasetError(f"{path}, line 1: expected the number of relations, {relations}; found {found}.")
-    seen = [0] * relations
+        raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {found}.")
+    seen = [0] * num_relations
     for line in listed:
         cells = [cell for text in line.cells for cell in text.split()]
         for cell in cells:
             if not WHOLE_NUMBER.fullmatch(cell):
                 raise DatasetError(f"{path}, line {line.line}: {cell[:40]!r} is not a whole number.")
+        # A line of fewer than two numbers is filled up with -1, which the checks below refuse.
         relation, size, *members = [*map(int, cells), -1, -1][: max(len(cells), 2)]
-        if not 0 <= relation < relations or seen[relation] == len(SIDES):
-            why = f"relation {relation} has two lists already" if 0 <= relation < relations else f"no id {relation}"
-            raise DatasetError(f"{path}, line {line.line}: {why}. Each of {relations} relations has heads, then tails.")
-        if size != len(members) or not all(0 <= member < entities for member in members):
+        if not 0 <= relation < num_relations or seen[relation] == len(SIDES):
+            why = f"relation {relation} has two lists already" if 0 <= relation < num_relations else f"no id {relation}"
             raise DatasetError(
-                f"{path}, line {line.line}: expected relation, count, and so many of the {entities} entity ids."
+                f"{path}, line {line.line}: {why}. Each of {num_relations} relations has heads, then tails."
+            )
+        if size != len(members) or not all(0 <= member < num_entities for member in members):
+            raise DatasetError(
+                f"{path}, line {line.line}: expected relation, count, then that many entity ids below {num_entities}."
             )
         yield _Line(SIDES[seen[relation]], relation, np.array(members, np.int64))
         seen[relation] += 1

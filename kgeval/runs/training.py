@@ -55,6 +55,7 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     try:
         checkpoint = load_checkpoint(stage / MODEL, dataset=dataset)
     except NoFormula:
+        # Without the file TRAINED: a live model cannot be loaded again, so after an interruption it is trained anew.
         return PyKEENScorer(result.model)
     write_text(stage / TRAINED, training)
     return checkpoint

@@ -151,7 +151,7 @@ ELSEWHERE = "does not have 2 rows and 3 columns"
         ({"tail_per_head": table()}, "does not have 3 rows and 3 columns"),
         ({"num_entities": value("3")}, "it has no number of entities"),
         ({"num_relations": value(-2)}, "it has no number of relations"),
-        ({"use_inverse_triples": value(True)}, "a baseline with inverse triples"),
+        ({"use_inverse_triples": value(True)}, "a baseline that was trained with create_inverse_triples=True"),
     ],
 )
 def test_a_damaged_baseline_is_one_clear_error(tmp_path, tables, message):

@@ -13,7 +13,7 @@ from tests.cli.conftest import write_config
 
 NOTES = {
     split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
-    f": {relations}. To read train backwards is enough for them."
+    f": {relations}. A model can answer them by swapping head and tail of train triples."
     for split, count, share, relations in (
         ("valid", "3 of 4 valid", "75.0%", "2 of likes, 1 of eats"),
         ("test", "2 of 6 test", "33.3%", "1 of eats, 1 of likes"),

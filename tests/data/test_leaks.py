@@ -95,7 +95,7 @@ def test_notes_give_count_share_and_names(leaking):
     both = [(0, 0, 1), (1, 0, 0), (2, 0, 3), (3, 0, 2), (4, 0, 5), (5, 0, 4), (0, 1, 2)]
     assert notes_on_leaks(graph({"train": both[1:], "test": both[:1]}, 9, 2), "test") == [
         "1 of 1 test triples (100.0%) are in train with head and tail swapped, under an inverse or symmetric relation: "
-        "1 of r0. To read train backwards is enough for them."
+        "1 of r0. A model can answer them by swapping head and tail of train triples."
     ]
 
 

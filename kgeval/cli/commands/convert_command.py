@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,16 +15,23 @@ from kgeval.cli.shared_options import JSON, QUIET
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write: a .safetensors.")
 @click.option("--format", "format", default="auto", help="The checkpoint's format.  [default: auto]")
 @click.option(
-    "--option", "options", multiple=True, metavar="K=V", help="What its files do not hold, such as model=ComplEx."
+    "--option",
+    "options",
+    multiple=True,
+    metavar="K=V",
+    help="Settings that the files do not store, such as model=ComplEx.",
 )
-@click.option("--dataset", help="The graph that tells the labels, where the checkpoint keeps none.")
+@click.option("--dataset", help="Dataset whose labels are used where the checkpoint stores none.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
 @JSON
-def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_json: bool, **reader: Any) -> None:
-    """Write a checkpoint of any framework as one .safetensors file with everything inside.
+def command(
+    checkpoint: str, out: Path, format: str, options: tuple[str, ...], dataset: str | None, force: bool, as_json: bool
+) -> None:
+    """Write a checkpoint of a model family (kgeval list models) as one .safetensors file with everything inside.
 
-    It evaluates to the same ranks. Example: kgeval convert umls-TransE --out model.safetensors
+    It may be from any framework that kgeval reads, and evaluates to the same ranks.
+    Example: kgeval convert umls-TransE --out model.safetensors
     """
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.native import save_checkpoint
@@ -37,10 +43,10 @@ def command(checkpoint: str, out: Path, dataset: str | None, force: bool, as_jso
 
     if exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
-    options = pairs(reader["options"], "--option")
+    settings = pairs(options, "--option")
     with watching("loading model"):
         graph = None if dataset is None else load_dataset(dataset)
-        model = read_checkpoint(Path(checkpoint), options, dataset=graph, format=reader["format"])
+        model = read_checkpoint(Path(checkpoint), settings, dataset=graph, format=format)
     save_checkpoint(model, out)
     result = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
     if as_json:

@@ -13,8 +13,10 @@ from kgeval.cli.shared_options import JSON, NAMES
 
 @click.command("inspect")
 @click.argument("path")
-@click.option("--option", "options", multiple=True, metavar="K=V", help="What a checkpoint's files do not hold.")
-@click.option("--dataset", help="The graph that tells the labels, where a checkpoint keeps none.")
+@click.option(
+    "--option", "options", multiple=True, metavar="K=V", help="Settings that a checkpoint's files do not store."
+)
+@click.option("--dataset", help="Dataset whose labels are used where a checkpoint stores none.")
 @NAMES
 @JSON
 def command(path: str, options: tuple[str, ...], dataset: str | None, names: tuple[str, ...], as_json: bool) -> None:

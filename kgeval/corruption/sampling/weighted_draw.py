@@ -18,14 +18,21 @@ def draw_weighted(
 
     Each draw takes number ``i`` with probability ``weights[i]`` over the weights that are left; weights of 0 are never
     drawn. The sums of the weights are kept in a binary indexed tree (Fenwick, 1994), from which what is drawn or
-    avoided is taken out, and put back for the next query. The generator is that of :func:`sampling.draw`.
+    avoided is taken out, and put back for the next query. The generator is that of
+    :func:`kgeval.corruption.sampling.uniform_draw.draw`.
 
     Parameters
     ----------
+    count
+        how many numbers to draw for each query
     weights
-        int64[number], at least 0
+        the weight of each number, at least 0; a number is an index into them, here an entity id. int64[number]
     avoid
         one ascending row of numbers to leave out per query
+    key
+        seed and side
+    anchors, relations
+        what seeds the generator of each query together with ``key``; int64[query]
 
     Returns
     -------
@@ -71,7 +78,10 @@ def _add(tree, number, weight):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _find(tree, top, value):  # type: ignore[no-untyped-def]
-    """Find the number whose stretch of the weights, laid end to end, covers ``value``."""
+    """Find i with cumsum(weights)[i − 1] ≤ value < cumsum(weights)[i], by descending the tree.
+
+    ``top`` is the largest power of two ≤ len(weights).
+    """
     place, step = 0, top
     while step > 0:
         node = place + step

@@ -1,14 +1,15 @@
-"""Linearised intervals: a function of means is as uncertain as its first-order change by each unit makes it.
+"""Linearised intervals (delta method): the variance of f(M_1, M_2, …) from its gradient and the scatter of its units.
 
-Cluster-robust linearisation (Binder, 1983): with s_c and w_c the sums of w x and w over the rows of unit c, and M their
-ratio over all of them, V = C/(C − 1) Σ (s_c − M w_c)² / (Σ w_c)², and the interval is M ± t √V with C − 1 degrees of
-freedom. A metric that is 0 or 1 (or at either end of another finite range) in all units has the interval of Wilson
-(1927) in place of one without width.
+Cluster-robust linearisation (Binder, 1983): with s_cj = Σ w x_j and w_c = Σ w over the rows of unit c,
+M_j = Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c: V = C/(C − 1) Σ_c d_c², and the interval is
+f ± t √V with C − 1 degrees of freedom. A metric that is 0 or 1 (or at either end of another finite range) in all units
+has the interval of Wilson (1927) in place of one without width.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -81,19 +82,21 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
     array([0.25, 0.5 ])
     """
     sums, shares = terms.unit_sums, terms.unit_shares
-    weighed = shares > 0
-    if not weighed.all():
-        sums, shares, groups = sums[:, weighed], shares[weighed], groups[weighed]
-    counts = np.bincount(groups)
-    totals = np.bincount(groups, shares)
+    num_groups = 1 + groups.max(initial=-1)  # also those of which no unit has a weight
+    has_weight = shares > 0
+    if not has_weight.all():
+        sums, shares, groups = sums[:, has_weight], shares[has_weight], groups[has_weight]
+    counts = np.bincount(groups, minlength=num_groups)
+    sums_by_group = partial(np.bincount, groups, minlength=num_groups)
+    totals = sums_by_group(shares)
     with np.errstate(divide="ignore", invalid="ignore"):  # in groups without a weight, and where it is undefined
-        means = np.stack([np.bincount(groups, of_units) for of_units in sums]) / totals
-        slopes = terms.gradient_at(means) / totals
-        deviations = -(slopes * means).sum(axis=0)[groups] * shares
-        for slope, of_units in zip(slopes, sums, strict=True):
-            deviations += slope[groups] * of_units
-        variances = np.bincount(groups, deviations**2) * counts / np.maximum(counts - 1, 1)
-        effective = totals**2 / np.bincount(groups, shares**2)
+        means = np.stack([sums_by_group(sums_of_term) for sums_of_term in sums]) / totals  # M_j
+        scaled_gradient = terms.gradient_at(means) / totals  # ∂f/∂M_j / Σ_c w_c
+        deviations = -(scaled_gradient * means).sum(axis=0)[groups] * shares  # d_c: first the part of M_j w_c
+        for slopes, sums_of_term in zip(scaled_gradient, sums, strict=True):
+            deviations += slopes[groups] * sums_of_term  # then that of s_cj
+        variances = sums_by_group(deviations**2) * counts / np.maximum(counts - 1, 1)
+        effective = totals**2 / sums_by_group(shares**2)
     return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective)
 
 
@@ -116,7 +119,7 @@ def wilson(metric: Metric, value: float, effective: float, level: float) -> tupl
 
 
 def t_quantile(degrees: float, level: float) -> float:
-    """Return how many standard errors of Student's distribution hold a share of it."""
+    """Return the two-sided quantile of Student's t: P(|T| ≤ result) = level, with ``degrees`` degrees of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + level) / 2))

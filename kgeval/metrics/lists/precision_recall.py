@@ -1,7 +1,8 @@
 """Precision, recall and F1 of the first k items of a ranked list; R-precision.
 
 With c relevant items among the first k and m in the whole list: P = c / k, R = c / m, F1 = 2 c / (k + m). All are
-linear in c, so the exact average over tied orders is that of the expected c.
+linear in c, so the exact average over tied orders is that of the expected c. RankedLists hold relevant items only, so
+that a sum of probability_in_top_k over the items of a list is its expected c.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ def f1_scores(lists: RankedLists, k: int | None) -> Float64Array:
 
 
 def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
-    """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list]."""
+    """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list].
+
+    ``k`` is there because PerList passes it.
+    """
     return safe_divide(lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant)
 
 
@@ -46,7 +50,7 @@ PRECISION = list_metric(
 RECALL = list_metric(
     name="r",
     title="recall at k",
-    formula="#{answers at places ≤ k} / m",
+    formula="#{answers at places ≤ k} / m, m answers in the list",
     source="van Rijsbergen, 1979",
     compute=PerList(recalls),
     cutoff="required",
@@ -56,7 +60,7 @@ RECALL = list_metric(
 F1 = list_metric(
     name="f1",
     title="F1 at k",
-    formula="2 P R / (P + R)",
+    formula="2 #{answers at places ≤ k} / (k + m)",
     source="van Rijsbergen, 1979",
     compute=PerList(f1_scores),
     cutoff="required",
@@ -113,6 +117,7 @@ def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *
     >>> recall_at_k([1, 0, 1, 1], k=2)
     0.3333333333333333
     """
+    # single_value raises Undefined for NaN, which recall is where nothing is relevant.
     return RECALL.bounded(single_value(recalls(ranked(relevance, scores), optional_cutoff(k))))
 
 

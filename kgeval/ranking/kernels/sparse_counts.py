@@ -13,15 +13,22 @@ from kgeval.scorers.sparse_scorer import SparseScores
 
 
 def count_sparse(sparse: SparseScores, accumulator: CountAccumulator) -> None:
-    """Count candidates that all queries share, each once, into the accumulator."""
+    """Add each answer's four counts to the accumulator.
+
+    All queries must share one candidate list without repetitions.
+    """
     task, thresholds = accumulator.task, accumulator.thresholds
-    owners, shared = task.queries.owners, task.candidates.rows.ids
-    listed = _SortedScores.of(*_among(sparse, shared))
+    owners = task.queries.owners  # the query of each answer; int64[answer]
+    shared = task.candidates.rows.ids  # the entities that compete; int64[candidate]
+    listed = _SortedScores.of(*_restricted_to(sparse, shared))
     above, tied = listed.compared(sparse.of_query[owners], thresholds)
     unlisted = len(shared) - np.diff(listed.offsets)[sparse.of_query[owners]]
+    # A threshold may be the low end of the answer's tie interval (CountAccumulator.from_interval): the answer itself
+    # may then be above it. GREATER keeps the answer, TIED takes it off; their sum, which alone is used there, is right.
     above += unlisted * (sparse.others > thresholds)
     tied += unlisted * (sparse.others == thresholds) - (task.answers >= 0)
 
+    # task.known.ids are positions in `shared`. The answer, which is among them, is not to be taken off a second time.
     known = _SortedScores.of(task.known, sparse.at(task.known.owners, shared[task.known.ids]))
     known_above, known_tied = known.compared(owners, thresholds)
     own = sparse.at(owners, task.queries.answers)
@@ -35,12 +42,12 @@ def count_sparse(sparse: SparseScores, accumulator: CountAccumulator) -> None:
     accumulator.counts[:, TIED] += tied - known_tied
 
 
-def _among(sparse: SparseScores, shared: IntArray) -> tuple[Rows, Float64Array]:
-    """Keep what is listed of some entities."""
-    competes = np.zeros(1 + max(shared.max(initial=0), sparse.rows.ids.max(initial=0)), np.bool_)
-    competes[shared] = True
-    here: BoolArray = competes[sparse.rows.ids]
-    return sparse.rows.where(here), sparse.scores[here]
+def _restricted_to(sparse: SparseScores, entities: IntArray) -> tuple[Rows, Float64Array]:
+    """Keep the listed scores whose entity is in ``entities``: rows, and float64[kept]."""
+    is_candidate = np.zeros(1 + max(entities.max(initial=0), sparse.rows.ids.max(initial=0)), np.bool_)
+    is_candidate[entities] = True
+    keep: BoolArray = is_candidate[sparse.rows.ids]
+    return sparse.rows.where(keep), sparse.scores[keep]
 
 
 class _SortedScores(NamedTuple):
@@ -49,14 +56,15 @@ class _SortedScores(NamedTuple):
     values: Float64Array
     """the different scores, ascending"""
     keys: IntArray
-    """int64[score], ascending: its row, and its place among the values, as one number"""
+    """int64[score], ascending: row × (len(values) + 1) + index of the score in ``values``"""
     offsets: IntArray
     """int64[row + 1]"""
 
     @classmethod
     def of(cls, rows: Rows, scores: Float64Array) -> _SortedScores:
-        values, places = np.unique(scores, return_inverse=True)
-        return cls(values, np.sort(rows.owners * (len(values) + 1) + places), rows.offsets)
+        values, indices = np.unique(scores, return_inverse=True)
+        # One more than the values: in `compared`, a threshold above all of them has the index len(values).
+        return cls(values, np.sort(rows.owners * (len(values) + 1) + indices), rows.offsets)
 
     def compared(self, rows: IntArray, thresholds: Float64Array) -> tuple[IntArray, IntArray]:
         """Count in the row of each threshold how many scores are above it, and how many are the same."""

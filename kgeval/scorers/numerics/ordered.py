@@ -1,4 +1,4 @@
-"""Sums and products in one fixed order, elementwise, so that no batch can change a bit of a vector.
+"""Sums and products in one fixed order, elementwise, so that a row's result is bit-identical in every batch size.
 
 A matrix product (BLAS) gives other last bits to the same row in a batch of 1 and of 256.
 """
@@ -45,22 +45,22 @@ def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     return out
 
 
-def products(left: Float64Array, right: Float64Array) -> Float64Array:
-    """Σ_k left_k right_k along the last axis; float64[...].
+def dot_rows(left: Float64Array, right: Float64Array) -> Float64Array:
+    """Σ_k left_k right_k along the last axis, summed in eight lanes (ordered_sum), not first to last; float64[...].
 
-    >>> products(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    >>> dot_rows(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([11.])
     """
     return ordered_sum(lambda k: left[..., k] * right[..., k], left.shape[-1])
 
 
-def lengths(vectors: Float64Array) -> Float64Array:
-    """Euclidean lengths along the last axis, as a column.
+def norms_column(vectors: Float64Array) -> Float64Array:
+    """Euclidean norms along the last axis, as a column; float64[..., 1].
 
-    >>> lengths(np.array([[3.0, 4.0]]))
+    >>> norms_column(np.array([[3.0, 4.0]]))
     array([[5.]])
     """
-    return np.asarray(np.sqrt(products(vectors, vectors))[..., None])
+    return np.asarray(np.sqrt(dot_rows(vectors, vectors))[..., None])
 
 
 def unit(vectors: Float64Array) -> Float64Array:
@@ -70,7 +70,7 @@ def unit(vectors: Float64Array) -> Float64Array:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    return vectors / np.maximum(lengths(vectors), LEAST_LENGTH)
+    return vectors / np.maximum(norms_column(vectors), LEAST_LENGTH)
 
 
 def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
@@ -82,5 +82,5 @@ def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
     >>> limit_norm(np.array([[3.0, -1.0]]), 1)
     array([[ 0.75, -0.25]])
     """
-    norms = lengths(vectors) if norm == 2 else products(np.abs(vectors), np.ones_like(vectors))[..., None]
+    norms = norms_column(vectors) if norm == 2 else dot_rows(np.abs(vectors), np.ones_like(vectors))[..., None]
     return np.asarray(vectors / np.maximum(norms, 1.0))

@@ -39,7 +39,7 @@ from kgeval.scorers.families.products.complex import ComplEx
 from kgeval.scorers.families.products.distmult import DistMult
 from kgeval.scorers.families.products.rescal import RESCAL
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.ordered import lengths
+from kgeval.scorers.numerics.ordered import norms_column
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "linear": RESCAL}
@@ -134,7 +134,7 @@ def _entities(model: PBGModel) -> FloatArray:
     entity: FloatArray = np.concatenate(parts)
     most = model.config.get("max_norm")
     if most is not None:
-        norms = lengths(np.asarray(entity, np.float64))
+        norms = norms_column(np.asarray(entity, np.float64))
         entity = np.where(norms > most, entity * (most / (norms + SLACK)), entity)
     if model.truth_value("global_emb") and not model.dynamic:
         with open_hdf5(model.file("model")) as file:

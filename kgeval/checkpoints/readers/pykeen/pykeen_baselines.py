@@ -1,4 +1,8 @@
-"""PyKEEN's baselines without parameters: the sparse tables that they have counted, as they lie in a pickle."""
+"""Read PyKEEN's non-parametric baselines from a pickle: sparse matrices, counted from the training triples.
+
+MarginalDistributionBaseline has P(answer | anchor) and P(answer | relation); SoftInverseTripleBaseline has
+P(answer | relation) and how similar each two relations are, the second as it is or inverted.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +46,12 @@ def baseline_of(model: Module) -> MarginalDistributionScorer:
     Raises
     ------
     NoFormula
-        if it was made of a graph with inverse triples
+        if it was trained with create_inverse_triples=True
     CheckpointError
         if its tables are damaged
     """
     if model.state.get("use_inverse_triples"):
-        raise NoFormula("it is a baseline with inverse triples.")
+        raise NoFormula("it is a baseline that was trained with create_inverse_triples=True.")
     return BASELINES[model.class_name](model)
 
 
@@ -59,7 +63,11 @@ def _marginal(model: Module) -> MarginalDistributionScorer:
 
 
 def _soft_inverse(model: Module) -> MarginalDistributionScorer:
-    """Relations share entities as far as they, or their inverses, share pairs."""
+    """Tails are scored by sim[r] · rel_to_tail + sim_inv[r] · rel_to_head, heads likewise with the two swapped.
+
+    The similarities are float[relation, relation], the rel_to_… are P(entity | relation), float[relation, entity]. The
+    scores are no probabilities: no row is scaled to 1.
+    """
     entities, relations = (_count(model, kind) for kind in ("entities", "relations"))
     same, inverse = (_table(model, name, relations, relations) for name in ("sim", "sim_inv"))
     head, tail = (_table(model, f"rel_to_{side}", relations) for side in ("head", "tail"))
@@ -87,7 +95,7 @@ def _count(model: Module, kind: str) -> int:
 
 
 def _table(model: Module, name: str, rows: int, columns: int | None = None) -> Any:
-    """Read a matrix of scipy by its three arrays: numbers, their columns, and where each row begins."""
+    """Rebuild a scipy CSR matrix, float[row, column], from its pickled arrays; None if the model has none."""
     from scipy.sparse import csr_matrix
 
     pickled = model.state.get(name)
@@ -95,13 +103,14 @@ def _table(model: Module, name: str, rows: int, columns: int | None = None) -> A
         return None
     columns = _count(model, "entities") if columns is None else columns
     state = pickled.state if isinstance(pickled, StubObject) else {}
-    numbers, places, starts = (state.get(part) for part in ("data", "indices", "indptr"))
-    arrays = [array for array in (numbers, places, starts) if isinstance(array, np.ndarray) and array.ndim == 1]
-    if len(arrays) < 3 or [array.dtype.kind for array in arrays] != ["f", "i", "i"]:
+    arrays = [state.get(part) for part in ("data", "indices", "indptr")]
+    vectors = [array for array in arrays if isinstance(array, np.ndarray) and array.ndim == 1]
+    if [vector.dtype.kind for vector in vectors] != ["f", "i", "i"]:
         raise CheckpointError(f"its table {name} is no sparse matrix.")
-    fits = len(arrays[2]) == rows + 1 and len(arrays[0]) == len(arrays[1]) == arrays[2][-1] and arrays[2][0] == 0
-    if not fits or (np.diff(arrays[2]) < 0).any() or not ((arrays[1] >= 0) & (arrays[1] < columns)).all():
+    data, indices, indptr = vectors
+    fits = len(indptr) == rows + 1 and len(data) == len(indices) == indptr[-1] and indptr[0] == 0
+    if not fits or (np.diff(indptr) < 0).any() or not ((indices >= 0) & (indices < columns)).all():
         raise CheckpointError(f"its table {name} does not have {rows} rows and {columns} columns.")
-    if not np.isfinite(arrays[0]).all():
+    if not np.isfinite(data).all():
         raise CheckpointError(f"its table {name} holds numbers that are not finite.")
-    return csr_matrix(tuple(np.array(array) for array in arrays), shape=(rows, columns))
+    return csr_matrix((np.array(data), np.array(indices), np.array(indptr)), shape=(rows, columns))

@@ -11,7 +11,7 @@ from kgeval.arrays import Float64Array
 from kgeval.data.queries import Queries
 from kgeval.scorers.block import ScoredFamily
 from kgeval.scorers.family import rows64
-from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.ordered import dot_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,4 +53,4 @@ class BoxE(ScoredFamily):
         width, away = high - low, np.abs(points - 0.5 * (low + high))
         outside = away * (width + 1) - 0.5 * width * (width + 1 - 1 / (width + 1))
         terms = np.where((points >= low) & (points <= high), away / (width + 1), outside)
-        return products(terms, np.ones_like(terms)) if self.norm == 1 else np.sqrt(products(terms, terms))
+        return dot_rows(terms, np.ones_like(terms)) if self.norm == 1 else np.sqrt(dot_rows(terms, terms))

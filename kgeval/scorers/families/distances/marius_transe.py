@@ -11,7 +11,7 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.ordered import dot_rows
 from kgeval.scorers.numerics.similarity import Similarity
 
 
@@ -32,7 +32,7 @@ class MariusTransE(VectorFamily):
     def query_offsets(self, queries: Queries) -> Float64Array:
         """Return ‖q‖²."""
         moved = self._moved(queries)
-        return products(moved, moved)
+        return dot_rows(moved, moved)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return [e | e²]."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.scorers.family import rows64
-from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.ordered import dot_rows
 from kgeval.scorers.translation import ProjectedTranslation
 
 
@@ -37,6 +37,6 @@ class TransD(ProjectedTranslation):
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         """Project entities by their own vectors and the relation's: e + (e' · e) r'."""
         entities, transfer = rows64(self.entity, ids), rows64(self.relation_transfer, relation)
-        projected = products(rows64(self.entity_transfer, ids), entities)[:, None] * transfer
+        projected = dot_rows(rows64(self.entity_transfer, ids), entities)[:, None] * transfer
         width = min(entities.shape[1], len(transfer))
         return np.concatenate([projected[:, :width] + entities[:, :width], projected[:, width:]], axis=1)

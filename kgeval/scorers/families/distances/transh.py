@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.scorers.family import rows64
-from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.ordered import dot_rows
 from kgeval.scorers.translation import ProjectedTranslation
 
 
@@ -32,4 +32,4 @@ class TransH(ProjectedTranslation):
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         """Project entities onto the relation's hyperplane: e − (w · e) w."""
         entities, normal = rows64(self.entity, ids), rows64(self.normal, relation)
-        return entities - products(entities, normal[None, :])[:, None] * normal
+        return entities - dot_rows(entities, normal[None, :])[:, None] * normal

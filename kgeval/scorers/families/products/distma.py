@@ -8,7 +8,7 @@ from typing import ClassVar
 from kgeval.arrays import Float64Array
 from kgeval.data.queries import Queries
 from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.numerics.ordered import products
+from kgeval.scorers.numerics.ordered import dot_rows
 from kgeval.scorers.numerics.similarity import Similarity
 
 
@@ -31,4 +31,4 @@ class DistMA(VectorFamily):
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         """Return the part that all candidates share: h·r or t·r."""
-        return products(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+        return dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))

@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.numerics.ordered import products, weighted_sum
+from kgeval.scorers.numerics.ordered import dot_rows, weighted_sum
 from kgeval.scorers.numerics.similarity import Similarity
 
 
@@ -61,7 +61,7 @@ class Keci(VectorFamily):
             self._scaled(self.entity, queries.anchors)[1:],
             self._scaled(self.relation, queries.relations)[1:],
         )
-        return weighted_sum(np.ones(len(head)), products(head, self._across(relation)))
+        return weighted_sum(np.ones(len(head)), dot_rows(head, self._across(relation)))
 
     @property
     def _squares(self) -> Float64Array:
