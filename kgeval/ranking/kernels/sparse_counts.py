@@ -28,7 +28,7 @@ def count_sparse(sparse: SparseScores, accumulator: CountAccumulator) -> None:
     above += unlisted * (sparse.others > thresholds)
     tied += unlisted * (sparse.others == thresholds) - (task.answers >= 0)
 
-    # task.known.ids are positions in `shared`. The answer, which is among them, is not to be taken off a second time.
+    # task.known.ids are positions in `shared`. An answer among them was taken off above: not twice.
     known = _SortedScores.of(task.known, sparse.at(task.known.owners, shared[task.known.ids]))
     known_above, known_tied = known.compared(owners, thresholds)
     own = sparse.at(owners, task.queries.answers)
