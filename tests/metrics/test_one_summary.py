@@ -90,7 +90,7 @@ def test_labels_of_a_graph_are_escaped():
     html = summary._repr_html_()
     assert cells(html)[1][:2] == ["<script>", "<b>"]
     assert "<script>" not in html
-    compared = compare({"<model>": table}, ["mrr"])
+    compared = compare({"<model>": table, "other": table}, ["mrr"])
     assert cells(compared._repr_html_())[1][0] == "<model>"
 
 
