@@ -151,8 +151,10 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        leaderboard = as_html(self._heads(), *self.table(), () if self.pairs else self.notes)
-        return leaderboard + (as_html((), *self.differences_table(), self.notes) if self.pairs else "")
+        if not self.pairs:
+            return as_html(self._heads(), *self.table(), self.notes)
+        leaderboard = as_html(self._heads(), *self.table(), ())
+        return f"<div>{leaderboard}{as_html((), *self.differences_table(), self.notes)}</div>"
 
     def _paper_table(self, digits: int | None) -> PaperTable:
         return paper_table(self.summaries, self.pairs, options=self.options, remarks=self.remarks, digits=digits)
