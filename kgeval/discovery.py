@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, TypeVar
@@ -29,6 +30,29 @@ GROUPS = (
 """the groups of entry points: ``[project.entry-points."kgeval.metrics"]`` and so on in the package's pyproject.toml"""
 
 T = TypeVar("T")
+
+
+def on_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make the ``__getattr__`` and ``__dir__`` of a package whose public names are imported on first use.
+
+    Parameters
+    ----------
+    package
+        the package's own name
+    homes
+        the module in it that defines each name
+
+    >>> attribute, _ = on_first_use("kgeval.data", {"Triples": "triples"})
+    >>> attribute("Triples").__name__
+    'Triples'
+    """
+
+    def attribute(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return attribute, lambda: [*vars(sys.modules[package]), *homes]
 
 
 def modules(package: str) -> list[ModuleType]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 # Torch and BLAS in one thread, unless the environment says otherwise: the runs of tests already take all cores, and
@@ -34,16 +32,6 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs the folder of real graphs and checkpoints beside the checkout")
     return SHARED
-
-
-@contextmanager
-def frozen_gc() -> Iterator[None]:
-    """Keep what is there out of garbage collection, which PyKEEN calls after every epoch, and which takes longer."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 @pytest.fixture

@@ -63,6 +63,16 @@ BY = click.option(
 )
 
 
+ALLOW = click.option(
+    "--allow",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="FIELD",
+    help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
+    "split, dataset; may be repeated.",
+)
+
+
 def _bounds(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     bounds = {}
     for text in values:

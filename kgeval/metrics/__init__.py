@@ -7,8 +7,9 @@ scores and labels, of which ``kgeval.summarize`` computes metrics.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kgeval.discovery import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.metrics.confidences.rmse import rmse as rmse
@@ -45,12 +46,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'kgeval.metrics' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"kgeval.metrics.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

@@ -47,7 +47,7 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     if _stored_training(stage) == training:
         return load_checkpoint(stage / MODEL, dataset=dataset)
     (stage / TRAINED).unlink(missing_ok=True)
-    with _wrap_pykeen_errors(f"PyKEEN could not train {config.model}"), _quietly(), _frozen_gc():
+    with _wrap_pykeen_errors(f"PyKEEN could not train {config.model}"), _quietly(), frozen_gc():
         result = _fit(config, dataset)
     saving = _wrap_pykeen_errors(f"PyKEEN could not save {config.model}")
     with replacing_folder(stage / MODEL) as partial, saving, _quietly():
@@ -105,7 +105,7 @@ def _wrap_pykeen_errors(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _frozen_gc() -> Iterator[None]:
+def frozen_gc() -> Iterator[None]:
     """Exclude existing objects from garbage collection, which PyKEEN calls after every epoch."""
     gc.freeze()
     try:

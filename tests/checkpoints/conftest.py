@@ -14,7 +14,7 @@ import pytest
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from tests.conftest import frozen_gc
+from kgeval.runs.training import frozen_gc
 
 ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 RELATIONS = ["eats", "fears", "likes"]

@@ -7,7 +7,7 @@ import pytest
 
 from kgeval import evaluate, load_checkpoint
 from kgeval.data.layouts.pykeen_layout import from_factories
-from tests.conftest import frozen_gc
+from kgeval.runs.training import frozen_gc
 
 pytestmark = pytest.mark.slow
 

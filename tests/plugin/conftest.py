@@ -7,7 +7,7 @@ import pytest
 import torch
 from pykeen.training import SLCWATrainingLoop
 
-from tests.conftest import frozen_gc
+from kgeval.runs.training import frozen_gc
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import BY, DIGITS, JSON, METRIC, QUIET, import_options, policies, split_at_commas
+from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, import_options, policies
 from kgeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,14 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--draws", type=click.IntRange(1, 10**6), default=9999, show_default=True, help="Random signs of each unit."
 )
-@click.option(
-    "--allow",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="FIELD",
-    help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
-    "split, dataset; may be repeated.",
-)
+@ALLOW
 @click.option(
     "--across-datasets",
     "across",

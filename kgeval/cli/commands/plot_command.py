@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from kgeval.cli.commands.report_command import ALLOW, DATASET, FORCE, TIES
-from kgeval.cli.shared_options import JSON, QUIET
+from kgeval.cli.commands.report_command import DATASET, FORCE, TIES
+from kgeval.cli.shared_options import ALLOW, JSON, QUIET
 
 
 @click.command("plot")

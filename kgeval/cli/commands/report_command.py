@@ -6,16 +6,8 @@ from pathlib import Path
 
 import click
 
-from kgeval.cli.shared_options import JSON, QUIET, split_at_commas
+from kgeval.cli.shared_options import ALLOW, JSON, QUIET
 
-ALLOW = click.option(
-    "--allow",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="FIELD",
-    help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
-    "split, dataset; may be repeated.",
-)
 DATASET = click.option("--dataset", help="The graph that was ranked, if a run does not tell it, or it has moved.")
 TIES = click.option("--ties", help="The tie policy.  [default: that of the runs]")
 FORCE = click.option("--force", is_flag=True, help="Replace a file that is already there.")
