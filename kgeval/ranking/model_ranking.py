@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -82,6 +82,19 @@ def rank_model(  # noqa: PLR0913
 
 
 @dataclass(frozen=True, eq=False)
+class RankedPart:
+    """The counts of some triples of the split on one side."""
+
+    side: Side
+    data: pa.Table
+    """as :data:`kgeval.ranking.rank_table.SCHEMA` says, in the order of the split"""
+    notes: tuple[str, ...]
+    """what is odd about the candidates"""
+    num_candidates: IntArray
+    """int64[query], before those that may not compete were left out"""
+
+
+@dataclass(frozen=True, eq=False)
 class ModelRanking:
     """One model on one dataset: what stays the same for all of its queries."""
 
@@ -141,27 +154,55 @@ class ModelRanking:
 
     def rank(self, title: str) -> RankTable:
         """Rank all sides, and lay the counts out as a table."""
+        with bound_threads(self.evaluation.threads):
+            notes = self.notes_on_scores()
+            parts = [self.part(side, np.arange(len(self.known))) for side in self.sides]
+        return self.table(parts, title, notes=notes)
+
+    def notes_on_scores(self) -> tuple[str, ...]:
+        """Note what a look at some of the model's scores finds."""
+        triples = Triples(self.dataset.split(self.evaluation.split).ids[: len(self.known)][self.known])
+        repeatable = notes_on_repeatability(self.scorer, triples, self.sides)
+        return (*notes_on_equal_rows(self.scorer.scorer, self.sides), *repeatable)
+
+    def part(self, side: Side, triples: IntArray) -> RankedPart:
+        """Rank some triples of the split (int64[triple], its rows) on one side.
+
+        The counts of a triple do not depend on the others, unless a quirk compares them: parts of a side concatenate.
+        Where the rules want it and the filter leaves test out, they are ranked again with test known.
+        """
+        part = self._rank_triples(side, triples)
+        known_splits = self.evaluation.filter
+        if not (self.rules.with_test and known_splits and "test" not in known_splits and "test" in self.dataset.splits):
+            return part
+        wider = self.evaluation.model_copy(update={"filter": (*known_splits, "test")})
+        again = replace(self, evaluation=wider, engine=replace(self.engine, progress=_unwatched))
+        return replace(part, data=with_counts_of(part.data, WITH_TEST, again._rank_triples(side, triples).data))
+
+    def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
+        """Lay the counts of all parts out as a table: side after side, each in the order of the split."""
         evaluation, dataset = self.evaluation, self.dataset
-        with bound_threads(evaluation.threads):
-            notes = [*self.notes, *notes_on_equal_rows(self.scorer.scorer, self.sides)]
-            triples = dataset.split(evaluation.split).ids[: len(self.known)][self.known]
-            notes += notes_on_repeatability(self.scorer, Triples(triples), self.sides)
-            parts = self._rank_sides()
-        notes += [note for part in parts for note in part.notes]
-        data = _stacked([part.data for part in parts])
+        sides = [_concatenated([part for part in parts if part.side == side]) for side in self.sides]
+        data = _stacked([side.data for side in sides])
         if (times := dataset.multiplicity.get(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
+        notes_on_candidates = (note for side in sides for note in self._notes_on_candidates(side))
         return RankTable(
             data,
             evaluation.split,
-            tuple(dict.fromkeys(notes)),
+            tuple(dict.fromkeys([*self.notes, *notes, *notes_on_candidates])),
             self.engine.kernel.stats(),
             filter=evaluation.filter,
             protocol=self.rules.protocol,
             model=title,
             dataset=dataset.name,
-            candidates=self._candidates_in_words(np.concatenate([part.num_candidates for part in parts])),
+            candidates=self._candidates_in_words(np.concatenate([side.num_candidates for side in sides])),
         )
+
+    def _notes_on_candidates(self, side: RankedPart) -> tuple[str, ...]:
+        """Note what is odd about the candidates of a side; those of a sample were noted block by block."""
+        corruption = self.evaluation.corruption
+        return corruption.shortage(side.side, side.num_candidates) if isinstance(corruption, Sampled) else side.notes
 
     def _candidates_in_words(self, num_candidates: IntArray) -> str:
         """Say which candidates compete, before any that the model does not know are left out."""
@@ -169,34 +210,18 @@ class ModelRanking:
         few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
         return self.evaluation.corruption.describe(self.dataset, num_candidates) + few
 
-    def _rank_sides(self) -> list[_SideRanks]:
-        """Rank the sides, and again with test known where the rules want that too and the filter leaves test out."""
-        parts = [self._rank_side(side) for side in self.sides]
-        known_splits = self.evaluation.filter
-        if not (self.rules.with_test and known_splits and "test" not in known_splits and "test" in self.dataset.splits):
-            return parts
-        wider = self.evaluation.model_copy(update={"filter": (*known_splits, "test")})
-        again = replace(self, evaluation=wider, engine=replace(self.engine, progress=_unwatched))
-        return [
-            replace(part, data=with_counts_of(part.data, WITH_TEST, again._rank_side(side).data))
-            for side, part in zip(self.sides, parts, strict=True)
-        ]
-
-    def _rank_side(self, side: Side) -> _SideRanks:
+    def _rank_triples(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
         competing = self.allowed & (self.scorer.entity_rows >= 0) & self.rules.competing(self.dataset)
-        ranked = self._rank_rows(side, np.flatnonzero(self.known), competing, self._rank)
-        if isinstance(self.evaluation.corruption, Sampled):  # the notes are of one block each
-            ranked = replace(ranked, notes=self.evaluation.corruption.shortage(side, ranked.num_candidates))
-        if self.evaluation.unseen == "worst" and not self.known.all():
-            last = self._rank_rows(side, np.flatnonzero(~self.known), self.allowed, rank_last)
-            num_candidates = np.concatenate([ranked.num_candidates, last.num_candidates])
-            ranked = _SideRanks(_stacked([ranked.data, last.data]), ranked.notes, num_candidates)
-        return replace(ranked, data=ranked.data.sort_by("triple"))
+        known = self.known[triples]
+        parts = [self._rank_rows(side, triples[known], competing, self._rank)]
+        if self.evaluation.unseen == "worst" and not known.all():
+            parts.append(self._rank_rows(side, triples[~known], self.allowed, rank_last))
+        return _concatenated(parts)
 
     def _rank_rows(
         self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]
-    ) -> _SideRanks:
+    ) -> RankedPart:
         """Rank some rows of the split among the entities that compete (bool[entity])."""
         order: list[IntArray] = []
         parts: list[Ranked] = []
@@ -208,7 +233,7 @@ class ModelRanking:
             notes.extend(candidates.notes)
             num_candidates.append(candidates.num_candidates(len(task.queries)))
         table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, concatenated(parts))
-        return _SideRanks(table, tuple(notes), np.concatenate(num_candidates))
+        return RankedPart(side, table, tuple(notes), np.concatenate(num_candidates))
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
         """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""
@@ -238,16 +263,6 @@ class ModelRanking:
         return ranked
 
 
-@dataclass(frozen=True, eq=False)
-class _SideRanks:
-    """The ranks of one side."""
-
-    data: pa.Table
-    notes: tuple[str, ...]
-    num_candidates: IntArray
-    """int64[query], before those that may not compete were left out"""
-
-
 def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
     splits = evaluation.corruption.learns_from
     if splits and not any(split in dataset.splits for split in splits):
@@ -255,6 +270,13 @@ def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> N
             f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
             "compete, and there are none."
         )
+
+
+def _concatenated(parts: Sequence[RankedPart]) -> RankedPart:
+    """Concatenate parts of one side, in the order of the split."""
+    data = _stacked([part.data for part in parts]).sort_by("triple")
+    notes = tuple(note for part in parts for note in part.notes)
+    return RankedPart(parts[0].side, data, notes, np.concatenate([part.num_candidates for part in parts]))
 
 
 def _stacked(tables: list[pa.Table]) -> pa.Table:
