@@ -22,7 +22,7 @@ TORCH_PAYS = 10**12
 def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Engine:
     """Make the engine that ranks some triples; where torch pays, it is imported before its threads are bound."""
     name = evaluation.kernel
-    if name == "bfloat16" or (name == "auto" and _torch_pays(scorer, triples, evaluation)):
+    if name in {"bfloat16", "int8"} or (name == "auto" and _torch_pays(scorer, triples, evaluation)):
         import torch  # noqa: F401
     return Engine(
         kernel(name, block=evaluation.batch_size or BLOCK),

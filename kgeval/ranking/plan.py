@@ -27,7 +27,7 @@ class Plan:
 
         With them go the best answers of each, at so many places.
         """
-        return cls(_fit(memory, 64 * dim + 4096 + 64 * places), min(_fit(memory, 32 * dim + 8 * BLOCK), CHUNK))
+        return cls(_fit(memory, 64 * dim + 4096 + 64 * places), min(_fit(memory, 32 * dim + 12 * BLOCK), CHUNK))
 
     @classmethod
     def for_own(cls, dim: int, own: int, entities: int, memory: int) -> Plan:

@@ -102,7 +102,7 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-@pytest.mark.parametrize("name", ["reference", "compiled", "float32", "bfloat16"])
+@pytest.mark.parametrize("name", ["reference", "compiled", "float32", "bfloat16", "int8"])
 def test_chunks_of_candidates_add_up(name, similarity, monkeypatch):
     dataset, scorer = random_dataset(7, entities=300, triples=900), Vectors(similarity, entities=300)
     whole = evaluate(scorer, dataset, kernel="reference").to_pandas()
@@ -159,7 +159,7 @@ def test_an_empty_task_has_no_ranks():
     assert len(Engine(kernel()).rank(Vectors("dot"), task).scores) == 0
 
 
-@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16"])
+@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16", "int8"])
 def test_vectors_of_other_types_are_ranked_or_refused_alike(kernel):
     dataset, scorer = random_dataset(9), Vectors("dot")
     expected = evaluate(scorer, dataset, kernel="reference").to_pandas()

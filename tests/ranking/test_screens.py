@@ -11,7 +11,8 @@ from hypothesis.extra.numpy import arrays
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.screening.refinement import pairs_of, score_bounds
-from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
+from kgeval.ranking.kernels.screening.screened_counting import ScreenedCounting
+from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel, screens_for
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 from tests.conftest import random_dataset
@@ -20,7 +21,7 @@ from tests.ranking.test_kernels import Vectors
 torch = pytest.importorskip("torch")
 
 DATA = random_dataset(20, entities=120, triples=700)
-PRECISIONS = ["float32", "bfloat16"]
+PRECISIONS = ["float32", "bfloat16", "int8"]
 SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 
@@ -117,7 +118,7 @@ def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
 def test_no_statistic_leaves_its_limits(dim, similarity, precision, biased):
     """Each candidate plays the answer: its own statistic must lie between the limits that enclose its own score."""
     query_vectors, entity_vectors, scores = pairs_of_all_sizes(similarity, dim, biased=biased)
-    made = ScreenedKernel(precision, block=40).screen(query_vectors, entity_vectors, scores.ravel())
+    (made,) = screens_for([precision], query_vectors, entity_vectors, scores.ravel())
     statistics = np.array(made.statistics(slice(0, 40), made.buffer(40)))
     for column, candidate in enumerate(made.order):
         limits = made.limits(scores[:, candidate], np.arange(40))
@@ -135,6 +136,31 @@ def test_few_comparisons_stay_uncertain(precision):
     assert work["screened"] == 2 * len(DATA.test) * 120
     # Each answer meets itself, which is always uncertain: 1 in 120.
     assert work["rescored_share"] < (0.03 if precision == "bfloat16" else 0.009)
+
+
+def test_the_quickest_precision_is_kept_and_changes_no_count(monkeypatch):
+    module = "kgeval.ranking.kernels.screening.screened_kernel."
+    monkeypatch.setattr(module + "TRIAL_PAYS", 8)
+    scorer = Vectors("dot", entities=120, dim=16)
+    scorer.entity = np.random.default_rng(5).normal(size=(120, 16))
+    expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
+    for quick in PRECISIONS:
+        made, seen = ScreenedKernel(*PRECISIONS, block=2), []
+
+        def timed(counting, part, block, *, quick=quick, seen=seen, count=ScreenedCounting.count):
+            count(counting, part, block)
+            seen.append(type(counting._screen).__name__.lower())
+            return float(not seen[-1].startswith(quick))
+
+        monkeypatch.setattr(ScreenedCounting, "count", timed)
+        monkeypatch.setattr("kgeval.ranking.engine_choice.kernel", lambda *_, made=made, **__: made)
+        table = evaluate(scorer, DATA)
+        monkeypatch.undo()
+        monkeypatch.setattr(module + "TRIAL_PAYS", 8)
+        assert table.to_pandas().equals(expected)
+        assert table.work["kernel"] == quick
+        assert len(set(seen)) == 3
+        assert all(name.startswith(quick) for name in seen[3:])
 
 
 def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch):

@@ -87,7 +87,7 @@ def test_counts_are_those_of_the_definition(name, options, data):
 
     model = built(name, options, draw, entities=7, relations=3)
     expected = brute_force(lambda h, r, t: by_definition(model, h, r, t), dataset)
-    for kernel in ("reference", "compiled", "float32", "bfloat16"):
+    for kernel in ("reference", "compiled", "float32", "bfloat16", "int8"):
         limit = data.draw(st.sampled_from([4096, 10**4, 10**9]))
         assert as_counts(evaluate(model, dataset, kernel=kernel, memory_limit=limit)) == expected
 
@@ -103,7 +103,7 @@ def test_every_way_of_cutting_the_work_gives_the_table_of_the_finished_scores(na
     assert (whole["greater"] > 0).any()
     monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 70)
     for settings_ in (
-        *({"kernel": kernel} for kernel in ("reference", "compiled", "float32", "bfloat16")),
+        *({"kernel": kernel} for kernel in ("reference", "compiled", "float32", "bfloat16", "int8")),
         {"batch_size": 1},
         {"threads": 2, "batch_size": 33},
         {"memory_limit": 4096},

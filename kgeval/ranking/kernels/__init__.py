@@ -9,13 +9,16 @@ from functools import cache
 from typing import Literal
 
 from kgeval.ranking.kernels.kernel import Kernel
+from kgeval.ranking.kernels.precision import Precision
 from kgeval.ranking.plan import BLOCK
 
-KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
+KernelName = Literal["auto", "bfloat16", "int8", "float32", "compiled", "reference"]
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
-    """Make a kernel; ``"auto"`` is screening in the precision in which this machine multiplies matrices fastest.
+    """Make a kernel; ``"auto"`` is screening in the precision that this machine counts fastest in.
+
+    Where there are many queries, some are counted in each precision in question, and timed.
 
     Screening keeps the scores of ``block`` queries in memory at a time.
 
@@ -32,9 +35,10 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
         return CompiledKernel()
     from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 
-    if name == "auto":
-        name = "bfloat16" if fast_bfloat16() else "float32"
-    return ScreenedKernel(name, block)
+    if name != "auto":
+        return ScreenedKernel(name, block=block)
+    precision: Precision = "bfloat16" if fast_bfloat16() else "float32"
+    return ScreenedKernel(precision, "int8", block=block) if exact_int8() else ScreenedKernel(precision, block=block)
 
 
 @cache
@@ -59,6 +63,26 @@ def fast_bfloat16() -> bool:
     # The largest error of a sum that is accumulated in float32 and rounded once; one in bfloat16 has a larger error.
     bound = torch.outer(left.double().norm(dim=1), right.double().norm(dim=0)) * 2048 * 2.0**-24
     return bool((loss <= bound).all()) and seconds[torch.bfloat16] * 1.5 < seconds[torch.float32]
+
+
+@cache
+def exact_int8() -> bool:
+    """Whether products of whole numbers in eight bits are exact here: some processors cut their sums off.
+
+    If torch is not imported yet, the answer is no, as for bfloat16.
+    """
+    if "torch" not in sys.modules:
+        return False
+    import torch
+
+    if not hasattr(torch, "_int_mm"):
+        return False
+    signs = 1 - 2 * (torch.arange(512) % 3 % 2)
+    left, right = torch.full((64, 512), 127), (127 * signs).expand(64, 512)
+    with torch.inference_mode():
+        products = [torch._int_mm(factor.to(torch.int8), right.to(torch.int8).T) for factor in (left, -left, right)]
+    exact = [factor @ right.T for factor in (left, -left, right)]
+    return all(torch.equal(found.long(), expected) for found, expected in zip(products, exact, strict=True))
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -4,4 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Precision = Literal["bfloat16", "float32"]
+FloatPrecision = Literal["bfloat16", "float32"]
+
+Precision = Literal["bfloat16", "float32", "int8"]
+"""int8 stands for two planes of eight bits"""

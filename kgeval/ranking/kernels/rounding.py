@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.precision import Precision
+from kgeval.ranking.kernels.precision import FloatPrecision
 from kgeval.threads import parallel_for
 
 U32, U64 = 2.0**-24, 2.0**-53
@@ -47,7 +47,7 @@ def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
     return norms
 
 
-def round_rows(vectors: FloatArray, order: IntArray, *, precision: Precision, manhattan: bool) -> Rounded:
+def round_rows(vectors: FloatArray, order: IntArray, *, precision: FloatPrecision, manhattan: bool) -> Rounded:
     """Round rows, taken in some order."""
     shape = (len(order), vectors.shape[1] + SPARE)
     errors = np.empty(len(order))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.ranking.kernels.precision import Precision
+from kgeval.ranking.kernels.precision import FloatPrecision
 from kgeval.scorers.numerics.similarity import Similarity
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
+    from kgeval.ranking.kernels.planes import Planes
     from kgeval.ranking.kernels.rounding import Rounded
 
 
@@ -43,7 +44,14 @@ class QueryVectors:
         """The vectors in bfloat16."""
         return self._rounded("bfloat16")
 
-    def _rounded(self, precision: Precision) -> Rounded:
+    @cached_property
+    def int8(self) -> Planes:
+        """The vectors in two planes of eight bits."""
+        from kgeval.ranking.kernels.planes import round_to_planes
+
+        return round_to_planes(self.vectors, np.arange(len(self.vectors)))
+
+    def _rounded(self, precision: FloatPrecision) -> Rounded:
         from kgeval.ranking.kernels.rounding import round_rows
 
         order = np.arange(len(self.vectors))

@@ -8,6 +8,7 @@ kernel, bit for bit, at the speed of a matrix product in low precision.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
 from kgeval.ranking.kernels.precision import Precision
-from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Chunk, count_rows, count_screened
+from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, count_rows
 from kgeval.ranking.kernels.screening.distances import Float32Distances
+from kgeval.ranking.kernels.screening.int8_products import Int8Products
 from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screening.refinement import pairs_of
+from kgeval.ranking.kernels.screening.screened_counting import ScreenedCounting
 from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
 from kgeval.ranking.kernels.screening.screens import LARGEST, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -31,13 +34,19 @@ from kgeval.threads import parallel_for
 BLOCKS = 4
 """blocks that a thread takes at a time, with one buffer"""
 
+TRIAL_PAYS = 16 * BLOCKS
+"""blocks from which on each precision in question is timed on some of them"""
+
+PRODUCTS = {"bfloat16": Bfloat16Products, "float32": Float32Products, "int8": Int8Products}
+
 
 class ScreenedKernel(CompiledKernel):
     """Screens rankings of vectors; finished scores are counted as the compiled kernel does."""
 
-    def __init__(self, precision: Precision, block: int = BLOCK) -> None:
-        self.name: str = precision
-        self._precision: Precision | None = precision
+    def __init__(self, *precisions: Precision, block: int = BLOCK) -> None:
+        self._precisions = precisions
+        """those in question, of which the first is used; none where screening does not pay"""
+        self.name: str = precisions[0]
         self._block = block
         self._compared, self._effort = 0, np.zeros(2, np.int64)
 
@@ -52,29 +61,36 @@ class ScreenedKernel(CompiledKernel):
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
         """Count a chunk of shared candidates into the accumulator."""
-        screen = self.screen(queries, entities, accumulator.thresholds)
-        if screen is None:
+        total = len(queries.vectors)
+        precisions = self._precisions if total >= TRIAL_PAYS * self._block else self._precisions[:1]
+        screens = screens_for(precisions, queries, entities, accumulator.thresholds)
+        if not screens:
             super().count_shared(queries, entities, first, accumulator)
             return
-        task = accumulator.task
-        chunk = Chunk(first, screen.order, *screen.limits(accumulator.thresholds, task.queries.owners))
-        effort = np.zeros((len(task.queries), 2), np.int64)
-        pairs, answers = pairs_of(queries, entities), answer_arrays(accumulator)
+        countings = [ScreenedCounting(screen, queries, entities, first, accumulator) for screen in screens]
+        quickest, done = self._try(countings) if len(countings) > 1 else (0, 0)
 
         def count(part: slice) -> None:
-            buffer = screen.buffer(min(self._block, part.stop - part.start))
-            for start in range(part.start, part.stop, self._block):
-                statistics = screen.statistics(slice(start, min(start + self._block, part.stop)), buffer)
-                count_screened(start, statistics, chunk, pairs, answers, accumulator.counts, effort)
+            countings[quickest].count(slice(done + part.start, done + part.stop), self._block)
 
-        parallel_for(count, len(task.queries), BLOCKS * self._block)
-        self._adapt_precision(task.queries.num_answers * len(entities.biases), effort)
+        parallel_for(count, total - done, BLOCKS * self._block)
+        effort = np.sum([counting.effort for counting in countings], axis=0)
+        self._adapt_precision(accumulator.task.queries.num_answers * len(entities.biases), effort)
+
+    def _try(self, countings: list[ScreenedCounting]) -> tuple[int, int]:
+        """Count a few queries by each precision, and keep the quickest; return its place, and how many are counted."""
+        step = BLOCKS * self._block
+        seconds = [counting.count(slice(n * step, (n + 1) * step), self._block) for n, counting in enumerate(countings)]
+        quickest = int(np.argmin(seconds))
+        self._precisions = self._precisions[quickest : quickest + 1]
+        self.name = self._precisions[0]
+        return quickest, step * len(countings)
 
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
         """Count each query's own candidates into the accumulator."""
-        if self._precision is None or not _bounded(queries, entities, accumulator.thresholds):
+        if not (self._precisions and _bounded(queries, entities, accumulator.thresholds)):
             super().count_per_query(queries, entities, own, accumulator)
             return
         task = accumulator.task
@@ -90,10 +106,11 @@ class ScreenedKernel(CompiledKernel):
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         """Merge a chunk of shared candidates into the best answers."""
         last = best.scores[:, -1]
-        screen = self.screen(queries, entities, last[last > -np.inf])
-        if screen is None:
+        screens = screens_for(self._precisions[:1], queries, entities, last[last > -np.inf])
+        if not screens:
             super().select_shared(queries, entities, first, best)
             return
+        screen = screens[0]
         selection = ScreenedSelection(screen, queries, entities, first, best)
 
         def select(part: slice) -> None:
@@ -104,23 +121,25 @@ class ScreenedKernel(CompiledKernel):
         parallel_for(select, len(queries.vectors), BLOCKS * self._block)
         self._adapt_precision(len(queries.vectors) * len(entities.biases), selection.effort)
 
-    def screen(self, queries: QueryVectors, entities: EntityVectors, answers: Float64Array) -> Screen | None:
-        """Choose the screen for a chunk; none where no bound holds, or screening does not pay."""
-        if self._precision is None or not _bounded(queries, entities, answers):
-            return None
-        if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
-            make = Bfloat16Products if self._precision == "bfloat16" else Float32Products
-            return make(queries, entities)
-        return None if entities.biases.any() else Float32Distances(queries, entities)
-
     def _adapt_precision(self, compared: int, effort: IntArray) -> None:
         """Where so many comparisons stay uncertain that screening does not pay, take the next better arithmetic."""
         total = effort.sum(axis=0)
         self._compared, self._effort = self._compared + compared, self._effort + total
-        if self._precision == "bfloat16" and total[REFINED] > 0.08 * compared:
-            self._precision = "float32"
+        if self._precisions[:1] == ("bfloat16",) and total[REFINED] > 0.08 * compared:
+            self._precisions = self._precisions[1:] or ("float32",)
         if total[CANONICAL] > 0.3 * compared:
-            self._precision = None
+            self._precisions = ()
+
+
+def screens_for(
+    precisions: Sequence[Precision], queries: QueryVectors, entities: EntityVectors, answers: Float64Array
+) -> list[Screen]:
+    """Make a screen of each precision for a chunk; none where no bound holds. Only products have several."""
+    if not (precisions and _bounded(queries, entities, answers)):
+        return []
+    if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
+        return [PRODUCTS[precision](queries, entities) for precision in precisions]
+    return [] if entities.biases.any() else [Float32Distances(queries, entities)]
 
 
 def _bounded(queries: QueryVectors, entities: EntityVectors, answers: Float64Array) -> bool:
