@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 Progress = Callable[[int], None]
@@ -14,6 +15,58 @@ Progress = Callable[[int], None]
 
 EVERY = 10.0
 """seconds from one line to the next"""
+
+PATIENCE = 2.0
+"""seconds that a loop takes before a terminal shows its bar"""
+
+_shown: ContextVar[bool] = ContextVar("shown", default=False)
+
+
+@contextmanager
+def loops_shown(*, wanted: bool = True) -> Iterator[None]:
+    """Show the progress of long loops within, or of none; a library shows none unless a program wants it."""
+    token = _shown.set(wanted)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+@contextmanager
+def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
+    """Count the steps of a loop, which shows where that is wanted, and once it takes long.
+
+    Of loops within loops only the outer one shows, unless it has a single step. The steps may be counted in any thread.
+
+    Parameters
+    ----------
+    what
+        the work
+    total
+        how many steps there are
+    unit
+        what a step is, in the plural
+    """
+    if not _shown.get() or total <= 1:
+        yield lambda _: None
+        return
+    lock, start, done = threading.Lock(), time.perf_counter(), 0
+    report: Progress | None = None
+    with loops_shown(wanted=False), ExitStack() as display:
+
+        def count(more: int) -> None:
+            nonlocal done, report
+            with lock:
+                done += more
+                if report is not None:
+                    report(more)
+                elif time.perf_counter() - start >= PATIENCE:
+                    report = display.enter_context(_display(what, total, unit))
+                    report(done)
+
+        if sys.stderr is not None and not sys.stderr.isatty():
+            report = display.enter_context(_display(what, total, unit))
+        yield count
 
 
 @contextmanager
@@ -29,10 +82,7 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Ite
     unit
         what it computes instead of ranks
     """
-    display: AbstractContextManager[Progress] = nullcontext(lambda _: None)
-    if sys.stderr is not None:
-        display = _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit, sys.stderr)
-    with display as report:
+    with loops_shown(wanted=False), _display(what, total, unit) as report:
         yield report
 
 
@@ -43,6 +93,13 @@ def reporting(
     if callable(progress):
         return nullcontext(progress)
     return watching(what, total, unit=unit) if progress else nullcontext(lambda _: None)
+
+
+def _display(what: str, total: int | None, unit: str) -> AbstractContextManager[Progress]:
+    """Choose between bar and lines; a closed stream has neither."""
+    if sys.stderr is None:
+        return nullcontext(lambda _: None)
+    return _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit, sys.stderr)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import click
 
 from kgeval.cli.streams import discard_output, say
 from kgeval.errors import KgevalError, did_you_mean
+from kgeval.progress import loops_shown
 
 COMMANDS = {
     "audit": "Search a dataset for what makes a metric say less than it seems to.",
@@ -78,5 +79,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="kgeval")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Evaluate how well knowledge-graph embedding models predict missing links."""
+    context.with_resource(loops_shown())

@@ -11,6 +11,15 @@ import click
 
 from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import QUIET as IS_QUIET
+from kgeval.progress import loops_shown
+
+
+def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
+    """Keep that notes and progress are not wanted."""
+    context.meta[IS_QUIET] = quiet
+    if quiet:
+        context.with_resource(loops_shown(wanted=False))
+
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 QUIET = click.option(
@@ -18,7 +27,7 @@ QUIET = click.option(
     "-q",
     is_flag=True,
     expose_value=False,
-    callback=lambda context, _, quiet: context.meta.update({IS_QUIET: quiet}),
+    callback=_set_quiet,
     help="Print results and errors only: no notes, no progress.",
 )
 DIGITS = click.option(
@@ -60,6 +69,15 @@ BY = click.option(
     metavar="COLUMN",
     help="Group by a column, such as relation, or by a slice, such as cardinality; may be repeated. "
     "'kgeval list slices' shows all.",
+)
+
+
+UNIT = click.option(
+    "--unit",
+    type=click.Choice(["triple", "query", "relation"]),
+    default="triple",
+    show_default=True,
+    help="What might have been others: the test triples, the queries, or the relations.",
 )
 
 

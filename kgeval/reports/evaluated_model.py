@@ -29,6 +29,15 @@ class EvaluatedModel:
     """the best answers of each query, where its run kept them"""
     remarks: tuple[str, ...] = ()
     """what is no longer as its run wrote it"""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    """the metrics of its run, as it wrote them"""
+    seeds: tuple[EvaluatedModel, ...] = ()
+    """where it was trained with several seeds, the run of each; all else is of the run in the middle"""
+
+    @property
+    def runs(self) -> tuple[EvaluatedModel, ...]:
+        """The run of each seed, or the one run."""
+        return self.seeds or (self,)
 
     @property
     def baseline(self) -> bool:

@@ -1,19 +1,13 @@
-"""The page: sections into one HTML file that holds all it needs, and that nothing else may add to."""
+"""The page: its sections, in their order, in one document."""
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
-import json
-from collections.abc import Callable, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from collections.abc import Callable
 
+from kgeval.progress import long_loop
 from kgeval.provenance import UNKNOWN
+from kgeval.reports.document import document
 from kgeval.reports.isolation import isolated
-from kgeval.reports.libraries import library
 from kgeval.reports.sections.cumulative import cumulative
 from kgeval.reports.sections.making import making
 from kgeval.reports.sections.origins import origins
@@ -38,45 +32,21 @@ SCRIPTS = ("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "
 
 def render(study: Study) -> str:
     """Make the page of a study."""
-    sections = [make(study) for make in SECTIONS]
-    scripts = [_vega(), "\n".join(_text(f"scripts/{name}") for name in SCRIPTS)]
+    sections = []
+    with long_loop("building the page", len(SECTIONS), unit="sections") as report:
+        for make in SECTIONS:
+            sections.append(make(study))
+            report(1)
     charts = {name: chart.to_dict() for section in sections for name, chart in section.charts.items()}
     data = {name: content for section in sections for name, content in section.data.items()}
-    page: str = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            title=_title(study),
-            about=str(study.models[0].table.provenance) if len(study.models) == 1 else _about(study),
-            sections=sections,
-            css=_text("page.css"),
-            scripts=scripts,
-            policy=_policy(scripts),
-            data=packed({"charts": charts, **data}),
-        )
+    return document(
+        "page.html.j2",
+        scripts=SCRIPTS,
+        data={"charts": charts, **data},
+        title=_title(study),
+        about=str(study.models[0].table.provenance) if len(study.models) == 1 else _about(study),
+        sections=sections,
     )
-    return page
-
-
-def packed(content: Any) -> str:
-    """Compress plain data as the page's script reads it.
-
-    >>> json.loads(gzip.decompress(base64.b64decode(packed({"label": "</script>"}))))
-    {'label': '</script>'}
-    """
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    """Write what a browser lets the page do: run these very scripts, and ask nobody for anything.
-
-    Vega compiles the expressions of charts, hence 'unsafe-eval'; they are kgeval's own.
-    """
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
-    )
-    return f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 
 
 def _title(study: Study) -> str:
@@ -96,23 +66,3 @@ def _about(study: Study) -> str:
     """Say what all models have in common, by the one that tells most of it."""
     whole = min((str(model.table.provenance) for model in study.models), key=lambda text: text.count(UNKNOWN))
     return whole[whole.index(", ") + 2 :].capitalize() if ", " in whole else whole
-
-
-@cache
-def _vega() -> str:
-    """Return the JavaScript that draws charts."""
-    version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-    return str(library("vl_convert").javascript_bundle(vl_version=version))
-
-
-@cache
-def _environment() -> Any:
-    jinja = library("jinja2")
-    loader = jinja.PackageLoader("kgeval.reports", "templates")
-    return jinja.Environment(
-        loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-
-
-def _text(name: str) -> str:
-    return (files("kgeval.reports") / "templates" / name).read_text(encoding="utf-8")

@@ -14,13 +14,16 @@ from kgeval.reports.charts.distribution import distribution
 from kgeval.reports.charts.leaderboard import leaderboard
 from kgeval.reports.charts.relations import relations_chart
 from kgeval.reports.charts.slices import slices_chart
+from kgeval.reports.charts.theme import in_page
+from kgeval.reports.document import document
 from kgeval.reports.libraries import library
 from kgeval.reports.reading import Runs
 from kgeval.reports.reporting import study_of_runs
 from kgeval.reports.sections.cumulative import cumulative_points, ranks_title
-from kgeval.reports.sections.origins import axes, relations_title, scatter
+from kgeval.reports.sections.origins import axes, relations_title, scatter, slices_title
 from kgeval.reports.sections.standings import standings_title
 from kgeval.reports.slice_columns import SHOWN
+from kgeval.storage.atomic import write_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -109,10 +112,11 @@ def plot_slices(
     ['side', 'cardinality']
     """
     names = [slices] if isinstance(slices, str) else list(slices)
-    groups = slice_scores(study_of_runs(runs, dataset, ties=ties, allow=allow), names)
+    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
+    groups = slice_scores(study, names)
     if groups.empty:
         raise InputError(f"nothing to draw: no rows that differ in {', '.join(names)}. Give the dataset.")
-    return slices_chart(groups)
+    return slices_chart(groups, title=slices_title(study, groups))
 
 
 PLOTS: dict[str, Callable[..., Any]] = {
@@ -141,6 +145,19 @@ def check_picture(path: Path) -> None:
         raise InputError(f"{str(path)!r}: a picture ends in .svg, .png, .pdf or .html. {hint}")
 
 
+def picture_document(chart: alt.Chart, name: str) -> str:
+    """Write a chart as an HTML file in the look of the page, under its title or else a name."""
+    spec = in_page(chart.to_dict())
+    title = spec.pop("title", "")
+    return document(
+        "picture.html.j2",
+        scripts=("theme.js", "charts.js"),
+        data={"charts": {"picture": spec}},
+        title=title if isinstance(title, str) and title else name,
+        about="",
+    )
+
+
 def save_picture(chart: alt.Chart, path: Path) -> None:
     """Write a chart in the format that the ending of its file says; a page of it needs no network.
 
@@ -154,8 +171,11 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
     check_picture(path)
     library("vl_convert")
     kind = path.suffix.lower().removeprefix(".")
-    options: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"scale_factor": SCALE}}
+    if kind == "html":
+        write_text(path, picture_document(chart, path.stem))
+        return
+    options = {"scale_factor": SCALE} if kind == "png" else {}
     try:
-        chart.save(str(path), format=kind, **options.get(kind, {}))
+        chart.save(str(path), format=kind, **options)
     except OSError as error:
         raise RunError(f"{str(path)!r} cannot be written ({error.strerror or error}).") from error

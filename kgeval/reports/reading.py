@@ -16,9 +16,11 @@ from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.seeds import together
 from kgeval.run_directory.contents import (
     CONFIG,
     MANIFEST,
+    METRICS,
     PREDICTIONS,
     altered,
     is_run,
@@ -38,6 +40,8 @@ Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 def read_models(runs: Runs) -> list[EvaluatedModel]:
     """Read runs; one without a name is called by its model or, where two are called alike, by its folder.
 
+    Runs of several seeds of one training, if they have no names, are one model.
+
     Raises
     ------
     InputError
@@ -51,10 +55,10 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
         else runs
     )
     named = [run if isinstance(run, tuple) else ("", run) for run in several]
-    models = [model for name, run in named for model in _read(run, name)]
+    models = together([(name, model) for name, run in named for model in _read(run, name)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
-    return _named_apart(models)
+    return _named_apart([model for _, model in models])
 
 
 def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
@@ -100,7 +104,8 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
     if not isinstance(config, Mapping):
         raise InputError(f"{path / CONFIG}: not the configuration of a run.")
     predictions = PredictionTable.from_parquet(path / PREDICTIONS) if (path / PREDICTIONS).is_file() else None
-    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, remarks)
+    metrics = read_json(path / METRICS) if (path / METRICS).is_file() else {}
+    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, remarks, metrics)
 
 
 def _named_apart(models: list[EvaluatedModel]) -> list[EvaluatedModel]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
+from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.reports.page import render
 from kgeval.reports.reading import Runs, read_dataset, read_models
@@ -37,6 +37,7 @@ def report(
     runs: Runs,
     *,
     dataset: Dataset | Source | None = None,
+    unit: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Report:
@@ -51,6 +52,9 @@ def report(
         list or by the names that the page calls them
     dataset
         the graph, or its folder or PyKEEN name; by default the one that the runs name, if it is still the same
+    unit
+        what intervals and tests draw again, as :func:`kgeval.compare` takes it: ``"triple"``, ``"query"`` or
+        ``"relation"``
     ties
         the tie policy; by default that of the first run
     allow
@@ -71,11 +75,18 @@ def report(
     >>> page.html.count("<!doctype html>")
     1
     """
-    return Report(render(study_of_runs(runs, dataset, ties=ties, allow=allow)))
+    return Report(render(study_of_runs(runs, dataset, unit=unit, ties=ties, allow=allow)))
 
 
-def study_of_runs(runs: Runs, dataset: Dataset | Source | None, *, ties: Any, allow: str | Collection[str]) -> Study:
+def study_of_runs(
+    runs: Runs,
+    dataset: Dataset | Source | None,
+    *,
+    unit: Unit = "triple",
+    ties: Ties | None,
+    allow: str | Collection[str],
+) -> Study:
     """Read runs and their dataset, and compare them; see :func:`report`."""
     models = read_models(runs)
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
-    return study_of(models, graph, ties=ties, allow=allow)
+    return study_of(models, graph, unit=unit, ties=ties, allow=allow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.selection import TableView
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.model_score import ModelScore, score_of_run, score_over_seeds
 from kgeval.reports.slice_columns import SHOWN, with_slices
 
 if TYPE_CHECKING:
@@ -59,6 +61,16 @@ class Study:
         """The models' names, the best first."""
         return [model.name for model in self.models]
 
+    @property
+    def runs(self) -> list[EvaluatedModel]:
+        """The runs of all models, one for each seed."""
+        return [run for model in self.models for run in model.runs]
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether a model was trained with several seeds."""
+        return any(model.seeds for model in self.models)
+
     @cached_property
     def summaries(self) -> dict[str, Summary]:
         """The headline metrics of each model."""
@@ -69,29 +81,15 @@ class Study:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """A row per metric and model: metric, title, model, baseline, value, low, high, decimals, chance, reason."""
+        """A row per metric and model: metric, title, model, baseline, chance, and the fields of its score."""
         import pandas as pd
 
         rows = []
         for metric in map(parse, HEADLINES):
             for model in self.models:
-                group = self.summaries[model.name].groups[0]
-                name = next(name for name in group.values if name.base == metric.base)
-                interval = group.intervals.get(name)
-                rows.append(
-                    {
-                        "metric": metric.base,
-                        "title": title_of(metric),
-                        "model": model.name,
-                        "baseline": model.baseline,
-                        "value": _or_nan(group.values[name]),
-                        "low": interval.low if interval else np.nan,
-                        "high": interval.high if interval else np.nan,
-                        "decimals": interval.decimals if interval else 4,
-                        "chance": self._chance(model, metric),
-                        "reason": group.undefined.get(str(name), ""),
-                    }
-                )
+                about = {"metric": metric.base, "title": title_of(metric), "model": model.name}
+                of_model = {"baseline": model.baseline, "chance": self._chance(model, metric)}
+                rows.append({**about, **of_model, **self.score(model, metric).to_dict()})
         frame = pd.DataFrame(rows)
         frame["decimals"] = frame.groupby("metric")["decimals"].transform("min")
         return frame
@@ -100,10 +98,13 @@ class Study:
         """Print a score with the digits that its interval justifies; ``sort`` is its place in an order."""
         value, low, high = (score[name] for name in ("value", "low", "high"))
         if np.isnan(value):
-            return {"value": "–", "interval": "", "reason": score["reason"], "sort": ""}
+            return {"value": "–", "interval": "", "undefined": True, "title": score["reason"], "sort": ""}
         digits = score["decimals"]
         interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
-        return {"value": f"{value:.{digits}f}", "interval": interval, "reason": "", "sort": repr(float(value))}
+        seeds = ", ".join(f"{seed:.{digits}f}" for seed in score["seeds"])
+        title = "; ".join(filter(None, [seeds and f"seeds: {seeds}", score["without"]]))
+        number = f"{value:.{digits}f}"
+        return {"value": number, "interval": interval, "undefined": False, "title": title, "sort": repr(float(value))}
 
     def ranks_of(self, table: RankTable) -> Float64Array:
         """The ranks of a table under the tie policy, ties half-way where that is an expectation; float64[row]."""
@@ -134,6 +135,19 @@ class Study:
         """The models' tables with the slices that the dataset gives."""
         return with_slices(self.aligned, self.dataset, SHOWN)
 
+    def score(self, model: EvaluatedModel, metric: MetricName) -> ModelScore:
+        """Compute a headline metric of a model."""
+        if model.seeds:
+            return score_over_seeds(model, metric, ties=self.ties, unit=self.unit)
+        return score_of_run(self.summaries[model.name].groups[0], metric)
+
+    def ahead(self, model: str, other: str) -> tuple[int, int] | None:
+        """Count in how many pairs of their seeds a model is ahead of another; ``None`` if both have one run."""
+        scores = self.scores[self.scores["metric"] == HEADLINES[0]].set_index("model")
+        one, two = (scores["seeds"][name] or (scores["value"][name],) for name in (model, other))
+        pairs = list(product(one, two))
+        return (sum(own > others for own, others in pairs), len(pairs)) if len(pairs) > 1 else None
+
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         """What random ranking would reach."""
         ranks = TableView(model.table).ranks
@@ -150,14 +164,11 @@ class Study:
         return np.nan
 
 
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
-
-
 def study_of(
     models: Sequence[EvaluatedModel],
     dataset: Dataset | None,
     *,
+    unit: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Study:
@@ -169,17 +180,34 @@ def study_of(
         if they did not rank the same triples in the same way, and may not differ so
     """
     policy = ties or _common_ties(models)
-    study = Study(models, dataset, policy)
-    first = study.scores[study.scores["metric"] == HEADLINES[0]].set_index("model")["value"].fillna(-1)
-    ordered = sorted(models, key=lambda model: (model.baseline, -float(first[model.name])))
+    study = Study(models, dataset, policy, unit)
+    first = {model.name: study.score(model, parse(HEADLINES[0])).value for model in models}
+    ordered = sorted(models, key=lambda model: (model.baseline, -np.nan_to_num(first[model.name], nan=-1)))
     if len(ordered) == 1:
-        return Study(ordered, dataset, policy)
+        return replace(study, models=ordered)
     tables = {model.name: model.table for model in ordered}
-    comparison = compare(tables, [f"both.{HEADLINES[0]}"], unit=study.unit, ties=policy, allow=allow)
+    comparison = compare(tables, [f"both.{HEADLINES[0]}"], unit=unit, ties=policy, allow=allow)
+    return replace(study, models=_on_shared_rows(ordered), comparison=comparison)
+
+
+def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
+    """Keep of the tables of all models and seeds what all of them ranked."""
+    tables = {f"{place} {model.name}": model.table for place, model in enumerate(models)}
+    tables |= {
+        f"{key} {seed.name}": seed.table for key, model in zip(tables, models, strict=True) for seed in model.seeds
+    }
     same = same_rows(tables)
-    if not same.of_all:
-        ordered = [replace(model, table=model.table.where(same.mask(model.name))) for model in ordered]
-    return Study(ordered, dataset, policy, comparison=comparison)
+    if same.of_all:
+        return list(models)
+    kept = {key: table.where(same.mask(key)) for key, table in tables.items()}
+    return [
+        replace(
+            model,
+            table=kept[key],
+            seeds=tuple(replace(seed, table=kept[f"{key} {seed.name}"]) for seed in model.seeds),
+        )
+        for key, model in zip(kept, models, strict=False)
+    ]
 
 
 def _common_ties(models: Sequence[EvaluatedModel]) -> str:

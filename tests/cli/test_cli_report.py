@@ -46,7 +46,13 @@ def test_a_picture_is_written(tables):
 
 @pytest.mark.parametrize(
     ("form", "start"),
-    [("latex", "% \\usepackage"), ("markdown", "made up"), ("csv", "model,mrr,"), ("html", "<div>"), ("json", "{")],
+    [
+        ("latex", "% \\usepackage"),
+        ("markdown", "made up"),
+        ("csv", "model,mrr,"),
+        ("html", "<!doctype html>"),
+        ("json", "{"),
+    ],
 )
 def test_a_comparison_is_written_in_every_format(tables, form, start):
     done = invoke("compare", "m0.parquet", "m1.parquet", "--format", form, "--quiet")

@@ -114,7 +114,7 @@ def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
     with pytest.raises(MetricError, match="do not compare"):
         kgeval.report({"whole": whole, "part": part})
     page = kgeval.report({"whole": whole, "part": part}, allow="triples").html
-    assert "compared on the 500 rows that all models have" in page
+    assert "Compared on the 500 rows that all models have" in page
 
 
 def test_the_verdict_says_where_the_better_model_is_worse():

@@ -24,6 +24,7 @@ from kgeval.metrics.intervals.units import PLURAL, Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.selection import TableView
+from kgeval.progress import long_loop
 
 NO_MEANS = "it is no function of means over rows"
 
@@ -50,11 +51,13 @@ def paired_differences(
     options
         what is drawn again, how often, and which pairs are looked at
     """
-    found = [
-        difference
-        for key, places in groups
-        for difference in _GroupTests(views, names, same, places, key, options).differences()
-    ]
+    pairs, of_groups, found = pairs_of(list(views), options.reference), list(groups), []
+    with long_loop("comparing", len(pairs) * len(of_groups), unit="pairs") as report:
+        for key, places in of_groups:
+            tests = _GroupTests(views, names, same, places, key, options)
+            for model, other in pairs:
+                found += tests.differences(model, other)
+                report(1)
     tested = [place for place, difference in enumerate(found) if difference.p is not None]
     adjusted = holm(np.array([found[place].p for place in tested], np.float64))
     for place, p in zip(tested, adjusted.tolist(), strict=True):
@@ -98,16 +101,9 @@ class _GroupTests:
     drawn: dict[tuple[str, MetricName], Float64Array] = field(default_factory=dict)
     """the metrics of models in the draws of a bootstrap, as far as they were needed"""
 
-    def differences(self) -> list[PairedDifference]:
-        """Compute the differences of all pairs by all metrics, with the p-values of sign flips."""
-        return [
-            difference
-            for model, other in pairs_of(list(self.views), self.options.reference)
-            for difference in self._tested([self._estimate(model, other, name) for name in self.names])
-        ]
-
-    def _tested(self, estimates: Sequence[_Estimate]) -> list[PairedDifference]:
-        """Add p-values to the differences of two models."""
+    def differences(self, model: str, other: str) -> list[PairedDifference]:
+        """Compute the differences of two models by all metrics, with the p-values of sign flips."""
+        estimates = [self._estimate(model, other, name) for name in self.names]
         differences = [estimate.difference for estimate in estimates]
         for unit in dict.fromkeys(difference.unit for difference in differences):
             columns = [

@@ -20,6 +20,7 @@ from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.tables.names import MetricName
+from kgeval.progress import long_loop
 
 MOST_FLIPS = 999
 """in each of which the metric is computed twice"""
@@ -67,9 +68,11 @@ def swapped_p_value(name: MetricName, own: SharedSelection, others: SharedSelect
     both = _joined(*(one.rows.ranks(name.ties, name.average) for one in (own, others)))
     observed = _difference(name, both, np.zeros(units.count, np.bool_), units)
     differences = np.empty(draws)
-    for draw in range(draws):
-        generator = Generator(Philox(key=np.array([seed % 2**64, draw], np.uint64), counter=[0, 0, 0, FLIPS]))
-        differences[draw] = _difference(name, both, generator.integers(0, 2, units.count).astype(np.bool_), units)
+    with long_loop(f"sign flips of {name}", draws, unit="draws") as report:
+        for draw in range(draws):
+            generator = Generator(Philox(key=np.array([seed % 2**64, draw], np.uint64), counter=[0, 0, 0, FLIPS]))
+            differences[draw] = _difference(name, both, generator.integers(0, 2, units.count).astype(np.bool_), units)
+            report(1)
     least = abs(observed) - ROUNDING * float(np.abs(differences).max())
     return float((1 + (np.abs(differences) >= least).sum()) / (1 + draws))
 

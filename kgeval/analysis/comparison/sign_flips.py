@@ -10,6 +10,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError
+from kgeval.progress import long_loop
 from kgeval.threads import parallel_for
 
 MOST_DRAWS = 10**6
@@ -62,19 +63,20 @@ def signed_sums(contributions: Float64Array, *, draws: int, seed: int) -> Float6
     grouped = np.zeros((-(-units // UNITS) * UNITS, -(-columns // WIDTH) * WIDTH))
     grouped[:units, :columns] = contributions
     sums = np.zeros((-(-draws // 8) * 8, grouped.shape[1]))
-    for left in range(0, columns, WIDTH):
-        part = slice(left, left + WIDTH)
-        of_groups = np.ascontiguousarray(grouped[:, part]).reshape(-1, UNITS, WIDTH)
-        # Each draw is summed by one thread, group after group: the number of threads changes no digit.
-        found = np.zeros((len(sums), WIDTH))
-        parallel_for(
-            lambda block, of_groups=of_groups, found=found: add_signed_sums(  # type: ignore[misc]
-                of_groups, np.uint64(seed % 2**64), block.start, found[block]
-            ),
-            len(sums),
-            BLOCK,
-        )
-        sums[:, part] = found
+    lefts = range(0, columns, WIDTH)
+    with long_loop("sign flips", len(lefts) * len(sums), unit="draws") as report:
+        for left in lefts:
+            part = slice(left, left + WIDTH)
+            of_groups = np.ascontiguousarray(grouped[:, part]).reshape(-1, UNITS, WIDTH)
+            found = np.zeros((len(sums), WIDTH))
+
+            # Each draw is summed by one thread, group after group: the number of threads changes no digit.
+            def add(block: slice, of_groups: Float64Array = of_groups, found: Float64Array = found) -> None:
+                add_signed_sums(of_groups, np.uint64(seed % 2**64), block.start, found[block])
+                report(len(found[block]))
+
+            parallel_for(add, len(sums), BLOCK)
+            sums[:, part] = found
     return sums[:draws, :columns]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, import_options, policies
+from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, import_options, policies
 from kgeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @METRIC
-@click.option(
-    "--unit",
-    type=click.Choice(["triple", "query", "relation"]),
-    default="triple",
-    show_default=True,
-    help="What might have been others: the test triples, the queries, or the relations.",
-)
+@UNIT
 @click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -111,7 +105,9 @@ def _written(comparison: Comparison, form: str) -> str:
     if form == "csv":
         return comparison.to_csv().rstrip("\n")
     if form == "html":
-        return comparison._repr_html_()
+        from kgeval.reports.comparison_document import comparison_document
+
+        return comparison_document(comparison).rstrip("\n")
     text = comparison.to_latex(wanted_digits()) if form == "latex" else comparison.to_markdown(wanted_digits())
     return text.rstrip("\n")
 

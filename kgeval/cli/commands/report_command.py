@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kgeval.cli.shared_options import ALLOW, JSON, QUIET
+from kgeval.cli.shared_options import ALLOW, JSON, QUIET, UNIT
+
+if TYPE_CHECKING:
+    from kgeval.metrics.intervals.units import Unit
 
 DATASET = click.option("--dataset", help="The graph that was ranked, if a run does not tell it, or it has moved.")
 TIES = click.option("--ties", help="The tie policy.  [default: that of the runs]")
@@ -17,6 +21,7 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is alrea
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--out", default="report.html", show_default=True, type=click.Path(path_type=Path), help="The page.")
 @DATASET
+@UNIT
 @TIES
 @ALLOW
 @FORCE
@@ -26,6 +31,7 @@ def command(
     runs: tuple[str, ...],
     out: Path,
     dataset: str | None,
+    unit: Unit,
     ties: str | None,
     allow: tuple[str, ...],
     *,
@@ -37,12 +43,9 @@ def command(
     A RUN is a path or NAME=PATH: a run directory, a folder of several models, or a file of ranks. The page is one file,
     which needs no network, and nothing is scored.
     """
-    from kgeval.cli.display import watching
     from kgeval.cli.named_runs import named_runs, refuse_file, show_file
     from kgeval.reports.reporting import report
 
     refuse_file(out, force=force)
-    with watching("building the page", None):
-        page = report(named_runs(runs), dataset=dataset, ties=ties, allow=allow)
-    page.save(out)
+    report(named_runs(runs), dataset=dataset, unit=unit, ties=ties, allow=allow).save(out)
     show_file(out, as_json=as_json)

@@ -27,6 +27,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.selection import RowSelection
+from kgeval.progress import long_loop
 
 
 def times_drawn(count: int, *, seed: int, draw: int, stream: int = 0) -> IntArray:
@@ -75,12 +76,14 @@ def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, int
     data, ids = _in_one_order(name, selection, units)
     places = np.arange(len(ids))
     values = np.empty(intervals.draws)
-    for draw in range(intervals.draws):
-        times = times_drawn(units.count, seed=intervals.seed, draw=draw)
-        try:
-            values[draw] = name(data.at(np.repeat(places, times[ids])))
-        except Undefined as reason:
-            raise NoInterval(f"it is undefined in a draw: {reason}") from reason
+    with long_loop(f"bootstrap of {name}", intervals.draws, unit="draws") as report:
+        for draw in range(intervals.draws):
+            times = times_drawn(units.count, seed=intervals.seed, draw=draw)
+            try:
+                values[draw] = name(data.at(np.repeat(places, times[ids])))
+            except Undefined as reason:
+                raise NoInterval(f"it is undefined in a draw: {reason}") from reason
+            report(1)
     return values
 
 
@@ -91,10 +94,13 @@ def drawn_functions(several: Sequence[MeanTerms], *, intervals: Intervals) -> Fl
     """
     sums = np.concatenate([np.vstack([terms.unit_sums, terms.unit_shares]) for terms in several]).T
     count = several[0].units.count
-    totals = np.stack(
-        [times_drawn(count, seed=intervals.seed, draw=draw) @ sums for draw in range(intervals.draws)]
-    ).reshape(intervals.draws, len(several), -1)
-    means = totals[..., :-1] / totals[..., -1:]
+    totals = np.empty((intervals.draws, sums.shape[1]))
+    with long_loop("bootstrap", intervals.draws, unit="draws") as report:
+        for draw in range(intervals.draws):
+            totals[draw] = times_drawn(count, seed=intervals.seed, draw=draw) @ sums
+            report(1)
+    of_each = totals.reshape(intervals.draws, len(several), -1)
+    means = of_each[..., :-1] / of_each[..., -1:]
     each = [terms.combine(*means[:, place].T) for place, terms in enumerate(several)]
     return np.asarray(np.stack(each, axis=1), np.float64)
 

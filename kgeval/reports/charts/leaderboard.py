@@ -1,4 +1,4 @@
-"""The leaderboard as a picture: for each metric a dot per model, its interval as a whisker, baselines in grey."""
+"""The leaderboard as a picture: for each metric a dot per model, its interval as a whisker, its seeds below it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 ROW = 30
 """pixels for each model"""
 
+BELOW = 8
+"""pixels from a model's mean down to the dots of its seeds"""
+
 
 def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220) -> alt.LayerChart:
     """Draw one metric.
@@ -23,7 +26,8 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     ----------
     scores
         columns model, title (of the metric, with the direction that is better), value, low, high (NaN without an
-        interval), chance (NaN where unknown) and baseline, bool; in the order of the rows of the picture
+        interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a single
+        one; in the order of the rows of the picture
     palette
         the colours
     width
@@ -35,10 +39,9 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     title = scores["title"].iloc[0] if len(scores) else ""
     domain = _domain(values)
     color = altair.condition("datum.baseline", altair.value(palette.muted), altair.value(palette.models[0]))
-    base = altair.Chart(records(values)).encode(
-        y=altair.Y(
-            "model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=altair.Axis(ticks=False)
-        ),
+    y = altair.Y("model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=altair.Axis(ticks=False))
+    base = altair.Chart(records(values.drop(columns="seeds"))).encode(
+        y=y,
         tooltip=[
             altair.Tooltip("model:N"),
             altair.Tooltip("value:Q", format=".6f"),
@@ -55,6 +58,13 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     if values["low"].notna().any():
         whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2)
         layers.insert(0, whiskers.encode(x=altair.X("low:Q", scale=x, title=title), x2="high:Q", color=color))
+    seeds = values.explode("seeds").dropna(subset=["seeds"])
+    if len(seeds):
+        dots = altair.Chart(records(seeds[["model", "seeds", "baseline"]])).mark_circle(
+            size=26, opacity=0.6, yOffset=BELOW
+        )
+        told = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
+        layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=told))
     chance = values["chance"].dropna()
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
         layers.insert(
@@ -67,8 +77,9 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
 
 
 def _domain(values: pd.DataFrame) -> list[float]:
-    """Leave some room around all values and the ends of their intervals."""
+    """Leave some room around all values, those of seeds, and the ends of their intervals."""
     ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
+    ends += [seed for seeds in values["seeds"] for seed in seeds]
     if not ends:
         return [0.0, 1.0]
     room = (max(ends) - min(ends)) * 0.08 or abs(max(ends)) * 0.05 or 1.0

@@ -13,6 +13,9 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-se
 LABEL_WIDTH = 150
 """pixels after which a label ends in …; a tooltip has all of it"""
 
+ROOM = {"left": 2, "top": 2, "right": 12, "bottom": 2}
+"""pixels around a chart in a page, so that the last number of an axis is whole"""
+
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """so that models are told apart without colour too"""
 
@@ -45,11 +48,32 @@ PAGE = Palette(
 """the colours that the page's style sheet has, which change with light and dark and on paper"""
 
 
+IN_PAGE = (
+    {getattr(LIGHT, name): getattr(PAGE, name) for name in ("ink", "muted", "line")}
+    | dict(zip(LIGHT.models[:5], PAGE.models, strict=False))
+    | {"#ffffff": "var(--paper)"}
+)
+"""the colours of the page, by those of pictures; the sixth of the models is ink"""
+
+
+def in_page(spec: Any) -> Any:
+    """Give the specification of a finished picture the colours of the page.
+
+    >>> in_page({"mark": {"color": "#0072B2", "size": 3}})
+    {'mark': {'color': 'var(--model-1)', 'size': 3}}
+    """
+    if isinstance(spec, dict):
+        return {name: in_page(part) for name, part in spec.items()}
+    if isinstance(spec, list):
+        return [in_page(part) for part in spec]
+    return IN_PAGE.get(spec, spec) if isinstance(spec, str) else spec
+
+
 def themed(chart: Any, palette: Palette) -> alt.Chart:
     """Give a finished chart the look of all charts."""
     text = {"labelColor": palette.muted, "titleColor": palette.muted, "labelFontSize": 12, "titleFontSize": 12}
     styled: alt.Chart = (
-        chart.configure(font=FONT, background=palette.paper or "transparent", padding=16 if palette.paper else 2)
+        chart.configure(font=FONT, background=palette.paper or "transparent", padding=16 if palette.paper else ROOM)
         .configure_view(stroke=None)
         .configure_axis(
             **text,

@@ -8,6 +8,7 @@ from typing import Any
 from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 from kgeval.run_directory.contents import CONFIG
@@ -37,6 +38,9 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     import yaml
 
     facts = [("Ranks of", str(model.table.provenance))]
+    if model.seeds:
+        seeds = ", ".join(isolated(run.name) for run in model.seeds)
+        facts.append(("Seeds", f"{seeds}; all else here is of {model.folder or 'the run in the middle'}"))
     about, dataset = model.manifest.get("model", {}), model.manifest.get("dataset", {})
     if "formula" in about:
         facts.append(("Formula", str(about["formula"])))

@@ -6,6 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.slices.slice import slices
+from kgeval.metrics.intervals.units import PLURAL
 from kgeval.reports.breakdown import relation_scores, slice_scores
 from kgeval.reports.charts.relations import relations_chart
 from kgeval.reports.charts.slices import slice_panel
@@ -41,10 +42,16 @@ def origins(study: Study) -> Section:
         "models": list(zip(study.names, SHAPES * len(study.names), strict=False)),
         "dataset": study.dataset is not None,
         "relations": relations_title(study, relations),
-        "unit": study.unit,
+        "unit": PLURAL[study.unit],
+        "intervals": bool(groups["low"].notna().any()),
     }
     return Section(
-        "where", "Where from", _title(study, groups), content, {**panels, "relations": picture}, {"relations": data}
+        "where",
+        "Where from",
+        slices_title(study, groups),
+        content,
+        {**panels, "relations": picture},
+        {"relations": data},
     )
 
 
@@ -72,7 +79,7 @@ def _display(study: Study, label: str) -> str:
     return study.dataset.display_label(label) if study.dataset else label
 
 
-def _title(study: Study, groups: pd.DataFrame) -> str:
+def slices_title(study: Study, groups: pd.DataFrame) -> str:
     """Name the weakest and the strongest category of the first slice whose intervals lie apart."""
     own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
     for name in ("cardinality", "side"):

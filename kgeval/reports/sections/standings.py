@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kgeval.metrics.intervals.units import PLURAL
 from kgeval.reports.charts.leaderboard import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.isolation import isolated
@@ -20,12 +21,13 @@ def standings(study: Study) -> Section:
         for metric, own in scores.groupby("metric", sort=False)
         if own["value"].notna().any()
     }
+    runs = {model.name: len(model.seeds) for model in study.models}
     content = {
         "metrics": list(dict.fromkeys(scores["title"])),
-        "rows": [_row(study, name) for name in study.names],
+        "rows": [{**_row(study, name), "seeds": runs[name]} for name in study.names],
         "verdicts": verdicts(study),
         "basis": basis(study),
-        "unit": study.unit,
+        "note": _note(study),
     }
     return Section("standings", "Results", standings_title(study), content, panels)
 
@@ -35,6 +37,24 @@ def _row(study: Study, name: str) -> dict[str, Any]:
     own = study.scores[study.scores["model"] == name]
     cells = [study.cell(score) for _, score in own.iterrows()]
     return {"model": name, "baseline": bool(own["baseline"].iloc[0]), "cells": cells}
+
+
+def _note(study: Study) -> str:
+    """Say what the numbers, intervals and dots are."""
+    several, seeds = len(study.names) > 1, study.has_seeds
+    drawn = f"had the {PLURAL[study.unit]} been drawn again"
+    intervals = f"Below each number its 95 % interval, {drawn}"
+    if study.scores["low"].isna().all():
+        why = next(filter(None, study.scores["without"]), "")
+        intervals = f"No intervals, {drawn}: {why}" if why else "No intervals"
+    parts = [
+        intervals,
+        "of several seeds the mean, whose interval is of other seeds too, with a dot for each" if seeds else "",
+        "bold: the best" if several else "",
+        "dashed lines: chance" if study.scores["chance"].notna().any() else "",
+    ]
+    middle = "What follows is of the run in the middle. " if seeds else ""
+    return f"{'; '.join(filter(None, parts))}. {middle}↑ higher is better."
 
 
 def standings_title(study: Study) -> str:
@@ -50,7 +70,12 @@ def standings_title(study: Study) -> str:
         return f"{best} reaches an MRR of {value}{floor}"
     other = isolated(ranked.iloc[1]["model"])
     seen = study.comparison.pairs[0].seen if study.comparison and study.comparison.pairs else ""
-    if seen == "better":
+    ahead, pairs = study.ahead(ranked.iloc[0]["model"], ranked.iloc[1]["model"]) or (1, 1)
+    if seen == "better" and ahead == pairs:
         return f"{best} leads with an MRR of {value}{floor}"
-    words = "no difference to {} is seen" if seen == "none" else "no difference to {} is tested"
-    return f"{best} has the highest MRR, {value}{floor}, but {words.format(other)}"
+    words = {
+        "better": "not with every seed",
+        "worse": "not with every seed",
+        "none": f"no difference to {other} is seen",
+    }
+    return f"{best} has the highest MRR, {value}{floor}, but {words.get(seen, f'no difference to {other} is tested')}"

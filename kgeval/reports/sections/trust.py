@@ -67,7 +67,7 @@ def ties(study: Study) -> Lamp:
 def unseen(study: Study) -> Lamp:
     """Test triples that were left out."""
     said, known = [], False
-    for model in study.models:
+    for model in study.runs:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
         known = known or triples is not None
         if triples and model.table.num_triples < triples:
@@ -76,14 +76,33 @@ def unseen(study: Study) -> Lamp:
     return Lamp("Unseen entities", " ".join(said), unknown=not known)
 
 
-def candidates(study: Study) -> Lamp:
-    """Candidates that were sampled: an estimate among few, not a rank among all."""
-    named = sorted({model.table.candidates for model in study.models})
-    sampled = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
-    warning = (
-        f"The answers competed with {'; '.join(sampled)}: numbers of full candidate sets are lower." if sampled else ""
+def exactness(study: Study) -> Lamp:
+    """Whether the numbers are exact: of all test triples, and of ranks among all candidates; or of a sample."""
+    estimated = [estimate_of(run) for run in study.runs if run.metrics.get("estimated") is True]
+    named = sorted({run.table.candidates for run in study.runs})
+    few = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
+    said = (
+        [f"Estimates from a sample, not the numbers of all test triples: {'; '.join(estimated)}."] if estimated else []
     )
-    return Lamp("Candidates", warning, unknown=UNKNOWN in named and not sampled)
+    if few:
+        said.append(
+            f"The answers competed with {'; '.join(few)}, and not with all entities: numbers of full candidate sets "
+            "are lower."
+        )
+    name = "Estimated" if estimated else "Candidates" if few else "Exact"
+    return Lamp(name, " ".join(said), unknown=UNKNOWN in named and not said)
+
+
+def estimate_of(run: EvaluatedModel) -> str:
+    """Describe an estimate, as the metrics of its run do: of how many of how many triples, by which method.
+
+    >>> from kgeval.reports.evaluated_model import EvaluatedModel
+    >>> estimate_of(EvaluatedModel("a", None, metrics={"estimated": True, "n": 200, "N": 20466, "method": "uniform"}))
+    'a, 200 of 20,466, uniform'
+    """
+    n, total, method = (run.metrics.get(key) for key in ("n", "N", "method"))
+    counts = f"{n:,} of {total:,}" if isinstance(n, int) and isinstance(total, int) else ""
+    return ", ".join(filter(None, [isolated(run.name), counts, str(method or "")]))
 
 
 def leaks(study: Study) -> Lamp:
@@ -124,26 +143,27 @@ def versions(study: Study) -> Lamp:
     """Runs that were not made alike."""
     said = []
     for what, of in (("dataset fingerprints", _fingerprint), ("kgeval versions", _version)):
-        if len(found := {value for model in study.models if (value := of(model))}) > 1:
+        if len(found := {value for run in study.runs if (value := of(run))}) > 1:
             said.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
-    unknown = not any(model.manifest for model in study.models)
+    unknown = not any(run.manifest for run in study.runs)
     return Lamp("Versions", " ".join(said), unknown=unknown and not said)
 
 
 def alike(study: Study) -> Lamp:
     """Models whose ranks do not compare, or may not."""
-    return Lamp("Comparable", " ".join(study.comparison.remarks) if study.comparison else "")
+    said = study.comparison.remarks if study.comparison else ()
+    return Lamp("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in said))
 
 
 def unaltered(study: Study) -> Lamp:
     """Files of a run that were changed after it."""
-    said = [f"{isolated(model.name)}: {remark}" for model in study.models for remark in model.remarks]
-    return Lamp("Files", " ".join(said), unknown=not any(model.manifest for model in study.models))
+    said = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
+    return Lamp("Files", " ".join(said), unknown=not any(run.manifest for run in study.runs))
 
 
 LAMPS: tuple[Callable[[Study], Lamp], ...] = (
     ties,
-    candidates,
+    exactness,
     filtering,
     unseen,
     leaks,

@@ -31,7 +31,7 @@ def verdicts(study: Study) -> list[Verdict]:
     if study.comparison is None:
         return []
     pairs = study.comparison.pairs
-    sentences = [Verdict(sentence_of(pair), pair.seen) for pair in pairs]
+    sentences = [Verdict(sentence_of(pair, study.ahead(pair.model, pair.other)), pair.seen) for pair in pairs]
     if pairs and pairs[0].seen == "better":
         first = sentences[0]
         sentences[0] = first._replace(sentence=first.sentence + exceptions(study, pairs[0]))
@@ -43,26 +43,33 @@ def basis(study: Study) -> str:
     if study.comparison is None or not study.comparison.family:
         return ""
     options, family = study.comparison.options, study.comparison.family
+    middle = " Of a model with seeds, these are of the run in the middle." if study.has_seeds else ""
     return (
         f"Differences on the same triples. {100 * options.level:g} % intervals: had the {PLURAL[options.unit]} been "
         f"drawn again. p: by {options.draws:,} sign flips per {options.unit}, adjusted for "
-        f"{'one pair' if family == 1 else f'all {family} pairs'} (Holm, 1979)."
+        f"{'one pair' if family == 1 else f'all {family} pairs'} (Holm, 1979).{middle}"
     )
 
 
-def sentence_of(pair: PairedDifference) -> str:
-    """Put a difference into words."""
+def sentence_of(pair: PairedDifference, ahead: tuple[int, int] | None = None) -> str:
+    """Put a difference into words, and in how many of how many pairs of seeds the model is ahead of the other."""
     metric, model, other = short_title(pair.metric), isolated(pair.model), isolated(pair.other)
+    in_seeds = f" {model} is ahead in {ahead[0]:,} of {ahead[1]:,} pairs of seeds." if ahead else ""
+    always = ahead is not None and ahead[0] == {"better": ahead[1], "worse": 0}.get(pair.seen)
     if pair.seen in ("better", "worse"):
         change = signed(number(pair.difference, pair.decimals))
         ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
         between = " to ".join(signed(number(end, pair.decimals)) for end in ends)
         why = "; ".join(part for part in (between, p_value(pair)) if part)
-        return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
+        found = f"{metric} {change} ({why})."
+        if always:
+            return f"{model} is {pair.seen} than {other}, with every seed: {found}"
+        return f"{model} is {pair.seen} than {other}: {found}{in_seeds}"
     if pair.seen == "none" and pair.detectable is not None:
         least = number(pair.detectable, pair.decimals)
-        return f"{model} and {other}: no difference in {metric} seen; one of {least} or more would be, mostly."
-    return f"{model} and {other}: {pair.verdict}."
+        none = f"no difference in {metric} seen; one of {least} or more would be, mostly"
+        return f"{model} and {other}: {none}.{in_seeds}"
+    return f"{model} and {other}: {pair.verdict}.{in_seeds}"
 
 
 def exceptions(study: Study, pair: PairedDifference) -> str:

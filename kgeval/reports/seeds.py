@@ -1,0 +1,85 @@
+"""Seeds: runs that differ in the seed of their training alone are one model, which a page shows as their mean."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.tables.rank_summary import rank_summary
+from kgeval.reports.evaluated_model import EvaluatedModel
+
+SEED = "random_seed"
+
+ALIKE = ("dataset", "model", "protocol", "evaluation", "ties")
+"""what else of two configurations is the same, if one is the other with another seed"""
+
+COUNTER = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
+"""what stands between the name of a model and the number of a seed, with the digits that all seeds begin with"""
+
+
+def together(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
+    """Join the runs that are seeds of one model, in the place of the first; runs that were named stay apart.
+
+    Parameters
+    ----------
+    models
+        runs, each after the name that was chosen for it, or that of its folder; empty where there is none
+    """
+    groups: dict[Hashable, list[tuple[str, EvaluatedModel]]] = {}
+    for place, (name, model) in enumerate(models):
+        trained = None if name and name == model.name else _trained(model)
+        groups.setdefault(place if trained is None else (name, trained), []).append((name, model))
+    found: list[tuple[str, EvaluatedModel]] = []
+    for members in groups.values():
+        seeds = {_seed(model) for _, model in members}
+        if len(members) == 1 or len(seeds) < len(members):  # of one seed twice, nothing was drawn
+            found += members
+        else:
+            found.append((members[0][0], of_seeds([model for _, model in members])))
+    return found
+
+
+def of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
+    """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
+    values = [_mrr(run) for run in runs]
+    middle = sorted(range(len(runs)), key=lambda place: values[place])[(len(runs) - 1) // 2]
+    named = [replace(run, name=run.name or f"seed {_seed(run)}") for run in runs]
+    return replace(runs[middle], name=_common_name(runs), seeds=tuple(named))
+
+
+def _common_name(runs: Sequence[EvaluatedModel]) -> str:
+    """Call a model by what the names of its runs begin with, or else by its kind; empty where that is not known.
+
+    >>> from kgeval.ranking.rank_table import RankTable
+    >>> _common_name([EvaluatedModel(f"complex-{seed}", None) for seed in (1, 2)])
+    'complex'
+    """
+    letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.name for run in runs), strict=False))
+    shared = COUNTER.sub("", "".join(at[0] for at in letters))
+    trained = runs[0].config.get("model")
+    return shared or (str(trained.get("model", "")) if isinstance(trained, Mapping) else "")
+
+
+def _trained(model: EvaluatedModel) -> str | None:
+    """Tell what was trained and ranked, whatever the seed; ``None`` where no run says."""
+    if _seed(model) is None:
+        return None
+    kept = {name: model.config.get(name) for name in ALIKE}
+    own = {name: value for name, value in dict(model.config["model"]).items() if name != SEED}
+    return json.dumps({**kept, "model": own}, sort_keys=True, default=str)
+
+
+def _seed(model: EvaluatedModel) -> int | None:
+    """The seed of a training, as its configuration has it."""
+    trained = model.config.get("model")
+    seed = trained.get(SEED) if isinstance(trained, Mapping) else None
+    return seed if isinstance(seed, int) else None
+
+
+def _mrr(model: EvaluatedModel) -> float:
+    summary = rank_summary(model.table, ["both.mrr"], by=(), options=MetricOptions(model.ties))
+    return next((value for value in summary.groups[0].values.values() if value is not None), 0.0)
