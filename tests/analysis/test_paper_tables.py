@@ -32,6 +32,12 @@ def comparison(nations):
     return compare({name: evaluate(model, nations) for name, model in models.items()}, METRICS, draws=999)
 
 
+@pytest.fixture(scope="module")
+def wrapped(nations):
+    models = {"word " * 40: toy(0), "short": toy(1)}
+    return compare({name: evaluate(model, nations) for name, model in models.items()}, ["mrr"], draws=99)
+
+
 def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
     table = comparison._paper_table(None)
     assert [column.title for column in table.columns] == ["MRR", "Hits@1", "MR", "count"]
@@ -88,18 +94,23 @@ def test_no_label_is_a_command(label):
     assert not re.search(r"(?<!\\)[{}$&#%_^~]|\n", plain)
 
 
-def test_the_latex_compiles(comparison, tmp_path):
+def test_the_latex_compiles(comparison, wrapped, tmp_path):
     if (latex := shutil.which("pdflatex") or shutil.which("tectonic")) is None:
         pytest.skip("needs pdflatex or tectonic")
     packages = "".join(rf"\usepackage{{{name}}}" for name in ("booktabs", "siunitx"))
-    hostile = escape("<script> 🚀 שלום a_b {x} $5 ~^\\ Gödel")
+    hostile = escape("<script> 🚀 שלום a_b {x} $5 ~^\\ Gödel “a--b”")
     head = rf"\documentclass{{article}}\usepackage[T1]{{fontenc}}{packages}"
-    text = rf"{head}\begin{{document}}{hostile} {comparison.to_latex()}\end{{document}}"
+    text = rf"{head}\begin{{document}}{hostile} {comparison.to_latex()}{wrapped.to_latex()}\end{{document}}"
     (tmp_path / "table.tex").write_text(text, encoding="utf-8")
     options = [] if "tectonic" in latex else ["-interaction=nonstopmode", "-halt-on-error"]
     done = subprocess.run([latex, *options, "table.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "table.pdf").stat().st_size > 5000
+
+
+def test_long_labels_wrap_and_short_ones_do_not(comparison, wrapped):
+    assert r"\arraybackslash}p{.35\linewidth} S[" in wrapped.to_latex()
+    assert r"\begin{tabular}{l S[" in comparison.to_latex()
 
 
 def test_the_markdown_is_a_table(comparison):

@@ -35,6 +35,15 @@ def test_a_page_is_written_once(tables):
     assert invoke("report", "m0.parquet", "--out", "page.html", "--force").exit_code == 0
 
 
+def test_the_unit_of_a_page_is_an_option(tables):
+    done = invoke("report", "m0.parquet", "m1.parquet", "--unit", "relation", "--out", "page.html", "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "had the relations been drawn again" in (tables / "page.html").read_text()
+    wrong = invoke("report", "m0.parquet", "--unit", "entity")
+    assert wrong.exit_code == 2
+    assert "'triple', 'query', 'relation'" in wrong.output
+
+
 def test_a_picture_is_written(tables):
     done = invoke("plot", "m0.parquet", "m1.parquet", "--kind", "distribution", "--out", "ranks.svg")
     assert done.exit_code == 0, done.output

@@ -6,11 +6,14 @@ import io
 import re
 import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from kgeval import evaluate, progress
+from kgeval import compare, evaluate, progress
+from kgeval.analysis.comparison import resampled_differences, sign_flips
+from kgeval.metrics.intervals import bootstrap
 from tests.conftest import random_dataset
 
 DATA = random_dataset()
@@ -94,15 +97,91 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("total", "shown"), [(12, "12/12"), (None, "0:00:0")])
-def test_on_a_terminal_there_is_a_bar(monkeypatch, total, shown):
-    """What gives no ranks shows no '0/0 ranks'."""
+def on_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
+    return sys.stderr
+
+
+@pytest.mark.parametrize(("total", "shown"), [(12, "12/12"), (None, "0:00:0")])
+def test_on_a_terminal_there_is_a_bar(monkeypatch, total, shown):
+    """What gives no ranks shows no '0/0 ranks'."""
+    terminal = on_terminal(monkeypatch)
     with progress.watching("work", total) as report:
         report(total or 0)
-    written = sys.stderr.getvalue()
+    written = terminal.getvalue()
     assert "work" in written
     assert shown in written
     assert "0/0" not in written
+
+
+@pytest.mark.parametrize(("patience", "shown"), [(0.0, True), (60.0, False)])
+def test_a_loop_shows_on_a_terminal_once_it_takes_long(monkeypatch, patience, shown):
+    terminal = on_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    with progress.loops_shown(), progress.long_loop("bootstrap", 12, unit="draws") as report:
+        for _ in range(12):
+            report(1)
+    assert ("12/12" in terminal.getvalue()) == shown
+    assert ("bootstrap" in terminal.getvalue()) == shown
+
+
+def test_of_loops_within_loops_the_outer_one_shows_unless_it_has_one_step(monkeypatch):
+    terminal = on_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+
+    def work(steps):
+        with progress.long_loop("outer", steps, unit="steps") as report:
+            with progress.long_loop("inner", 2, unit="draws") as inner:
+                inner(2)
+            report(steps)
+
+    with progress.loops_shown():
+        work(2)
+        assert "outer" in terminal.getvalue()
+        assert "inner" not in terminal.getvalue()
+        work(1)
+        assert "inner" in terminal.getvalue()
+
+
+def test_a_loop_writes_lines_where_no_terminal_is_and_nothing_where_none_are_wanted(often, capsys):
+    def work():
+        with progress.long_loop("bootstrap", 100, unit="draws") as report:
+            for _ in range(10):
+                time.sleep(0.01)
+                report(10)
+
+    work()
+    with progress.loops_shown(), progress.loops_shown(wanted=False):
+        work()
+    assert capsys.readouterr() == ("", "")
+    with progress.loops_shown():
+        work()
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert re.match(r"bootstrap: \d+ of 100 draws, ", written.err)
+
+
+def test_a_bootstrap_and_sign_flips_count_every_draw(monkeypatch):
+    counted = {}
+
+    @contextmanager
+    def counting(what, total, *, unit):
+        counted[what] = [0, total, unit]
+
+        def count(more):
+            counted[what][0] += more
+
+        yield count
+
+    for module in (bootstrap, sign_flips, resampled_differences):
+        monkeypatch.setattr(module, "long_loop", counting)
+    tables = {name: evaluate(score, DATA) for name, score in (("sum", slow), ("product", lambda h, r, t: h * t % 7))}
+    compare(tables, ["mrr", "median"], draws=999)
+    assert {what: counts[1:] for what, counts in counted.items()} == {
+        "bootstrap of both.median": [2000, "draws"],
+        "sign flips": [1000, "draws"],
+        "sign flips of both.median": [999, "draws"],
+    }
+    assert all(done == total for done, total, _ in counted.values())

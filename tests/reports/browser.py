@@ -21,6 +21,9 @@ def find_browser() -> str | None:
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
+WHOLE = "Promise.all([drawn, triples]).then(() => true)"
+
+
 @dataclass
 class OpenPage:
     """A page that has drawn its charts, and what happened meanwhile."""
@@ -34,7 +37,7 @@ class OpenPage:
         return self.page.evaluate(script)
 
 
-def open_page(browser: Any, path: Any, *, width: int = 1440, scheme: str = "light") -> OpenPage:
+def open_page(browser: Any, path: Any, *, width: int = 1440, scheme: str = "light", wait: str = WHOLE) -> OpenPage:
     """Open a page, and wait until all of it is there."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     opened = OpenPage(page)
@@ -43,5 +46,5 @@ def open_page(browser: Any, path: Any, *, width: int = 1440, scheme: str = "ligh
     page.on("request", lambda request: opened.requests.append(request.url))
     page.on("dialog", lambda dialog: (opened.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     page.goto(path.as_uri())
-    page.evaluate("Promise.all([drawn, triples]).then(() => true)")
+    page.evaluate(wait)
     return opened

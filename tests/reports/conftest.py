@@ -70,6 +70,21 @@ def ranks_of(data: Dataset, skill: float, *, seed: int = 0, model: str = "made u
     return RankTable(data_of, model=model, candidates=f"all {count} entities", **about)
 
 
+def seeded(data: Dataset, model: str, skills: list[float], *, first: int = 0):
+    """Runs of one training with several seeds, from the first on, as their configurations tell."""
+    from kgeval.reports.evaluated_model import EvaluatedModel
+
+    trained = {"kind": "pykeen", "model": model, "model_kwargs": {"dim": 4}}
+    return [
+        EvaluatedModel(
+            "",
+            ranks_of(data, skill, seed=seed, model=model),
+            {"model": {**trained, "random_seed": seed}, "dataset": {}},
+        )
+        for seed, skill in enumerate(skills, first)
+    ]
+
+
 def predicting(data: Dataset, name: str, seed: int):
     """A model with the five best answers of each query of test."""
     from kgeval.reports.evaluated_model import EvaluatedModel
@@ -111,6 +126,8 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         "hostile": ({name: ranks_of(hostile, 0.3, seed=place) for place, name in enumerate(HOSTILE[:3])}, hostile),
     }
     studies["predicted"] = ({name: predicting(data, name, seed) for seed, name in enumerate(["first", "second"])}, data)
+    mixed = [*seeded(data, "seeded", [0.25, 0.3, 0.4]), ("alone", tables["model 0"])]
+    studies["seeds"] = (mixed, data)
     made = {}
     for name, (runs, dataset) in studies.items():
         made[name] = folder / f"{name}.html"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.reports.conftest import HOSTILE
+from kgeval import compare, plot_leaderboard
+from kgeval.reports.comparison_document import comparison_document
+from kgeval.reports.plots import save_picture
+from tests.reports.browser import open_page
+from tests.reports.conftest import HOSTILE, family, ranks_of
 
 CONTRAST = """() => {
   const channels = (text) => text.match(/[\\d.]+/g).map(Number);
@@ -135,3 +139,33 @@ def test_every_section_has_a_heading_and_every_control_a_name(opened):
         "[...document.querySelectorAll('[data-chart] svg')]"
         ".every((one) => one.closest('[aria-label]').ariaLabel.length > 20)"
     )
+
+
+def test_seeds_are_dots_and_named(opened):
+    page = opened("seeds")
+    dots = "[data-chart=leaderboard-mrr] path[aria-roledescription=circle]"
+    told = page(f"[...document.querySelectorAll('{dots}')].map((one) => one.getAttribute('aria-label'))")
+    assert len(told) == 3
+    assert all("model: seeded" in label for label in told)
+    cell = "document.querySelector('.leaderboard tbody td')"
+    values = [float(one) for one in page(f"{cell}.title").removeprefix("seeds: ").split(", ")]
+    assert page(f"Number({cell}.dataset.sort)") == pytest.approx(sum(values) / 3, abs=1e-3)
+    names = page("[...document.querySelectorAll('.leaderboard tbody th')].map((one) => one.textContent.trim())")
+    assert names == ["seeded 3 seeds", "alone"]
+    assert page(OVERFLOW) == {"page": 0, "parts": []}
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_documents_of_a_comparison_and_of_a_picture_are_pages_too(browser, tmp_path, width):
+    tables = {f"m{seed}": ranks_of(family(), skill, seed=seed) for seed, skill in enumerate([0.2, 0.4])}
+    named = {HOSTILE[0]: tables["m0"], HOSTILE[7]: tables["m1"]}
+    (tmp_path / "compared.html").write_text(comparison_document(compare(named, ["mrr"])), encoding="utf-8")
+    save_picture(plot_leaderboard(tables), tmp_path / "picture.html")
+    for name, wait in (("compared", "true"), ("picture", "drawn.then(() => true)")):
+        page = open_page(browser, tmp_path / f"{name}.html", width=width, scheme="dark", wait=wait)
+        assert page(OVERFLOW) == {"page": 0, "parts": []}
+        assert page(CONTRAST)["poor"] == []
+        assert page.complaints == []
+        assert len(page.requests) == 1
+        page.page.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from kgeval.analysis.comparison.formats.paper_table import PaperCell, PaperColumn, PaperTable
 
-SIGNS = "↑↓±≤−–…"
+SIGNS = "↑↓±≤−–…“”‘’"
 """characters that are written with commands, or that LaTeX knows"""
 
 ESCAPES = str.maketrans(
@@ -28,18 +30,29 @@ ESCAPES = str.maketrans(
         "±": r"$\pm$",
         "≤": r"$\leq$",
         "−": r"$-$",
+        "“": "``",
+        "”": "''",
+        "‘": "`",
+        "’": "'",
         "\n": " ",
         "\r": " ",
         "\t": " ",
     }
 )
 
+LONGEST = 40
+"""letters of a label that stay on one line"""
+
+WRAPPED = r">{\raggedright\arraybackslash}p{.35\linewidth}"
+"""a column of longer ones, by the package array, which siunitx loads"""
+
 PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunitx}"
 
 
 def as_latex(table: PaperTable) -> str:
     """Write a table for a document with the packages ``booktabs`` and ``siunitx``."""
-    columns = " ".join(["l", *(f"S[{_digits(column)},detect-weight]" for column in table.columns)])
+    of_labels = "l" if max(map(len, table.models), default=0) <= LONGEST else WRAPPED
+    columns = " ".join([of_labels, *(f"S[{_digits(column)},detect-weight]" for column in table.columns)])
     head = ["{Model}", *(f"{{{escape(f'{column.title} {column.arrow}'.rstrip())}}}" for column in table.columns)]
     rows = [
         [escape(model), *(_cell(column.cells[place], column) for column in table.columns)]
@@ -50,6 +63,7 @@ def as_latex(table: PaperTable) -> str:
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape(table.caption)}.}}",
+        r"\smallskip",
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         _row(head),
@@ -68,10 +82,11 @@ def escape(text: str) -> str:
 
     >>> print(escape("50% of R&D_{x}"))
     50\% of R\&D\_\{x\}
-    >>> print(escape("Gödel 🚀"))
-    Gödel [U+1F680]
+    >>> print(escape("Gödel 🚀 a--b"))
+    Gödel [U+1F680] a-{}-b
     """
-    return "".join(map(_settable, text)).translate(ESCAPES)
+    # Two hyphens would be printed as a dash.
+    return re.sub("-(?=-)", "-{}", "".join(map(_settable, text)).translate(ESCAPES))
 
 
 def _settable(character: str) -> str:

@@ -31,5 +31,8 @@ function element(name, properties = {}, ...children) {
 const isolated = (text) =>
   /[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]/.test(text) ? `\u2068${text}\u2069` : text;
 
-// A label, which keeps its own direction of writing.
-const label = (text) => element("bdi", { className: "label", textContent: text, title: text });
+// A label, which keeps its own direction of writing, and breaks where a path or a name of several words may.
+function label(text) {
+  const parts = text.split(/(?<=[/_.])(?=[^/_.])/).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
+  return element("bdi", { className: "label", title: text }, ...parts);
+}
