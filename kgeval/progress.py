@@ -118,7 +118,7 @@ def _bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
 
     class Rate(ProgressColumn):
         def render(self, task: Any) -> Text:
-            return Text(f"{task.finished_speed or task.speed or 0:,.0f} {unit}/s")
+            return Text(_rate(task.finished_speed or task.speed or 0, unit))
 
     counts = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), *(counts if total else (TimeElapsedColumn(),)))
@@ -148,6 +148,15 @@ def _lines(what: str, total: int | None, unit: str, stream: TextIO) -> Iterator[
         writer.join()
 
 
+def _rate(rate: float, unit: str) -> str:
+    """Format a number of steps per second.
+
+    >>> _rate(1234.5, "ranks"), _rate(0.25, "sections")
+    ('1,234 ranks/s', '0.2 sections/s')
+    """
+    return f"{rate:,.0f} {unit}/s" if rate >= 1 else f"{rate:.1f} {unit}/s"
+
+
 def _line(what: str, done: int, total: int | None, seconds: float, unit: str = "ranks") -> str:
     """Format the progress of some work.
 
@@ -159,4 +168,4 @@ def _line(what: str, done: int, total: int | None, seconds: float, unit: str = "
     counts = f"{what}: {done:,} of {total:,} {unit}"
     if not done:
         return f"{counts}, {seconds:.0f} s"
-    return f"{counts}, {done / seconds:,.0f} {unit}/s, {max(total - done, 0) * seconds / done:,.0f} s left"
+    return f"{counts}, {_rate(done / seconds, unit)}, {max(total - done, 0) * seconds / done:,.0f} s left"

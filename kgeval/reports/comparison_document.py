@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.provenance import UNKNOWN
-from kgeval.reports.document import document
+from kgeval.reports.document import common_provenance, document
 from kgeval.reports.isolation import isolated
 
 
@@ -25,12 +24,11 @@ def comparison_document(comparison: Comparison) -> str:
     columns, rows = comparison.table()
     provenances = [summary.provenance for summary in comparison.summaries.values()]
     datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
-    whole = min(map(str, provenances), key=lambda text: text.count(UNKNOWN))
     return document(
         "comparison.html.j2",
         scripts=("theme.js",),
         title=f"{len(rows)} models on {' and '.join(datasets)}",
-        about=whole.partition(", ")[2].capitalize(),
+        about=common_provenance(provenances),
         columns=columns,
         rows=rows,
         differences=_differences(comparison),

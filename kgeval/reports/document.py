@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from kgeval.provenance import UNKNOWN, LabelProvenance, Provenance
 from kgeval.reports.libraries import library
 
 NO_DATA: Mapping[str, Any] = {}
@@ -39,6 +40,17 @@ def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] =
         .render(css=_text("page.css"), scripts=texts, policy=_policy(texts), data=packed(data), **content)
     )
     return filled
+
+
+def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> str:
+    """Say what the ranks of several models have in common, by those that tell most, without model and dataset.
+
+    >>> told = Provenance("a, b", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
+    >>> common_provenance([Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, None, UNKNOWN), told])
+    '661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities'
+    """
+    most = min(provenances, key=lambda one: str(one).count(UNKNOWN))
+    return str(most)[str(most).rindex(f", {most.triples:,} ") + 2 :]
 
 
 def packed(content: Any) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kgeval.progress import long_loop
-from kgeval.provenance import UNKNOWN
-from kgeval.reports.document import document
+from kgeval.reports.document import common_provenance, document
 from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.cumulative import cumulative
 from kgeval.reports.sections.making import making
@@ -44,7 +43,7 @@ def render(study: Study) -> str:
         scripts=SCRIPTS,
         data={"charts": charts, **data},
         title=_title(study),
-        about=str(study.models[0].table.provenance) if len(study.models) == 1 else _about(study),
+        about=common_provenance([model.table.provenance for model in study.models]),
         sections=sections,
     )
 
@@ -60,9 +59,3 @@ def _title(study: Study) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _about(study: Study) -> str:
-    """Say what all models have in common, by the one that tells most of it."""
-    whole = min((str(model.table.provenance) for model in study.models), key=lambda text: text.count(UNKNOWN))
-    return whole[whole.index(", ") + 2 :].capitalize() if ", " in whole else whole

@@ -103,8 +103,9 @@ class Study:
         interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
         seeds = ", ".join(f"{seed:.{digits}f}" for seed in score["seeds"])
         title = "; ".join(filter(None, [seeds and f"seeds: {seeds}", score["without"]]))
-        number = f"{value:.{digits}f}"
-        return {"value": number, "interval": interval, "undefined": False, "title": title, "sort": repr(float(value))}
+        shown = {"value": f"{value:.{digits}f}", "interval": interval, "title": title}
+        minus = {name: text.replace("-", "−") for name, text in shown.items()}
+        return {**minus, "undefined": False, "sort": repr(float(value))}
 
     def ranks_of(self, table: RankTable) -> Float64Array:
         """The ranks of a table under the tie policy, ties half-way where that is an expectation; float64[row]."""

@@ -83,6 +83,7 @@ def test_verdicts_count_the_pairs_of_seeds():
     assert found.ahead("weak", "strong") == (0, 3)
     assert verdicts(found)[0].sentence.startswith("strong is better than weak, with every seed: MRR +")
     assert standings(found).title.startswith("strong leads with an MRR")
+    assert "chance" not in standings(found).title
     mixed, even = seeded(DATA, "mixed", [0.05, 0.6]), seeded(DATA, "even", [0.2, 0.22])
     found = study([*mixed, *even])
     values = [[kgeval.summarize(run.table, "mrr")["mrr"] for run in runs] for runs in (mixed, even)]
@@ -90,6 +91,22 @@ def test_verdicts_count_the_pairs_of_seeds():
     assert 0 < ahead < 4
     assert f"mixed is ahead in {ahead} of 4 pairs of seeds." in verdicts(found)[0].sentence
     assert standings(found).title.endswith("but not with every seed")
+
+
+def test_seeds_are_cut_to_the_rows_that_all_models_have():
+    whole = seeded(DATA, "strong", [0.2, 0.4])
+    part = ranks_of(DATA, 0.1).where(ranks_of(DATA, 0.1).column("triple") < 250)
+    found = study([*whole, ("part", part)], allow="triples")
+    assert [len(run.table) for run in found.runs] == [500, 500, 500]
+    cut = [run.table.where(run.table.column("triple") < 250) for run in whole]
+    assert found.scores["seeds"][0] == tuple(kgeval.summarize(table, "mrr")["mrr"] for table in cut)
+
+
+def test_a_model_that_is_no_better_than_chance_is_said_to_be_so(nations):
+    table = kgeval.evaluate(lambda h, r, t: (h * 31 + r * 13 + t * 7) % 11, nations)
+    value = kgeval.summarize(table, "mrr")["mrr"]
+    expected = f"toy reaches an MRR of {value:.3f}, not seen to be more than chance"
+    assert standings(study({"toy": table})).title == expected
 
 
 def test_runs_of_other_rows_are_no_seeds():

@@ -66,6 +66,8 @@ def standings_title(study: Study) -> str:
     best, value = isolated(ranked.iloc[0]["model"]), study.cell(ranked.iloc[0])["value"]
     floors = first[first["baseline"] & (first["value"] > ranked.iloc[0]["value"])]
     floor = "" if floors.empty else f", less than {isolated(floors.iloc[0]['model'])}, which learns nothing"
+    if ranked.iloc[0]["low"] <= ranked.iloc[0]["chance"]:
+        floor += ", not seen to be more than chance"
     if len(ranked) == 1:
         return f"{best} reaches an MRR of {value}{floor}"
     other = isolated(ranked.iloc[1]["model"])

@@ -64,7 +64,9 @@ def _rule_of_predictions(models: list[str], *, all_rows: bool) -> str:
     which = (
         "" if all_rows else f", for the {EXTREME:,} worst of each model and the {EXTREME:,} most different of each two"
     )
-    return f"▸ opens what {' and '.join(map(isolated, models))} predicted above the answer{which}."
+    *others, last = map(isolated, models)
+    named = f"{', '.join(others)} and {last}" if others else last
+    return f"▸ opens what {named} predicted above the answer{which}."
 
 
 def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:

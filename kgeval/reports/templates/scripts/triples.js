@@ -29,7 +29,8 @@ const triples = page.then(({ triples: data }) => {
       cell(row) {
         const answer = name === (data.side[row] ? "tail" : "head");
         const opener = name === "head" && lists(row).length ? [opens(row), " "] : [];
-        return element("td", { className: answer ? "answer" : "" }, ...opener, label(text[name][data[name][row]]));
+        const className = [answer ? "answer" : "", opener.length ? "with-opener" : ""].join(" ").trim();
+        return element("td", { className }, ...opener, label(text[name][data[name][row]]));
       },
     })),
     { name: "side", key: (row) => data.side[row], cell: (row) => element("td", {}, data.side[row] ? "tail" : "head") },
