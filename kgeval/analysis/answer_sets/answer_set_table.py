@@ -68,9 +68,10 @@ def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.T
     rows = np.flatnonzero(apart)
     parts = [_Entries(rows, _answers(split)[rows], split.scores[rows])]
     parts += [_listed(found, lowest) for found in split.best(sizes - apart)]
-    entries = _Entries(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    order = np.lexsort((entries.entities, -entries.scores, entries.rows))
-    return _columns(split, _Entries(*(values[order] for values in entries)))
+    rows, entities = (np.concatenate([part[column] for part in parts]) for column in range(2))
+    scores = np.concatenate([part.scores for part in parts])
+    order = np.lexsort((entities, -scores, rows))
+    return _columns(split, _Entries(rows[order], entities[order], scores[order]))
 
 
 class _Entries(NamedTuple):

@@ -123,18 +123,18 @@ def answers(  # noqa: PLR0913
 
     Examples
     --------
-    Of nine validation answers, the worst has rank 3. So the three best candidates are the set; one tie is broken up by
-    neither: the third and the fourth are both left out.
+    The worst of nine validation answers has rank 3, so a set has three places. In that of the test query, d and e tie
+    for the third and the fourth: both are left out.
 
     >>> from kgeval import Dataset
     >>> scores = {"a": 9, "b": 8, "c": 7, "d": 6, "e": 6, "f": 5}
-    >>> valid = [(f"q{row}", "likes", answer) for row, answer in enumerate("aabbabacb")]
-    >>> data = Dataset.from_labels(train=[(e, "is", e) for e in scores], valid=valid, test=[("q0", "likes", "b")])
+    >>> valid = [(f"q{row}", "likes", answer) for row, answer in enumerate("abbabacbb")]
+    >>> data = Dataset.from_labels(train=[(e, "is", e) for e in scores], valid=valid, test=[("q0", "likes", "c")])
     >>> def score(heads, relations, tails):
     ...     return [scores.get(data.entities[tail], 0) for tail in tails]
     >>> found = answers(score, data, coverage=0.9, sides="tail", list_sets=True)
     >>> found.limits[0].limit, found.sizes, found.sets.column("entity_label")
-    (3.0, array([3]), array(['b', 'c', 'd'], dtype=object))
+    (3.0, array([2]), array(['b', 'c'], dtype=object))
     """
     request = SetRequest.of(coverage, nonconformity, per)
     dataset = as_dataset(dataset)

@@ -54,7 +54,7 @@ def _lowest_listed(side: SideTask, best: BestAnswers, scores: Float64Array, limi
     _, ends = best.spans_of_ties
     ranks = ends[owners] + (side.is_known[:, None] & (scores[side.rows, None] >= listed))
     within = (ranks <= limits[side.rows, None]) & (listed > -np.inf)
-    return np.where(within, listed, np.inf).min(axis=1, initial=np.inf)
+    return np.asarray(np.where(within, listed, np.inf).min(axis=1, initial=np.inf))
 
 
 RANK = Nonconformity(

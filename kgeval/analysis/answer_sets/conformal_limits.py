@@ -143,6 +143,7 @@ def _numbered(
             for name, column in names.items()
         }
     )
-    numbers = rows.groupby(list(per)).ngroup().to_numpy()
-    keys: list[dict[str, Any]] = rows.drop_duplicates().sort_values(list(per)).to_dict("records")
+    numbers = np.asarray(rows.groupby(list(per)).ngroup(), np.int64)
+    distinct = rows.drop_duplicates().sort_values(list(per))
+    keys = [dict(zip(per, key, strict=True)) for key in distinct.itertuples(index=False, name=None)]
     return keys, (numbers[: len(valid)], numbers[len(valid) :])

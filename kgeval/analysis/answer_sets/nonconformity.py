@@ -70,7 +70,7 @@ class BelowReference(Measured):
         """Find the smallest number s with reference − s ≤ limit, rounded as the differences are."""
         finite = np.isfinite(self.references)
         references, reach = np.where(finite, self.references, 0.0), np.where(np.isinf(limits), 0.0, limits)
-        lowest, _ = tied_under(lambda scores: references - scores <= reach)(references)
+        lowest, _ = tied_under(lambda scores: np.asarray(references - scores <= reach, np.float64))(references)
         return np.where(np.isinf(limits), -np.inf, np.where(finite, lowest, np.inf))
 
 

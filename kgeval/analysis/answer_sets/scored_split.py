@@ -70,7 +70,7 @@ class ScoredSplit:
     def of(cls, scorer: Aligned, dataset: Dataset, engine: Engine, ranks: RankTable) -> ScoredSplit:
         """Collect the queries of a rank table."""
         sides = ranks.column("side").astype(str)
-        names: list[Side] = [side for side in ("head", "tail") if (sides == side).any()]  # type: ignore[misc]
+        names: list[Side] = [side for side in ("head", "tail") if (sides == side).any()]
         tasks = [_side_task(scorer, dataset, ranks, side, np.flatnonzero(sides == side)) for side in names]
         return cls(scorer, dataset, engine, ranks, tuple(tasks))
 
