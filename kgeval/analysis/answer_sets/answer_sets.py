@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,11 @@ class AnswerSets:
     """int64[row], how many entities it has"""
     notes: tuple[str, ...] = ()
     """what a reader should know"""
-    listed: AnswerSetTable | None = field(default=None, repr=False)
+    listed: AnswerSetTable | None = None
+
+    def __repr__(self) -> str:
+        ranks = f"{len(self.ranks)} ranks of {self.ranks.num_triples} {self.ranks.split} triples"
+        return f"AnswerSets({self.target:g} coverage by {self.nonconformity}, {ranks})"
 
     @property
     def coverage(self) -> float:

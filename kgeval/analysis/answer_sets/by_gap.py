@@ -17,4 +17,4 @@ def measure(split: ScoredSplit) -> BelowReference:
     return BelowReference(split.scores, np.maximum(split.best_others, split.scores))
 
 
-GAP = Nonconformity("gap", "score gap to the best candidate", "max s − s", measure)
+GAP = Nonconformity("gap", "max s − s", measure)

@@ -57,9 +57,4 @@ def _lowest_listed(side: SideTask, best: BestAnswers, scores: Float64Array, limi
     return np.asarray(np.where(within, listed, np.inf).min(axis=1, initial=np.inf))
 
 
-RANK = Nonconformity(
-    "rank",
-    "pessimistic rank among the candidates",
-    "#{c : s(c) ≥ s}",
-    MeasuredRanks,
-)
+RANK = Nonconformity("rank", "#{c : s(c) ≥ s}", MeasuredRanks)

@@ -20,9 +20,4 @@ def measure(split: ScoredSplit) -> BelowReference:
     return BelowReference(split.scores, np.where(split.answer_is_known, with_answer, others))
 
 
-SOFTMAX = Nonconformity(
-    "softmax",
-    "negative log-probability of the softmax over the candidates",
-    "log Σ exp − s",
-    measure,
-)
+SOFTMAX = Nonconformity("softmax", "log Σ exp − s", measure)

@@ -41,10 +41,9 @@ class Measured(ABC):
 
 @dataclass(frozen=True)
 class Nonconformity:
-    """A nonconformity: its name, what it is, and how a split is measured by it."""
+    """A nonconformity: its name, its formula, and how a split is measured by it."""
 
     name: str
-    title: str
     formula: str
     """of a score s"""
     measure: Callable[[ScoredSplit], Measured]
