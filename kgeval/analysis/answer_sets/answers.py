@@ -12,7 +12,7 @@ import numpy as np
 from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable, list_sets
 from kgeval.analysis.answer_sets.answer_sets import AnswerSets
 from kgeval.analysis.answer_sets.by_rank import RANK, pessimistic_ranks
-from kgeval.analysis.answer_sets.conformal_limits import COLUMNS, Limits, limits_of
+from kgeval.analysis.answer_sets.conformal_limits import COLUMNS, CalibratedLimits, limits_of
 from kgeval.analysis.answer_sets.limit_notes import notes_on_filter, notes_on_limits
 from kgeval.analysis.answer_sets.nonconformity import find_nonconformity
 from kgeval.analysis.answer_sets.scored_split import ScoredSplit
@@ -204,7 +204,7 @@ def answers_of_ranks(
 
 
 def _result(
-    valid: RankTable, test: RankTable, request: SetRequest, limits: Limits, covered: np.ndarray[Any, Any]
+    valid: RankTable, test: RankTable, request: SetRequest, limits: CalibratedLimits, covered: np.ndarray[Any, Any]
 ) -> AnswerSets:
     notes = (*valid.notes, *test.notes, *notes_on_filter(test), *notes_on_limits(limits, request.per, request.coverage))
     at_most = np.minimum(limits.of_rows, test.column("candidates")).astype(np.int64)

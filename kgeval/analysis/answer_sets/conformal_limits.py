@@ -44,7 +44,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class CalibratedLimits:
     """The limits of a table's rows."""
 
     of_rows: Float64Array
@@ -105,7 +105,7 @@ def conformal_limits(
 
 def limits_of(
     valid: RankTable, values: Float64Array, test: RankTable, *, coverage: float, per: Sequence[str] = ()
-) -> Limits:
+) -> CalibratedLimits:
     """Calibrate the rows of a test table by the values (float64[row]) of the validation table's.
 
     Groups in which no limit is finite are pooled, and calibrated together.
@@ -125,7 +125,7 @@ def limits_of(
     ]
     if few.any():
         groups.append(Limit({}, float(pool[0]), int(sizes[0][few].sum()), int(sizes[1][few].sum()), int(few.sum())))
-    return Limits(limits[of_test], tuple(groups))
+    return CalibratedLimits(limits[of_test], tuple(groups))
 
 
 def _numbered(

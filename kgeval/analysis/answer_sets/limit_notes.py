@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgeval.analysis.answer_sets.conformal_limits import Limits
+from kgeval.analysis.answer_sets.conformal_limits import CalibratedLimits
 from kgeval.ranking.rank_table import RankTable
 
 
@@ -17,7 +17,7 @@ def notes_on_filter(test: RankTable) -> Iterator[str]:
         )
 
 
-def notes_on_limits(limits: Limits, per: tuple[str, ...], coverage: float) -> Iterator[str]:
+def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: float) -> Iterator[str]:
     """Say which groups were pooled, and whose sets are all candidates."""
     what = " and ".join(per)
     for group in limits.of_groups:

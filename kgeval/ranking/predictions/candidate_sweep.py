@@ -21,7 +21,7 @@ from kgeval.scorers.scorer import Scorer, VectorScorer, refuse_vector_widths, vi
 from kgeval.threads import slices
 
 
-class Found(Protocol):
+class SweepResult(Protocol):
     """What a sweep finds of some queries."""
 
     @property
@@ -30,7 +30,7 @@ class Found(Protocol):
         ...
 
 
-F = TypeVar("F", bound=Found)
+F = TypeVar("F", bound=SweepResult)
 
 
 @dataclass(frozen=True)
