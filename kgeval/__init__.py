@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgeval.analysis.answer_sets.answers import answers as answers
     from kgeval.analysis.comparison.compare_models import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
@@ -78,6 +79,7 @@ _HOMES = {
     "VectorScorer": "scorers.scorer",
     "Vocabulary": "data.vocabulary",
     "annotate": "analysis.slices.annotation",
+    "answers": "analysis.answer_sets.answers",
     "classify": "tasks.classification",
     "compare": "analysis.comparison.compare_models",
     "evaluate": "protocols.evaluate",

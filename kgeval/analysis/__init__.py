@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from kgeval.discovery import on_first_use
 
 if TYPE_CHECKING:
+    from kgeval.analysis.answer_sets.answer_sets import AnswerSets as AnswerSets
+    from kgeval.analysis.answer_sets.answers import answers_of_ranks as answers_of_ranks
     from kgeval.analysis.audits.audit import Audit as Audit
     from kgeval.analysis.audits.audit import audit as audit
     from kgeval.analysis.comparison.comparison import Comparison as Comparison
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from kgeval.analysis.slices.slice import Categories as Categories
 
 _HOMES = {
+    "AnswerSets": "answer_sets.answer_sets",
     "Audit": "audits.audit",
     "Categories": "slices.slice",
     "Comparison": "comparison.comparison",
     "DatasetRanks": "comparison.dataset_ranks",
+    "answers_of_ranks": "answer_sets.answers",
     "audit": "audits.audit",
     "rank_models": "comparison.dataset_ranks",
 }

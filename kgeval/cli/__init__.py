@@ -12,6 +12,7 @@ from kgeval.errors import KgevalError, did_you_mean
 from kgeval.progress import loops_shown
 
 COMMANDS = {
+    "answers": "Make sets that have the answer with a chosen probability, and say how large they are.",
     "audit": "Search a dataset for what makes a metric say less than it seems to.",
     "classify": "Tell true triples from false ones, beside baselines without a model.",
     "compare": "Compare models: which is better, and whether that is more than noise.",

@@ -129,9 +129,20 @@ def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command whose ``--format`` is that of what it writes: ``--set model.format`` is the other."""
+    dataset = click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
+    return click.argument("checkpoint")(dataset(_how_both_are_read(command)))
+
+
+def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Likewise, for a command that takes a run too, which knows its dataset."""
+    dataset = click.option("--dataset", help="Of a checkpoint: a folder in any known layout, or a PyKEEN name.")
+    return click.argument("source", metavar="RUN_OR_CHECKPOINT")(
+        dataset(_how_both_are_read(CHECKPOINT_FORMAT(command)))
+    )
+
+
+def _how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
-        click.argument("checkpoint"),
-        click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name."),
         click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]"),
         NAMES,
         click.option(

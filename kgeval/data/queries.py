@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.triples import Side, Triples
 
 
@@ -70,6 +70,18 @@ class Queries:
             anchors=self.anchors[start:stop],
             relations=self.relations[start:stop],
             offsets=offsets - offsets[0],
+            answers=self.answers[answers],
+            triples=self.triples[answers],
+        )
+
+    def where(self, keep: BoolArray) -> Queries:
+        """Keep the queries for which ``keep`` (bool[query]) holds, with their answers."""
+        answers = keep[self.owners]
+        return replace(
+            self,
+            anchors=self.anchors[keep],
+            relations=self.relations[keep],
+            offsets=np.concatenate([[0], np.cumsum(np.diff(self.offsets)[keep])]).astype(np.int64),
             answers=self.answers[answers],
             triples=self.triples[answers],
         )

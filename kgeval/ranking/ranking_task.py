@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
@@ -26,6 +26,8 @@ class RankingTask:
     answer competes with itself, its own"""
     answers: IntArray
     """int64[answer], the position of each answer, -1 where it is no candidate, or competes with itself as listed"""
+    thresholds: Float64Array | None = None
+    """float64[answer], the scores from which candidates are counted; by default those of the answers"""
 
     @classmethod
     def of(cls, queries: Queries, candidates: Candidates, known: Rows) -> RankingTask:
@@ -42,7 +44,26 @@ class RankingTask:
         queries = self.queries
         start, stop, _ = part.indices(len(queries))
         answers = slice(queries.offsets[start], queries.offsets[stop])
-        return RankingTask(queries[part], self.candidates[part], self.known[part], self.answers[answers])
+        thresholds = None if self.thresholds is None else self.thresholds[answers]
+        return RankingTask(queries[part], self.candidates[part], self.known[part], self.answers[answers], thresholds)
+
+    def where(self, keep: BoolArray) -> RankingTask:
+        """Keep the queries for which ``keep`` (bool[query]) holds; all share their candidates."""
+        known, of_answers = self.known, keep[self.queries.owners]
+        return replace(
+            self,
+            queries=self.queries.where(keep),
+            known=Rows.sized(known.lengths[keep], known.ids[keep[known.owners]]),
+            answers=self.answers[of_answers],
+            thresholds=None if self.thresholds is None else self.thresholds[of_answers],
+        )
+
+    def counted_from(self, thresholds: Float64Array) -> RankingTask:
+        """Count candidates from other scores than the answers' (float64[answer]).
+
+        An answer is then a candidate as any other: left out where it is a known one.
+        """
+        return replace(self, thresholds=thresholds, answers=np.full(self.queries.num_answers, -1))
 
     @property
     def num_candidates(self) -> IntArray:

@@ -156,7 +156,7 @@ def test_ogb_names_its_files_by_their_size(done, numbered, count, name):
         (["--format", "ogb-lsc", "--out", "x.npz"], "queries have fewer. Predict 10 with a model that knows all"),
         (["--format", "ogb-lsc", "--out", "x.npz", "--sides", "head"], "Set sides: tail"),
         (["--set", "evaluation.keep.predictions=3"], "--set evaluation.keep.predictions: it has no meaning here"),
-        (["--set", "model={kind: pykeen, model: transe}"], "a checkpoint predicts"),
+        (["--set", "model={kind: pykeen, model: transe}"], "a checkpoint is needed"),
     ],
 )
 def test_bad_input_is_one_clear_message(refused, place, arguments, message):

@@ -122,23 +122,19 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 
 
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
-    from kgeval.baselines.baseline import Baseline
     from kgeval.cli.display import watching
-    from kgeval.errors import ConfigError
     from kgeval.protocols.predict import predict
     from kgeval.ranking.predictions.query_file import read_query_file
-    from kgeval.runs.config.models import TrainingConfig
+    from kgeval.runs.stored_model import load_model
 
-    source, settings = config.model, config.evaluation
-    if source is None or isinstance(source, TrainingConfig):
-        raise ConfigError("model.kind: a checkpoint predicts; train it with kgeval run first.")
+    settings = config.evaluation
     with watching("loading dataset"):
         dataset = config.dataset.load()
     queries = options["queries"] or None
     if options["query_file"]:
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
-        model = source.fit(dataset) if isinstance(source, Baseline) else source.load(dataset, nan=settings.nan)
+        model = load_model(config, dataset)
     given = {name: getattr(settings, name) for name in settings.model_fields_set}
     total = _num_queries(dataset, settings.split, settings.sides) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:

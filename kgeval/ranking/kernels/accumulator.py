@@ -36,7 +36,12 @@ class CountAccumulator:
 
     @classmethod
     def zeros_for_interval(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> list[CountAccumulator]:
-        """Begin to count at both ends of each answer's tie interval; once, where they are one score."""
+        """Begin to count at both ends of each answer's tie interval; once, where they are one score.
+
+        A task that has thresholds of its own is counted there alone.
+        """
+        if task.thresholds is not None:
+            return [cls.zero(task, task.thresholds)]
         lowest, highest = tie_rule(answers)
         ends = [highest] if np.array_equal(lowest, highest, equal_nan=True) else [highest, lowest]
         return [cls.zero(task, end) for end in ends]

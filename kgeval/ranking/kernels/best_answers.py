@@ -48,6 +48,16 @@ class BestAnswers:
             drops_known,
         )
 
+    @property
+    def spans_of_ties(self) -> tuple[IntArray, IntArray]:
+        """Where those that tie with each place begin and end in its list; int64[query, place] each."""
+        width = self.scores.shape[1]
+        changes = self.scores[:, 1:] != self.scores[:, :-1]
+        columns, edge = np.arange(width), np.ones((len(self.scores), 1), np.bool_)
+        starts = np.maximum.accumulate(np.where(np.hstack([edge, changes]), columns, 0), axis=1)
+        ends = np.where(np.hstack([changes, edge]), columns + 1, width)[:, ::-1]
+        return starts, np.minimum.accumulate(ends, axis=1)[:, ::-1]
+
     @classmethod
     def concatenated(cls, parts: Sequence[BestAnswers]) -> BestAnswers:
         """Concatenate the best answers of several blocks of queries, of which there is at least one."""

@@ -74,11 +74,7 @@ def _counts(task: RankingTask, best: BestAnswers, owners: IntArray, places: IntA
 
 def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> Counts:
     """Count some of the best answers, bool[query, place], at and above the score of each; ties go beyond the list."""
-    scores, width = best.scores, best.scores.shape[1]
-    changes = scores[:, 1:] != scores[:, :-1]
-    columns, edge = np.arange(width), np.ones((len(scores), 1), np.bool_)
-    starts = np.maximum.accumulate(np.where(np.hstack([edge, changes]), columns, 0), axis=1)
-    ends = np.minimum.accumulate(np.where(np.hstack([changes, edge]), columns + 1, width)[:, ::-1], axis=1)[:, ::-1]
+    scores, (starts, ends) = best.scores, best.spans_of_ties
     upto = np.hstack([np.zeros((len(scores), 1), np.int64), np.cumsum(counted, axis=1)])
     greater = np.take_along_axis(upto, starts, axis=1)
     tied = np.take_along_axis(upto, ends, axis=1) - greater

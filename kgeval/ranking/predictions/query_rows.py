@@ -28,19 +28,8 @@ class NumberedQueries:
     """int64[query]"""
 
     def where(self, keep: BoolArray) -> NumberedQueries:
-        """Keep the queries for which ``keep`` (bool[query]) holds, with their answers."""
-        queries = self.queries
-        answers = keep[queries.owners]
-        lengths = np.diff(queries.offsets)[keep]
-        kept = Queries(
-            queries.side,
-            queries.anchors[keep],
-            queries.relations[keep],
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            queries.answers[answers],
-            queries.triples[answers],
-        )
-        return NumberedQueries(kept, self.numbers[keep])
+        """Keep the queries for which ``keep`` (bool[query]) holds."""
+        return NumberedQueries(self.queries.where(keep), self.numbers[keep])
 
 
 def queries_of_split(dataset: Dataset, split: str, sides: Sequence[Side]) -> Iterator[NumberedQueries]:

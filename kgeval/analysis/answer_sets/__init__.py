@@ -1,0 +1,1 @@
+"""Answer sets: for each query entities among which the answer is with a chosen probability, by conformal prediction."""

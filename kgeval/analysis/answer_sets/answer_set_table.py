@@ -1,0 +1,122 @@
+"""The table of answer sets: one row per (triple, side, entity in the set)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.analysis.answer_sets.scored_split import BestOfSide, ScoredSplit
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.provenance import UNKNOWN
+from kgeval.storage.parquet_tables import LABELS, Columns
+
+SCHEMA = pa.schema(
+    [
+        ("triple", pa.int64()),
+        ("side", LABELS),
+        ("anchor", pa.int64()),
+        ("relation", pa.int64()),
+        ("place", pa.int64()),
+        ("entity", pa.int64()),
+        ("score", pa.float64()),
+        ("is_answer", pa.bool_()),
+        ("anchor_label", LABELS),
+        ("relation_label", LABELS),
+        ("entity_label", LABELS),
+    ]
+)
+"""Ids are those of the dataset; ``triple`` is the row in the split, ``side`` what is sought of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerSetTable(Columns):
+    """The sets of all rows, each by score, descending, and where scores are equal by entity id.
+
+    An entity whose score is minus infinity has no place: it is in a set only where all candidates are.
+    """
+
+    SCHEMA = SCHEMA
+    FILE = "answer-sets.parquet"
+    KIND = "table of answer sets"
+    KEY = "kgeval_answer_sets"
+
+    split: str = "test"
+    coverage: float = 0.0
+    """with which probability a set was to have its answer"""
+    nonconformity: str = UNKNOWN
+    model: str = UNKNOWN
+    dataset: str = UNKNOWN
+
+    def __repr__(self) -> str:
+        return f"AnswerSetTable({len(self)} entities, {self.coverage:g} coverage by {self.nonconformity})"
+
+    def _about(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("split", "coverage", "nonconformity", "model", "dataset")}
+
+    @classmethod
+    def _of(cls, data: pa.Table, about: Any) -> AnswerSetTable:
+        names = ("split", "nonconformity", "model", "dataset")
+        return cls(data, coverage=float(about["coverage"]), **{name: str(about[name]) for name in names})
+
+
+def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
+    """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
+    apart = split.answer_is_known & (split.scores >= lowest)
+    rows = np.flatnonzero(apart)
+    parts = [_Entries(rows, _answers(split)[rows], split.scores[rows])]
+    parts += [_listed(found, lowest) for found in split.best(sizes - apart)]
+    rows, entities = (np.concatenate([part[column] for part in parts]) for column in range(2))
+    scores = np.concatenate([part.scores for part in parts])
+    order = np.lexsort((entities, -scores, rows))
+    return _columns(split, _Entries(rows[order], entities[order], scores[order]))
+
+
+class _Entries(NamedTuple):
+    """Entities in sets."""
+
+    rows: IntArray
+    """int64[entry], of the rank table"""
+    entities: IntArray
+    """int64[entry]"""
+    scores: Float64Array
+    """float64[entry]"""
+
+
+def _listed(found: BestOfSide, lowest: Float64Array) -> _Entries:
+    """Take from the best others those that are in the sets."""
+    side, best = found
+    owners = side.task.queries.owners
+    scores = best.scores[owners]
+    answers, places = np.nonzero((scores >= lowest[side.rows, None]) & (scores > -np.inf))
+    entities = side.task.candidates.ids_of(0)[best.positions[owners[answers], places]]
+    return _Entries(side.rows[answers], entities, scores[answers, places])
+
+
+def _answers(split: ScoredSplit) -> IntArray:
+    """Take the entity of each answer; int64[row]."""
+    column = split.ranks.column
+    return np.where(column("side").astype(str) == "head", column("head"), column("tail"))
+
+
+def _columns(split: ScoredSplit, entries: _Entries) -> pa.Table:
+    """Lay out the entries, which are sorted by row."""
+    rows, dataset, column = entries.rows, split.dataset, split.ranks.column
+    anchors = np.where(column("side").astype(str) == "head", column("tail"), column("head"))[rows]
+    relations = column("relation")[rows]
+    columns = [
+        column("triple")[rows],
+        split.ranks.data.column("side").combine_chunks().take(pa.array(rows)),
+        anchors,
+        relations,
+        1 + np.arange(len(rows)) - np.searchsorted(rows, rows),
+        entries.entities,
+        entries.scores,
+        _answers(split)[rows] == entries.entities,
+        dataset.entities.column(anchors),
+        dataset.relations.column(relations),
+        dataset.entities.column(entries.entities),
+    ]
+    return pa.table([pa.array(values) if isinstance(values, np.ndarray) else values for values in columns], SCHEMA)

@@ -1,0 +1,115 @@
+"""The result: how often the sets of a split have their answers, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
+from kgeval.analysis.answer_sets.conformal_limits import Limit
+from kgeval.analysis.answer_sets.set_groups import SetGroup, describe_sets
+from kgeval.analysis.slices.annotation import annotate
+from kgeval.analysis.slices.slice import slices
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.loading import Source
+from kgeval.errors import InputError
+from kgeval.ranking.rank_table import RankTable
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerSets:
+    """The answer sets of a split, one for each row of its rank table."""
+
+    ranks: RankTable
+    """of the split"""
+    target: float
+    """with which probability a set has its answer"""
+    nonconformity: str
+    per: tuple[str, ...]
+    """the columns by which they were calibrated; none where all rows have one limit"""
+    limits: tuple[Limit, ...]
+    """of validation"""
+    covered: BoolArray
+    """bool[row], whether the set has the answer"""
+    sizes: IntArray
+    """int64[row], how many entities it has"""
+    notes: tuple[str, ...] = ()
+    """what a reader should know"""
+    listed: AnswerSetTable | None = None
+
+    def __repr__(self) -> str:
+        ranks = f"{len(self.ranks)} ranks of {self.ranks.num_triples} {self.ranks.split} triples"
+        return f"AnswerSets({self.target:g} coverage by {self.nonconformity}, {ranks})"
+
+    @property
+    def coverage(self) -> float:
+        """The share of the rows whose set has the answer."""
+        return float(self.covered.mean())
+
+    @property
+    def mean_size(self) -> float:
+        """The mean number of entities in a set."""
+        return float(self.sizes.mean())
+
+    @property
+    def median_size(self) -> float:
+        """The median of that."""
+        return float(np.median(self.sizes))
+
+    @property
+    def sets(self) -> AnswerSetTable:
+        """The entities in the sets.
+
+        Raises
+        ------
+        InputError
+            if they were not listed
+        """
+        if self.listed is None:
+            raise InputError("the sets were counted, not listed. Say list_sets=True.")
+        return self.listed
+
+    def groups(
+        self, by: str | Sequence[str] = (), dataset: Dataset | Source | None = None, *, level: float = 0.95
+    ) -> list[SetGroup]:
+        """Describe the sets of all rows, or of the groups that columns of the rank table or slices make.
+
+        Parameters
+        ----------
+        by
+            columns such as ``"side"`` and ``"relation"``, and slices such as ``"cardinality"``
+        dataset
+            the graph, which slices rest on
+        level
+            of the intervals
+
+        Raises
+        ------
+        TableError
+            if there is no such column or slice, with the nearest one
+        InputError
+            if a slice is named without the dataset
+        """
+        names, table = (by,) if isinstance(by, str) else tuple(by), self.ranks
+        new = [name for name in names if name not in table.columns and name in slices()]
+        if new and dataset is None:
+            raise InputError(f"by: the slice {new[0]!r} rests on the dataset. Give it: groups({new[0]!r}, dataset).")
+        if new and dataset is not None:
+            table = annotate(table, dataset, new)
+        return describe_sets(table, names, self.covered, self.sizes, level=level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: what the sets are of, their limits, coverage and sizes."""
+        return {
+            "provenance": self.ranks.provenance.to_dict(),
+            "target": self.target,
+            "nonconformity": self.nonconformity,
+            "per": list(self.per),
+            **self.groups()[0].to_dict(),
+            "limits": [limit.to_dict() for limit in self.limits],
+            "notes": list(self.notes),
+        }

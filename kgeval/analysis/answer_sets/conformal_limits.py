@@ -1,0 +1,149 @@
+"""Conformal limits: how nonconforming an answer may be and still be in its set, from those of validation.
+
+Split conformal prediction (Vovk et al., 2005; Angelopoulos and Bates, 2023): of n exchangeable values V and a new one,
+P(V_new ≤ q) ≥ c where q is the ⌈(n + 1) c⌉-th smallest of the n, and infinite where that is more than n. The + 1 counts
+the new value. A triple that is predicted on both sides is one draw with two values, so there it adds 2 (pooling of
+groups; Lee, Barber and Willett, 2023). Calibrated by relation (Mondrian; Vovk et al., 2005), each has its own q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.ranking.rank_table import RankTable
+
+COLUMNS = ("relation", "side")
+"""by which answers may be calibrated: what a query says before its answer is known"""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The limit of some rows."""
+
+    key: dict[str, Any]
+    """the values that they have in common; empty for all rows, and for those that are pooled"""
+    limit: float
+    """the largest nonconformity that is let in; infinite where there are too few values"""
+    valid: int
+    """how many values of validation it is of"""
+    test: int
+    """how many rows of test it is for"""
+    pooled: int = 0
+    """how many groups with too few values of their own share it"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; a limit that is infinite is None."""
+        return {**asdict(self), "limit": self.limit if math.isfinite(self.limit) else None}
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedLimits:
+    """The limits of a table's rows."""
+
+    of_rows: Float64Array
+    """float64[row of test]"""
+    of_groups: tuple[Limit, ...]
+
+
+def place_of_limit(count: int, coverage: float, *, together: int = 1) -> int:
+    """Compute which of the ``count`` smallest values is the limit; ``together`` of them are of one draw.
+
+    The coverage is taken as the decimal that it is written as: 0.55 of 20 are 11, not the 12 of its rounding.
+
+    >>> place_of_limit(9, 0.9), place_of_limit(8, 0.9), place_of_limit(19, 0.55)
+    (9, 9, 11)
+    """
+    return math.ceil(Fraction(str(float(coverage))) * (count + together))
+
+
+def conformal_limits(
+    values: Float64Array, groups: IntArray, count: int, *, coverage: float, together: int = 1
+) -> Float64Array:
+    """Compute the limit of each group.
+
+    Parameters
+    ----------
+    values
+        the nonconformity of each answer of validation; float64[value]
+    groups
+        the group of each, from 0; int64[value]
+    count
+        how many groups there are
+    coverage
+        with which probability the next answer is within the limit
+    together
+        how many values each draw has
+
+    Returns
+    -------
+    Float64Array
+        float64[group], infinite where there are too few values
+
+    Examples
+    --------
+    Of nine values, the ninth; of eight, none is large enough for 90 %.
+
+    >>> conformal_limits(np.arange(17.0), np.r_[np.zeros(9, int), np.ones(8, int)], 2, coverage=0.9)
+    array([ 8., inf])
+    """
+    order = np.lexsort((values, groups))
+    sizes = np.bincount(groups, minlength=count)
+    # A Python loop over groups, of whole numbers that are exact.
+    places = np.array([place_of_limit(size, coverage, together=together) for size in sizes.tolist()], np.int64)
+    ends = np.cumsum(sizes)
+    chosen = np.minimum(ends - sizes + places, ends) - 1
+    padded = np.append(values[order], np.inf)  # a last group without any value has no row to look at
+    return np.where(places <= sizes, padded[chosen], np.inf)
+
+
+def limits_of(
+    valid: RankTable, values: Float64Array, test: RankTable, *, coverage: float, per: Sequence[str] = ()
+) -> CalibratedLimits:
+    """Calibrate the rows of a test table by the values (float64[row]) of the validation table's.
+
+    Groups in which no limit is finite are pooled, and calibrated together.
+    """
+    together = 1 if "side" in per else len(np.unique(valid.column("side").astype(str)))
+    keys, (of_valid, of_test) = _numbered(valid, test, tuple(per))
+    own = conformal_limits(values, of_valid, len(keys), coverage=coverage, together=together)
+    few = np.isinf(own) & (len(keys) > 1)
+    pool = conformal_limits(
+        values[few[of_valid]], np.zeros(few[of_valid].sum(), np.int64), 1, coverage=coverage, together=together
+    )
+    limits = np.where(few, pool[0], own)
+    sizes = [np.bincount(of_rows, minlength=len(keys)) for of_rows in (of_valid, of_test)]
+    groups = [
+        Limit(keys[group], float(limits[group]), int(sizes[0][group]), int(sizes[1][group]))
+        for group in np.flatnonzero(~few).tolist()
+    ]
+    if few.any():
+        groups.append(Limit({}, float(pool[0]), int(sizes[0][few].sum()), int(sizes[1][few].sum()), int(few.sum())))
+    return CalibratedLimits(limits[of_test], tuple(groups))
+
+
+def _numbered(
+    valid: RankTable, test: RankTable, per: tuple[str, ...]
+) -> tuple[list[dict[str, Any]], tuple[IntArray, IntArray]]:
+    """Number the groups of two tables' rows by columns: their keys by label, and the group of each row, int64[row]."""
+    if not per:
+        return [{}], (np.zeros(len(valid), np.int64), np.zeros(len(test), np.int64))
+    import pandas as pd
+
+    names = {name: "relation_label" if name == "relation" else name for name in per}
+    rows = pd.DataFrame(
+        {
+            name: np.concatenate([table.column(column).astype(str) for table in (valid, test)])
+            for name, column in names.items()
+        }
+    )
+    numbers = np.asarray(rows.groupby(list(per)).ngroup(), np.int64)
+    distinct = rows.drop_duplicates().sort_values(list(per))
+    keys = [dict(zip(per, key, strict=True)) for key in distinct.itertuples(index=False, name=None)]
+    return keys, (numbers[: len(valid)], numbers[len(valid) :])

@@ -1,0 +1,143 @@
+"""A scored split: the answers of one split, ranked by one model, and what else answer sets need of its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.corruption.candidates import Candidates
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import KnownAnswers
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples
+from kgeval.ranking.engine import Engine
+from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.predictions.answer_search import AnswerSearch
+from kgeval.ranking.predictions.log_sum_sweep import LogSumSweep
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.scorers.alignment import Aligned
+from kgeval.threads import slices
+
+BYTES_A_PLACE = 64
+"""that a prediction takes while it is found and looked through"""
+
+
+@dataclass(frozen=True, eq=False)
+class SideTask:
+    """The queries of one side, and the rows of the rank table that their answers have."""
+
+    task: RankingTask
+    rows: IntArray
+    """int64[answer]"""
+
+    def where(self, keep: BoolArray) -> SideTask:
+        """Keep the queries for which ``keep`` (bool[query]) holds."""
+        return SideTask(self.task.where(keep), self.rows[keep[self.task.queries.owners]])
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Whether each answer is a known one, which the filter takes out of its query's candidates; bool[answer]."""
+        return np.asarray(self.task.known.positions(self.task.queries.owners, self.task.answers) >= 0)
+
+
+class BestOfSide(NamedTuple):
+    """The best candidates of some queries of one side."""
+
+    side: SideTask
+    best: BestAnswers
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSplit:
+    """The candidates of a row are all entities that the model knows, without known answers, and the row's answer.
+
+    What is said here of the *others* is of those candidates without the answer where it is a known one: they are the
+    same for all answers of a query.
+    """
+
+    scorer: Aligned
+    dataset: Dataset
+    engine: Engine
+    ranks: RankTable
+    sides: tuple[SideTask, ...]
+
+    @classmethod
+    def of(cls, scorer: Aligned, dataset: Dataset, engine: Engine, ranks: RankTable) -> ScoredSplit:
+        """Collect the queries of a rank table."""
+        sides = ranks.column("side").astype(str)
+        names: list[Side] = [side for side in ("head", "tail") if (sides == side).any()]
+        tasks = [_side_task(scorer, dataset, ranks, side, np.flatnonzero(sides == side)) for side in names]
+        return cls(scorer, dataset, engine, ranks, tuple(tasks))
+
+    @property
+    def scores(self) -> Float64Array:
+        """The score of each answer; float64[row]."""
+        return self.ranks.column("score")
+
+    @property
+    def answer_is_known(self) -> BoolArray:
+        """Whether each answer is a known one; bool[row]."""
+        return np.asarray(self._by_row(lambda side: side.is_known), np.bool_)
+
+    @property
+    def best_others(self) -> Float64Array:
+        """The highest score among the others; float64[row], −∞ where there is none."""
+        search = AnswerSearch(self.engine, 1, drops_known=True)
+        return self._by_row(lambda side: self._of_answers(side, search.search(self.scorer, side.task).scores[:, 0]))
+
+    @property
+    def log_sums_of_others(self) -> Float64Array:
+        """The logarithm of the sum of the exponentials of the others' scores; float64[row]."""
+        sweep = LogSumSweep(self.engine)
+        return self._by_row(lambda side: self._of_answers(side, sweep.log_sums(self.scorer, side.task)))
+
+    def count_from(self, lowest: Float64Array) -> IntArray:
+        """Count the candidates that score at least ``lowest`` (float64[row]); int64[row]."""
+
+        def count(side: SideTask) -> Float64Array:
+            counts = self.engine.rank(self.scorer, side.task.counted_from(lowest[side.rows])).filtered
+            itself = side.is_known & (self.scores[side.rows] >= lowest[side.rows])
+            return np.asarray(counts.greater + counts.tied + itself, np.float64)
+
+        return self._by_row(count).astype(np.int64)
+
+    def best(self, places: IntArray) -> Iterator[BestOfSide]:
+        """Find the best others: of a query as many as its rows want at most (int64[row]), or some more.
+
+        Queries that want about as many are searched together, as many as the memory holds.
+        """
+        for side in self.sides:
+            wanted = np.zeros(len(side.task.queries), np.int64)
+            np.maximum.at(wanted, side.task.queries.owners, places[side.rows])
+            powers = np.ceil(np.log2(np.maximum(wanted, 1))).astype(np.int64)
+            for power in np.unique(powers[wanted > 0]).tolist():
+                alike = np.flatnonzero((powers == power) & (wanted > 0))
+                most = int(wanted[alike].max())
+                search = AnswerSearch(self.engine, most, drops_known=True)
+                for block in slices(len(alike), max(1, self.engine.memory // (most * BYTES_A_PLACE))):
+                    part = side.where(np.isin(np.arange(len(wanted)), alike[block]))
+                    yield BestOfSide(part, search.search(self.scorer, part.task))
+
+    def _by_row(self, compute: Callable[[SideTask], Float64Array | BoolArray]) -> Float64Array:
+        """Put what is computed of each side's answers into the order of the rows; float64[row]."""
+        values = np.empty(len(self.ranks))
+        for side in self.sides:
+            values[side.rows] = compute(side)
+        return values
+
+    @staticmethod
+    def _of_answers(side: SideTask, of_queries: Float64Array) -> Float64Array:
+        return of_queries[side.task.queries.owners]
+
+
+def _side_task(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> SideTask:
+    triples = Triples(dataset.split(ranks.split).ids[ranks.column("triple")[rows]])
+    queries = (Queries.per_triple if scorer.each_triple else Queries.of)(triples, side)
+    known = KnownAnswers.of([dataset.split(name) for name in ranks.filter or ()], side)
+    candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
+    return SideTask(RankingTask.of(queries, candidates, known.rows(queries)), rows[queries.triples])

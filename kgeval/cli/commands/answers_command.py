@@ -1,0 +1,152 @@
+"""``kgeval answers``: sets that have the answer with a chosen probability."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgeval.cli.configuration import configuration, present
+from kgeval.cli.shared_options import BY, DIGITS, JSON, QUIET, run_or_model_and_dataset, split_at_commas
+
+if TYPE_CHECKING:
+    from kgeval.analysis.answer_sets.answer_sets import AnswerSets
+    from kgeval.runs.stored_model import StoredModel
+
+SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads")
+"""what a command line may say of the evaluation"""
+
+
+@click.command("answers")
+@run_or_model_and_dataset
+@click.option("--coverage", type=float, default=0.9, show_default=True, help="How probably a set has the answer.")
+@click.option(
+    "--nonconformity", default="rank", show_default=True, help="What makes a candidate unlikely: rank, gap or softmax."
+)
+@click.option(
+    "--per",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="COLUMN",
+    help="Calibrate each relation or side by itself; may be repeated.",
+)
+@click.option(
+    "--valid",
+    metavar="RUN",
+    help="Nothing is scored: RUN_OR_CHECKPOINT is a run (or its ranks) of test, this one of valid.",
+)
+@BY
+@click.option(
+    "--sides",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="SIDE",
+    help="head, tail; may be repeated.  [default: both]",
+)
+@click.option(
+    "--filter",
+    multiple=True,
+    callback=split_at_commas,
+    metavar="SPLIT",
+    help="A split whose triples are known answers, or none; may be repeated.  [default: all]",
+)
+@click.option("--unseen", help="Triples the model does not know: error or drop.  [default: error]")
+@click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
+@click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no set.")
+@click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no set.")
+@click.option("--threads", type=int, help="Threads to use; they change no set.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the entities of all sets: a .parquet file.")
+@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@DIGITS
+@QUIET
+@JSON
+def command(source: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any) -> None:
+    """Make a set for each test query that has its answer with a chosen probability, calibrated on validation.
+
+    A run knows its checkpoint and dataset: kgeval answers runs/mine --coverage .9
+
+    Example: kgeval answers umls-TransE --dataset umls --nonconformity softmax --per relation --out sets.parquet
+    """
+    from kgeval.cli.answer_set_pages import as_plain, show_answer_sets
+    from kgeval.cli.display import show_notes, show_place
+    from kgeval.cli.streams import say_json
+
+    _refuse_contradictions(dataset, out, options, force=force)
+    if options["valid"] is not None:
+        found, graph = _of_stored_ranks(source, options), None
+    else:
+        stored = _read(source, dataset, options)
+        found, graph = _answer_sets(stored, options, list_sets=out is not None), stored.dataset
+    groups = found.groups(options["by"], graph) if options["by"] else []
+    if out is not None:
+        found.sets.to_parquet(out)
+        show_place(out)
+    if as_json:
+        say_json(as_plain(found, groups))
+    else:
+        show_answer_sets(found, groups)
+    show_notes(found.notes)
+
+
+def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[str, Any], *, force: bool) -> None:
+    from kgeval.cli.named_runs import refuse_file
+    from kgeval.errors import ConfigError
+
+    if out is not None and out.suffix != ".parquet":
+        raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
+    if out is not None:
+        refuse_file(out, force=force)
+    if options["valid"] is not None:
+        others = present(options, *SETTINGS, "overrides", "options")
+        if dataset is not None or out is not None or others or options["nonconformity"] != "rank":
+            raise ConfigError(
+                "--valid: stored ranks give coverage and sizes by rank; only --coverage, --per and --by go."
+            )
+    elif dataset is None and (others := present(options, "overrides", "options", "names")):
+        raise ConfigError(f"--{'set' if 'overrides' in others else min(others)}: a run tells its own. Leave it out.")
+
+
+def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
+    from kgeval.analysis.answer_sets.answers import answers_of_ranks
+    from kgeval.run_directory.contents import read_ranks
+
+    valid, test = (read_ranks(Path(path)) for path in (options["valid"], source))
+    return answers_of_ranks(valid, test, coverage=options["coverage"], per=options["per"])
+
+
+def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredModel:
+    """Read the model and dataset of a run, or of the options; the settings of the command line come first."""
+    from kgeval.cli.display import watching
+    from kgeval.runs.stored_model import StoredModel, load_model, read_stored_model
+
+    block = present(options, *SETTINGS)
+    if block.get("filter") == ["none"]:
+        block["filter"] = []
+    if dataset is None:
+        with watching("loading model"):
+            stored = read_stored_model(Path(source))
+        own = stored.evaluation.model_dump(include={*SETTINGS})
+        return stored._replace(evaluation=type(stored.evaluation)(**own | block))
+    config = configuration("answers", source, dataset, options, evaluation=block)
+    with watching("loading dataset"):
+        graph = config.dataset.load()
+    with watching("loading model"):
+        return StoredModel(load_model(config, graph), graph, config.evaluation, "standard")
+
+
+def _answer_sets(stored: StoredModel, options: dict[str, Any], *, list_sets: bool) -> AnswerSets:
+    from kgeval.analysis.answer_sets.answers import answers
+    from kgeval.cli.display import show_note, watching
+
+    settings, dataset = stored.evaluation, stored.dataset
+    if stored.protocol != "standard":
+        show_note(f"the sets are of all entities and of exact ties, whatever the protocol {stored.protocol} has.")
+    with watching("making answer sets"):
+        return answers(
+            stored.model,
+            dataset,
+            **{name: options[name] for name in ("coverage", "nonconformity", "per")},
+            **{name: getattr(settings, name) for name in SETTINGS if name in settings.model_fields_set},
+            list_sets=list_sets,
+        )

@@ -1,0 +1,106 @@
+"""Log-sums in the making: of each query, the logarithm of the sum of the exponentials of its candidates' scores so far.
+
+Scores are canonical and are added up one by one in the order of the candidates, so that no block, thread or kernel
+changes a bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.compiling import njit
+from kgeval.data.rows import Rows
+from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.threads import parallel_for
+
+GROUP = 16
+"""queries that a thread takes at a time"""
+
+
+@dataclass(frozen=True, eq=False)
+class LogSums:
+    """log Σ exp(s) over the candidates that were met and are no known answers, with the largest score taken out."""
+
+    largest: Float64Array
+    """float64[query], the largest score"""
+    sums: Float64Array
+    """float64[query], Σ exp(s − largest)"""
+    undefined: BoolArray
+    """bool[query], whether a candidate's score was NaN"""
+    known: Rows
+    """the positions of each query's known answers, ascending"""
+
+    @classmethod
+    def none(cls, known: Rows) -> LogSums:
+        """Begin to add."""
+        return cls(np.full(len(known), -np.inf), np.zeros(len(known)), np.zeros(len(known), np.bool_), known)
+
+    @property
+    def values(self) -> Float64Array:
+        """The logarithms; float64[query], −∞ where there is no candidate."""
+        with np.errstate(divide="ignore"):
+            return self.largest + np.log(self.sums)
+
+    def add_shared(self, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+        """Add a chunk of shared candidates, the first of which has position ``first``."""
+        similarity = SIMILARITIES.index(queries.similarity)
+        arrays = (queries.vectors, queries.offsets), (np.ascontiguousarray(entities.vectors), entities.biases)
+        parallel_for(
+            lambda part: _score_and_add(part.start, part.stop, similarity, *arrays, first, self._arrays),
+            len(self.sums),
+            GROUP,
+        )
+
+    def add_scores(self, finished: Float64Array) -> None:
+        """Add finished scores of all shared candidates; float64[query, candidate]."""
+        parallel_for(lambda part: _add_rows(part.start, part.stop, finished, self._arrays), len(self.sums), GROUP)
+
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        return self.largest, self.sums, self.undefined, self.known.offsets, self.known.ids
+
+
+@njit(cache=True, nogil=True)
+def _score_and_add(begin, end, similarity, query_arrays, entity_arrays, first, found):  # type: ignore[no-untyped-def]
+    queries, offsets = query_arrays
+    vectors, biases = entity_arrays
+    row, everyone = np.empty(len(vectors)), np.arange(len(vectors))
+    for query in range(begin, end):
+        scores(similarity, queries[query], vectors, everyone, row)
+        for lane in range(len(row)):
+            row[lane] = row[lane] + biases[lane] + offsets[query]
+        _add_row(query, row, first, found)
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(begin, end, finished, found):  # type: ignore[no-untyped-def]
+    for query in range(begin, end):
+        _add_row(query, finished[query], 0, found)
+
+
+@njit(cache=True)
+def _add_row(query, row, first, found):  # type: ignore[no-untyped-def]
+    largest, sums, undefined, known_offsets, known = found
+    mine = known[known_offsets[query] : known_offsets[query + 1]]
+    place = np.searchsorted(mine, first)
+    top, total = largest[query], sums[query]
+    for lane in range(len(row)):
+        value = row[lane]
+        undefined[query] |= np.isnan(value)
+        if place < len(mine) and mine[place] == first + lane:
+            place += 1
+        elif value == -np.inf:
+            pass
+        elif value == top:
+            total += 1.0
+        elif value > top:
+            total = total * np.exp(top - value) + 1.0
+            top = value
+        else:
+            total += np.exp(value - top)
+    largest[query], sums[query] = top, total

@@ -1,0 +1,106 @@
+"""The sweep over the shared candidates of queries, block by block, with the kernels and the memory of a ranking."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.data.rows import Rows
+from kgeval.ranking.engine import Engine, fetch_entity_vectors, fetch_query_vectors, first_undefined
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.plan import Plan
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.scorers.numerics.similarity import LANES
+from kgeval.scorers.scorer import Scorer, VectorScorer, refuse_vector_widths, views_of
+from kgeval.threads import slices
+
+
+class SweepResult(Protocol):
+    """What a sweep finds of some queries."""
+
+    @property
+    def undefined(self) -> BoolArray:
+        """Whether a candidate's score was NaN; bool[query]."""
+        ...
+
+
+F = TypeVar("F", bound=SweepResult)
+
+
+@dataclass(frozen=True)
+class CandidateSweep(ABC, Generic[F]):
+    """Meets every candidate of every query once; what becomes of them is its subclasses' to say."""
+
+    engine: Engine
+
+    @property
+    def num_kept(self) -> int:
+        """How many numbers are kept of each query."""
+        return 1
+
+    @abstractmethod
+    def begin(self, known: Rows) -> F:
+        """Begin with some queries, whose known answers are at these positions."""
+
+    @abstractmethod
+    def meet_vectors(self, queries: QueryVectors, entities: EntityVectors, first: int, found: F) -> None:
+        """Meet a chunk of candidates by their vectors, the first of which has position ``first``."""
+
+    @abstractmethod
+    def meet_scores(self, scores: Float64Array, found: F) -> None:
+        """Meet all candidates by their finished scores, float64[query, candidate]."""
+
+    def sweep(self, scorer: Scorer | VectorScorer, task: RankingTask) -> list[F]:
+        """Meet the candidates of some queries, which share them; the parts are in the order of the queries.
+
+        Raises
+        ------
+        UndefinedScore
+            if a score is NaN and the policy is ``"error"``
+        ScoreError
+            if the scorer returns an array of another shape, or what is no number
+        """
+        views = views_of(scorer, task.queries)
+        return [self.begin(task.known[:0]), *(f for part, view in views for f in self._sweep_view(view, task[part]))]
+
+    def _sweep_view(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Iterator[F]:
+        """Meet the candidates of queries that share their entity vectors, block by block."""
+        engine, ids = self.engine, task.candidates.ids_of(0)
+        # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
+        if isinstance(scorer, VectorScorer) and engine.nan == "error":
+            dim = int(np.shape(scorer.entity_vectors(task.queries.side, ids[:1]))[-1])
+            plan = Plan.for_shared(dim, engine.memory, places=self.num_kept)
+            meet = partial(self._meet_vectors, scorer, step=plan.candidates)
+        else:
+            # Canonical scores of whole blocks are summed in lanes, each as large as the block.
+            lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
+            plan = Plan.for_scores(lanes * len(ids) + 2 * self.num_kept, engine.memory, engine.batch_size)
+            meet = partial(self._meet_scores, scorer)
+        for block in slices(len(task.queries), plan.queries):
+            part = task[block]
+            found = self.begin(part.known)
+            meet(part, found)
+            if found.undefined.any():
+                raise first_undefined(scorer, part, found.undefined)
+            yield found
+
+    def _meet_vectors(self, scorer: VectorScorer, task: RankingTask, found: F, step: int) -> None:
+        """Meet candidates by vectors, ``step`` at a time."""
+        queries, ids = task.queries, task.candidates.ids_of(0)
+        query_vectors = fetch_query_vectors(scorer, queries)
+        for chunk in slices(len(ids), step):
+            entity_vectors = fetch_entity_vectors(scorer, queries.side, ids[chunk])
+            refuse_vector_widths(query_vectors.vectors, entity_vectors.vectors)
+            self.meet_vectors(query_vectors, entity_vectors, chunk.start, found)
+            self.engine.progress(len(queries) * chunk.stop // len(ids) - len(queries) * chunk.start // len(ids))
+
+    def _meet_scores(self, scorer: Scorer | VectorScorer, task: RankingTask, found: F) -> None:
+        """Meet candidates by finished scores."""
+        self.meet_scores(self.engine.finished_scores(scorer, task.queries, task.candidates.ids_of(0)), found)
+        self.engine.progress(len(task.queries))

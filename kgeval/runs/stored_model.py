@@ -1,0 +1,85 @@
+"""The model that a configuration or a stored run names, as it was when it was ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgeval.baselines.baseline import Baseline
+from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.checkpoints import Checkpoint, load_checkpoint
+from kgeval.data.dataset import Dataset
+from kgeval.errors import ConfigError, InputError
+from kgeval.paths import exists_safely
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, read_json, sha256_of_file
+from kgeval.runs.config.load import load_config
+from kgeval.runs.config.models import TrainingConfig
+from kgeval.runs.config.run_config import RunConfig
+
+
+class StoredModel(NamedTuple):
+    """A model, the dataset that it was ranked on, and how."""
+
+    model: Checkpoint | FittedBaseline
+    dataset: Dataset
+    evaluation: Evaluation
+    protocol: str
+
+
+def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
+    """Read the model of a configuration.
+
+    Raises
+    ------
+    ConfigError
+        if it has to be trained first
+    """
+    source = config.model
+    if source is None or isinstance(source, TrainingConfig):
+        raise ConfigError("model.kind: a checkpoint is needed; train it with kgeval run first.")
+    if isinstance(source, Baseline):
+        return source.fit(dataset)
+    return source.load(dataset, nan=config.evaluation.nan)
+
+
+def read_stored_model(run: Path) -> StoredModel:
+    """Read the model and the dataset of a stored run again.
+
+    Raises
+    ------
+    InputError
+        if there is no such run, if it ranked nothing, or if a file of its model or dataset is gone or has changed
+    """
+    if not exists_safely(run) or not is_run(run):
+        raise InputError(f"{str(run)!r} is no run directory. For a checkpoint, add its dataset: --dataset.")
+    config = load_config(run / CONFIG)
+    if config.task is not None:
+        raise InputError(f"{str(run)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
+    _refuse_changed_files(run)
+    dataset = config.dataset.load()
+    ranked: Any = read_json(run / MANIFEST).get("dataset")
+    if not isinstance(ranked, dict) or ranked.get("sha256") != dataset.sha256():
+        raise InputError(f"{str(run)!r}: dataset {dataset.name} has other triples than those that were ranked.")
+    return StoredModel(_model_of(run, config, dataset), dataset, config.evaluation, config.protocol)
+
+
+def _model_of(run: Path, config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
+    if not isinstance(config.model, TrainingConfig):
+        return load_model(config, dataset)
+    if not (run / MODEL).is_dir():
+        raise InputError(f"{str(run)!r}: the model that it trained is not there any more.")
+    return load_checkpoint(run / MODEL, dataset=dataset, nan=config.evaluation.nan)
+
+
+def _refuse_changed_files(run: Path) -> None:
+    """Compare the files of model and dataset with what the run wrote down of them."""
+    digests: Any = read_json(run / MANIFEST).get("sha256")
+    if not isinstance(digests, dict):
+        raise InputError(f"{str(run / MANIFEST)!r} is damaged: it does not say which files were ranked.")
+    for name, digest in digests.items():
+        path = Path(name)
+        if not exists_safely(path) or not path.is_file():
+            raise InputError(f"{str(run)!r}: {name!r}, which was ranked, is not there any more.")
+        if sha256_of_file(path) != digest:
+            raise InputError(f"{str(run)!r}: {name!r} has changed since it was ranked. Evaluate it again.")
