@@ -404,6 +404,27 @@ def ampligraph_rotate(folder):
     return lambda h, k, t, _: -abs(complexes(e[h]) * np.exp(1j * phases[k]) - complexes(e[t])).sum(), "given", {}
 
 
+def pyg_transe(folder):
+    """Entities are normalised by the norm of the distance, relations are not; labels in one JSON object."""
+    state = tensors(node_emb__weight=table(7, 4), rel_emb__weight=table(3, 4, 1))
+    torch.save(state, folder / "model.pt")
+    for name, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
+        ids = json.dumps({label: row for row, label in enumerate(labels)})
+        (folder / f"{name}_to_id.json").write_text(ids, encoding="utf-8")
+    e, r = table(7, 4).astype(float), table(3, 4, 1)
+    e /= abs(e).sum(axis=1, keepdims=True)
+    return lambda h, k, t, _: -abs(e[h] + r[k] - e[t]).sum(), "given", {"model": "TransE", "p_norm": 1}
+
+
+def pyg_rotate(folder):
+    """One norm of real and imaginary parts; phases in radians; what else training needs is saved too."""
+    parts = {"node_emb__weight": table(7, 4), "node_emb_im__weight": table(7, 4, 2), "rel_emb__weight": table(3, 4, 1)}
+    torch.save({"model_state_dict": tensors(**parts), "epoch": 5}, folder / "checkpoint.pt")
+    labelled(folder, "entity_to_id.tsv", "relation_to_id.tsv", "{label}\t{id}")
+    e, r = table(7, 4) + 1j * table(7, 4, 2).astype(float), np.exp(1j * table(3, 4, 1).astype(float))
+    return lambda h, k, t, _: -np.linalg.norm(e[h] * r[k] - e[t]), "given", {}
+
+
 LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
     "conve": [conve_distmult],
@@ -414,6 +435,7 @@ LAYOUTS = {
     "marius": [marius_distmult],
     "openke": [openke_json, openke_transr],
     "pbg": [pbg_static],
+    "pyg": [pyg_rotate, pyg_transe],
     "rotate": [rotate_code],
     "torchkge": [torchkge_transe, torchkge_transr, torchkge_analogy],
     "tucker": [tucker_code],

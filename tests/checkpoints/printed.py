@@ -39,6 +39,11 @@ def _kbc(metrics: dict[str, Any]) -> dict[str, float]:
     return values
 
 
+def _pyg(metrics: dict[str, Any]) -> dict[str, float]:
+    (printed,) = metrics.values()
+    return {name.removesuffix(" (0-based)"): value for name, value in printed.items()}
+
+
 _READ = {
     "ampligraph": lambda metrics: metrics["filtered worst (default strategy)"],
     "conve": lambda metrics: metrics["ranking_and_hits(test), all 661 test triples (--test-batch-size 661)"],
@@ -48,6 +53,7 @@ _READ = {
     "marius": lambda metrics: metrics["marius_eval filtered"],
     "openke": _openke,
     "pbg": lambda metrics: metrics["filtered"],
+    "pyg": _pyg,
     "pykeen": lambda metrics: metrics,
     "rotate": lambda metrics: metrics["filtered"],
     "torchkge": _torchkge,

@@ -26,6 +26,7 @@ VARIANTS = {
     "marius": ["ComplEx", "ComplEx-noinverse"],
     "openke": ["rotate", "transd"],
     "pbg": ["dyn-complex_diagonal-dot", "static-linear-dot"],
+    "pyg": ["rotate", "transe-p2-module"],
     "pykeen": ["conve", "pairre"],
     "rotate": ["RotatE", "TransE"],
     "torchkge": ["complex", "rescal"],

@@ -15,7 +15,8 @@ from kgeval.checkpoints.options import Options
 from kgeval.data.io.id_files import read_mapping
 from kgeval.data.io.text import read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError
+from kgeval.errors import CheckpointError, InputError, UsageError, reason
+from kgeval.files.opening import read_json
 from kgeval.paths import exists_safely
 
 
@@ -47,8 +48,10 @@ LABEL_FILES = (
     LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True),
     LabelFiles("ent_id", "rel_id", id_first=False),
     LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True),
+    LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", id_first=False, columns_may_be_swapped=True),
+    LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False),
 )
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc and Marius"""
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc and Marius, and as users of PyTorch Geometric call them"""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ def find_labels(folder: Path, options: Options) -> CheckpointLabels:
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     names = ("id", "label") if kind.id_first else ("label", "id")
+    if path.suffix == ".json":
+        return _read_object(path, what)
     try:
         table = read_mapping(path) if kind.commas else read_columns(path, names, skip=int(kind.counted), delimiter="\t")
     except InputError as error:
@@ -95,6 +100,19 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
         if numbers is not None:
             return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
     raise CheckpointError(f"{path}: no column holds the ids 0 to {table.num_rows - 1}, each once.")
+
+
+def _read_object(path: Path, what: str) -> Vocabulary:
+    """Read one JSON object of the id of each label."""
+    try:
+        ids = read_json(path)
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
+    if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
+        raise CheckpointError(f"{path}: no object of the id of each label.")
+    if sorted(ids.values()) != list(range(len(ids))):
+        raise CheckpointError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
+    return Vocabulary(sorted(ids, key=ids.__getitem__), what)
 
 
 def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:

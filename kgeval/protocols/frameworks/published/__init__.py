@@ -1,0 +1,1 @@
+"""Protocols of papers and benchmarks, one source a file."""
