@@ -98,6 +98,7 @@ CASES = {
         "transe-l1": {**TRANSE, "dissimilarity_type": "L1"},
         "transe-l2": {**TRANSE, "dissimilarity_type": "L2"},
     },
+    "transx": {"kb2e": {"L1_flag": True}, "openke": {"L1_flag": True}},
     "tucker": {"TuckER": {}},
 }
 """framework: variant: the options that its files do not hold"""
@@ -113,7 +114,6 @@ ALL = [(framework, variant) for framework, variants in CASES.items() for variant
 UNREAD = [
     ("dual-encoder", "umls"),
     ("tkbc", "icews14-TNTComplEx"),
-    *(("transx", name) for name in ("kb2e", "openke")),
 ]
 """what there is of frameworks that have no reader yet"""
 

@@ -38,14 +38,19 @@ def read(path: Path, options: Options) -> Checkpoint:
     file = find_checkpoint_file(path, [_fits], "model of PyTorch Geometric")
     content = read_any(file)
     module = _module_in(content)
-    tensors = Tensors(file, _state_of(file, module)) if module else Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
+    tensors = (
+        Tensors(file, _state_of(file, module))
+        if module
+        else Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
+    )
     found = find_labels(folder_of(path), options)
     models = [CLASSES[module.origin]] if module else _models_with(tensors)
     name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
     norm = None
     if name == "TransE":
         norm = options.require("p_norm", module and module.state.get("p_norm"), file.name, [1, 2])
-    family = FORMULAS[name](*(_table(tensors, parts) for parts in TABLES[name]), norm)
+    entity, relation = (_table(tensors, parts) for parts in TABLES[name])
+    family = FORMULAS[name](entity, relation, norm)
     options.record_origins(family, "PyTorch Geometric", norm="p_norm")
     tensors.refuse_unused(name)
     labelled = (found.entities, found.relations, options.origins)
@@ -86,7 +91,7 @@ def _table(tensors: Tensors, parts: tuple[str, ...]) -> FloatArray:
 
 def _fits(file: Path) -> bool:
     found = names_in(file) if file.suffix in PICKLED else frozenset()
-    return any(NAMES <= {name.removeprefix(prefix) for name in found} for prefix in ("", "model.")) or any(
+    return any({name.removeprefix(prefix) for name in found} >= NAMES for prefix in ("", "model.")) or any(
         name.startswith(MODULES) for name in found
     )
 

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.shared.label_files import read_ids
 from kgeval.data.io.id_files import read_mapping
 from kgeval.data.io.text import read_columns
+from kgeval.data.layouts.openke_layout import vocabulary
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError, reason
-from kgeval.files.opening import read_json
+from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.paths import exists_safely
 
 
@@ -31,7 +32,7 @@ class LabelFiles:
     commas: bool = False
     """whether commas separate the columns, and tabs do not"""
     counted: bool = False
-    """whether the first line is the number of rows"""
+    """whether the first line is the number of rows, or was left out"""
     columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
 
@@ -88,9 +89,11 @@ def find_labels(folder: Path, options: Options) -> CheckpointLabels:
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     names = ("id", "label") if kind.id_first else ("label", "id")
     if path.suffix == ".json":
-        return _read_object(path, what)
+        return read_ids(path, what)
     try:
-        table = read_mapping(path) if kind.commas else read_columns(path, names, skip=int(kind.counted), delimiter="\t")
+        if kind.counted:
+            return vocabulary(path, what)
+        table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
     except InputError as error:
         raise CheckpointError(str(error)) from error
     ids, swapped = _numbers(table["id"]), _numbers(table["label"])
@@ -100,19 +103,6 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
         if numbers is not None:
             return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
     raise CheckpointError(f"{path}: no column holds the ids 0 to {table.num_rows - 1}, each once.")
-
-
-def _read_object(path: Path, what: str) -> Vocabulary:
-    """Read one JSON object of the id of each label."""
-    try:
-        ids = read_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
-    if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
-        raise CheckpointError(f"{path}: no object of the id of each label.")
-    if sorted(ids.values()) != list(range(len(ids))):
-        raise CheckpointError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
-    return Vocabulary(sorted(ids, key=ids.__getitem__), what)
 
 
 def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:

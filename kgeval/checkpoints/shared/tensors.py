@@ -118,9 +118,11 @@ class Tensors:
         return view
 
     def of_model(self, starts: str | tuple[str, ...]) -> Tensors:
-        """Return the tensors of the model, whose names begin so: all, or those that PyTorch Lightning has a prefix for."""
+        """Return the tensors of a model, some of whose names begin so: without the prefix of PyTorch Lightning."""
         inside = self.under(LIGHTNING)
-        is_inside = any(name.startswith(starts) for name in inside) and not any(name.startswith(starts) for name in self)
+        is_inside = any(name.startswith(starts) for name in inside) and not any(
+            name.startswith(starts) for name in self
+        )
         return inside if is_inside else self
 
     def refuse_unused(self, model: str, *ignored: str) -> None:
