@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import resource
 import shutil
@@ -15,7 +16,7 @@ import torch
 
 from kgeval import Dataset, Triples, evaluate, load_checkpoint, load_dataset
 from kgeval.errors import KgevalError
-from tests.checkpoints.damage import damage
+from tests.checkpoints.damage import BOMBS, damage
 from tests.checkpoints.frameworks import folder_of, options_of
 
 VARIANTS = {
@@ -55,7 +56,24 @@ def word2vec(folder, entities, relations):
     (folder / "vectors.txt").write_text(f"{len(labels)} 4\n" + "".join(rows), encoding="utf-8")
 
 
-MADE = {"state-dict": (named, NAMED), "word2vec": (word2vec, {"model": "DistMult"})}
+def ampligraph1(folder, entities, relations):
+    """One pickle of dictionaries and arrays."""
+    kinds = (("ent_to_idx", entities), ("rel_to_idx", relations))
+    content = {name: {label: row for row, label in enumerate(labels)} for name, labels in kinds}
+    content |= {"class_name": "TransE", "hyperparams": {"embedding_model_params": {"norm": 2}}}
+    content["model_params"] = [torch.rand(len(labels), 4).numpy() for _, labels in kinds]
+    (folder / "model.pkl").write_bytes(pickle.dumps(content))
+
+
+def pykg2vec(folder, entities, relations):
+    """A state dictionary, and a configuration that is not opened."""
+    tables = (("ent_embeddings.weight", entities), ("rel_embeddings.weight", relations))
+    torch.save({name: torch.rand(len(labels), 4) for name, labels in tables}, folder / "model.vec.pt")
+    (folder / "config.npy").write_bytes(BOMBS[2])
+
+
+MADE = {"ampligraph-1": (ampligraph1, {}), "pykg2vec": (pykg2vec, {"model": "DistMult"})}
+MADE |= {"state-dict": (named, NAMED), "word2vec": (word2vec, {"model": "DistMult"})}
 """formats of no framework: what writes them, and the options that they need"""
 
 UNREAD = ("expected", "kge.log", "trace", "train.log", "training_stats", "results", "numeric", "checkpoint_0")

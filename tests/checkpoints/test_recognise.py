@@ -171,7 +171,9 @@ def test_a_file_of_pykg2vec_is_not_taken_for_openkes(tmp_path):
     torch.save(state, tmp_path / "model.vec.pt")
     options = {"model": "TransE", "p_norm": 1, "norm_flag": True}
     (told,) = (line for line in said_of(tmp_path / "model.vec.pt", **options) if line.startswith("Nearest"))
-    assert told.startswith("Nearest: openke, which also has pi_const and zero_const.")
+    assert told.startswith(
+        "Nearest: openke, which also has pi_const and zero_const; pykg2vec, which also has config.npy"
+    )
     assert load_checkpoint(tmp_path / "model.vec.pt", format="openke", **options).format == "openke"
     labelled(tmp_path, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
     assert load_checkpoint(tmp_path / "model.vec.pt", **options).format == "openke"

@@ -1,1 +1,1 @@
-"""Protocols of papers and benchmarks, one source a file."""
+"""Protocols of papers, their code, and benchmarks, one source a file."""
