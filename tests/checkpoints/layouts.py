@@ -300,6 +300,26 @@ def dicee_qmult(folder):
     return score, "given", {}
 
 
+def dicee_pykeen(folder):
+    """A model of PyKEEN's, its tables under two names; weights averaged over epochs; inverse relations."""
+    tables = {"entity": table(7, 4), "relation": table(6, 4, 1)}
+    once = {f"model.{kind}_representations.0._embeddings.weight": rows for kind, rows in tables.items()}
+    again = {f"{kind}_embeddings.weight": rows for kind, rows in tables.items()}
+    torch.save({name: torch.from_numpy(rows) for name, rows in (once | again).items()}, folder / "aswa.pt")
+    config = {"model": "Pykeen_TransE", "normalization": "None"}
+    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
+    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
+    for kind, labels in (("entity", ENTITIES), ("relation", names)):
+        (folder / f"{kind}_to_idx.p").write_bytes(pickle.dumps({label: row for row, label in enumerate(labels)}))
+    e, r = (rows.astype(float) for rows in tables.values())
+
+    def score(h, k, t, side):
+        anchor, other = (h, t) if side == "tail" else (t, h)
+        return -abs(e[anchor] + r[2 * k + (side == "head")] - e[other]).sum()
+
+    return score, "given", {"p": 1}
+
+
 def marius_distmult(folder):
     """Without inverse edges."""
     table(7, 4).tofile(folder / "embeddings.bin")
@@ -482,7 +502,7 @@ LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
     "ampligraph-1": [ampligraph1_hole, ampligraph1_transe],
     "conve": [conve_distmult],
-    "dicee": [dicee_keci, dicee_qmult],
+    "dicee": [dicee_keci, dicee_pykeen, dicee_qmult],
     "dgl-ke": [dglke_simple],
     "kbc": [kbc_cp],
     "libkge": [libkge_package, libkge_transh],

@@ -8,6 +8,7 @@ labels: the interaction is asked for, and its norm, normaliser and the like.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,6 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
     try:
-        model = Module.from_state_dict(tensors)
         entities, relations = (
             _vocabulary_of(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
         )
@@ -130,9 +130,7 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     stored = _settings_of_keen(file)
     where = KEEN_CONFIG if stored else file.name
     name = options.require("model", stored.get("model"), where, list(REQUIRED_OPTIONS))
-    model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
-    for key, choices in REQUIRED_OPTIONS[name].items():
-        _set_attribute(model, key, options.require(key, stored.get(key), where, choices))
+    model = model_of_state(tensors, name, options, stored=stored, where=where)
     try:
         family = family_of(PyKEENModel.of(model, inverse=False), name)
         inverse = _is_reciprocal(file, family.num_relations, relations, options)
@@ -142,6 +140,28 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     tensors.refuse_unused(name, *IGNORED_TENSORS)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     return Checkpoint(whole, "pykeen", (file, *files), entities, relations, options.origins, name=name)
+
+
+def model_of_state(tensors: Tensors, name: str, options: Options, *, stored: Mapping[str, Any], where: str) -> Module:
+    """Make the tree of modules of a state dictionary, with the attributes that its interaction needs.
+
+    Parameters
+    ----------
+    tensors
+        under the names that PyKEEN gives them
+    name
+        the interaction, one of ``REQUIRED_OPTIONS``
+    options, stored, where
+        what the user says of the attributes, what files say of them, and which
+    """
+    try:
+        model = Module.from_state_dict(tensors)
+    except (AttributeError, TypeError, KeyError) as error:
+        raise CheckpointError(f"{tensors.path}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(tensors.path, {})))
+    for key, choices in REQUIRED_OPTIONS[name].items():
+        _set_attribute(model, key, options.require(key, stored.get(key), where, choices))
+    return model
 
 
 def _settings_of_keen(file: Path) -> dict[str, Any]:
@@ -210,7 +230,9 @@ def _fits(file: Path) -> bool:
         return True
     if file.suffix not in PICKLED:
         return False
-    found = {name.removeprefix(LIGHTNING) for name in names_in(file)}
+    found = names_in(file)
+    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= found:  # those of dice-embeddings
+        found = frozenset(name.removeprefix(LIGHTNING) for name in found)
     return {"model_state_dict", "entity_to_id_dict"} <= found or any(
         name.startswith(("pykeen.models.", *STATE)) for name in found
     )
