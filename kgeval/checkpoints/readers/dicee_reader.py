@@ -20,7 +20,7 @@ from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import PyKEENModel
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
 from kgeval.checkpoints.shared.locate import folder_of
-from kgeval.checkpoints.shared.tensors import LIGHTNING, Tensors, names_in
+from kgeval.checkpoints.shared.tensors import LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.io.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, DatasetError
@@ -59,9 +59,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     folder = folder_of(path)
     file, config = _file(folder), _config(folder)
     tensors = Tensors.read(file)
-    name = options.require(
-        "model", config.get("model"), CONFIG, [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
-    )
+    names = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
+    name = options.require("model", config.get("model"), CONFIG, names)
     if str(config.get("normalization")) not in {"None", "none"}:
         raise CheckpointError(f"{folder / CONFIG}: kgeval does not read models with normalization layers.")
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
@@ -94,9 +93,9 @@ def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) ->
     """Make a model of PyKEEN's, whose tensors lie under ``model.``, and some of them a second time."""
     inside = tensors.under(LIGHTNING)
     arrays = {key: inside.get(key) for key in inside}
-    for key in arrays:
-        if key.startswith("relation_representations."):
-            arrays[key] = arrays[key][order]
+    relations = [key for key in arrays if key.startswith("relation_representations.")]
+    check_same_rows(tensors.path, [tensors.matrix(RELATION), *(arrays[key] for key in relations)])
+    arrays |= {key: arrays[key][order] for key in relations}
     state = Tensors(tensors.path, arrays)
     for alias in (ENTITY, RELATION, *(key for key in tensors if key.startswith("interaction."))):
         tensors.get(alias)

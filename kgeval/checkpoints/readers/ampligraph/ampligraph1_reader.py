@@ -59,8 +59,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     except (TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(f"{file}: its model_params are not the tables of entities and of relations.") from error
     family = MODELS[name](entity, relation, norm)
-    labels = (_vocabulary(file, content[f"{kind[:3]}_to_idx"], kind) for kind in ("entity", "relation"))
-    return Checkpoint(family, "ampligraph-1", (file,), *labels, options.origins, name=name)
+    entities = _vocabulary(file, content["ent_to_idx"], "entity")
+    relations = _vocabulary(file, content["rel_to_idx"], "relation")
+    return Checkpoint(family, "ampligraph-1", (file,), entities, relations, options.origins, name=name)
 
 
 def _norm(settings: Any) -> Any:
