@@ -58,9 +58,10 @@ def kb2e(folder, ending=".bern", *, first="", between="\t"):
     labelled(folder, "entity2id.txt", "relation2id.txt", "{label}" + between + "{id}", first=first)
 
 
-@pytest.mark.parametrize("between", ["\t", "   "])
-@pytest.mark.parametrize("first", ["", "count"])
-@pytest.mark.parametrize("ending", [".bern", ".unif", ".vec", "_mine.vec"])
+@pytest.mark.parametrize(
+    ("ending", "first", "between"),
+    [(".bern", "", "\t"), (".unif", "count", "\t"), (".vec", "", "   "), ("_mine.vec", "count", "   ")],
+)
 def test_two_tables_are_a_transe(tmp_path, graph, ending, first, between):
     kb2e(tmp_path, ending, first=first, between=between)
     for path in (tmp_path, tmp_path / f"relation2vec{ending}"):
@@ -127,8 +128,7 @@ def word2vec(path, *, end="", prefix="http://example.org/", count=10):
     return path
 
 
-@pytest.mark.parametrize("end", ["", " "])
-@pytest.mark.parametrize("name", ["model.txt", "vectors.vec", "m.w2v", "m.kv"])
+@pytest.mark.parametrize(("name", "end"), [("model.txt", ""), ("vectors.vec", " "), ("m.kv", "")])
 def test_one_table_serves_entities_and_relations(tmp_path, graph, name, end):
     word2vec(tmp_path / name, end=end, prefix="")
     for norm, distance in ((1, l1), (2, l2)):

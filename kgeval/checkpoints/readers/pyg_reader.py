@@ -67,7 +67,8 @@ def _module_in(content: Any) -> StubObject | None:
 def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]:
     """List the tensors of a module, as its ``state_dict`` names them."""
     parts = module.state.get("_modules")
-    states = {name: part.state for name, part in parts.items() if isinstance(part, StubObject)} if parts else {}
+    held = parts.items() if isinstance(parts, dict) else ()
+    states = {name: part.state for name, part in held if isinstance(part, StubObject)}
     if any(state.get("max_norm") is not None for state in states.values()):
         raise CheckpointError(f"{file}: its vectors pass a max_norm when they are used.")
     found = {name: state.get("_parameters") for name, state in states.items()}
