@@ -135,7 +135,7 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"
         yield f"{most}. {rules.tie_note}."
     if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
-        yield f"{rules.name} counts {' and '.join(names)} from 0."
+        yield f"{' and '.join(names)} counts from 0, as in {rules.name}."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
         yield f"repeated triples count each time, as in {rules.name}."
     ranks = rules.ranks(table)
