@@ -19,6 +19,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MAX_CHOICES = 30
+"""how many valid names a message lists"""
+
 MAX_CHARACTERS = 300
 """the most characters of a library's message"""
 
@@ -121,5 +124,5 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     names = sorted(set(choices))
     if near := nearest(word, names):
         return f"Did you mean {' or '.join(map(repr, near))}?"
-    shown = ", ".join(repr(name) for name in names[:20])
-    return f"Choose one of {shown}{', …' if len(names) > 20 else ''}." if names else ""
+    shown = ", ".join(repr(name) for name in names[:MAX_CHOICES])
+    return f"Choose one of {shown}{', …' if len(names) > MAX_CHOICES else ''}." if names else ""

@@ -14,6 +14,9 @@ from kgeval.discovery import brought, by_name, instances
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
 
+NAMED_BY_USER = "state-dict"
+"""the format of files in no framework's own, whose tensors the user names"""
+
 
 @dataclass(frozen=True)
 class Reader:

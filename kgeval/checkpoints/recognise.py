@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.checkpoints.reader import PICKLED, Reader, formats
+from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader, formats
 from kgeval.checkpoints.shared.tensors import unwrap_state_dict
 from kgeval.errors import UsageError
 from kgeval.pickles.pickled import read_any
@@ -25,9 +25,15 @@ LOCAL_HEADER = 512
 ADVICE = """\
 Two ways to evaluate such arrays:
   a model of 'kgeval list models' has the very formula:
-    save them as an .npz file with the names entity and relation, and give the option model;
+    {}, and give the option model;
   none has it, or vectors are normalised first:
     in Python, kgeval.evaluate(module, dataset) takes a PyTorch module or any function of ids."""
+
+NAME_THEM, SAVE_THEM = (
+    "name them by the options entity=NAME and relation=NAME",
+    "save them as an .npz file with the names entity and relation",
+)
+"""what to do with tensors of a state_dict, and with other arrays"""
 
 
 def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
@@ -38,7 +44,7 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
     path
         a file or a folder
     options
-        the names of the user's options, for the message alone: only a known format has options
+        the names of the user's options: those that name tensors make a format of a state dictionary of one's own
 
     Raises
     ------
@@ -53,6 +59,8 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
         raise UsageError(f"{str(path)!r} could be {names}: name the format.")
+    if {"entity", "relation"} <= {*options} and any(map(_is_pickled, _files(path))):
+        return formats()[NAMED_BY_USER]
     raise UsageError(_describe_unknown(path, options))
 
 
@@ -85,7 +93,7 @@ def _describe_unknown(path: Path, options: Iterable[str]) -> str:
     elif path.is_dir():
         lines += _nearest((file.name for file in files), least=1)
     if len(tensors) + len(saved) > 1:
-        lines.append(ADVICE)
+        lines.append(ADVICE.format(NAME_THEM if tensors else SAVE_THEM))
     if names := ", ".join(map(repr, options)):
         lines.append(f"Not used: the option {names}. Only a known format has options, each its own.")
     return "\n".join([*lines, "Known formats:", *(f"  {name}: {reader.summary}" for name, reader in formats().items())])

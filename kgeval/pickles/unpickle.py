@@ -24,11 +24,15 @@ from kgeval.pickles.storages import DTYPES, Immutable, Reference, Storage, Stora
 
 LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
-    *("numpy", "scipy", "collections", "functools", "pathlib"),
+    *("pytorch_lightning", "lightning", "numpy", "scipy", "collections", "functools", "pathlib"),
 )
 """top-level packages whose names become stubs"""
 
-STUBS = ("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set")
+STUBS = (
+    *("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set", "argparse.Namespace"),
+    *(f"torch_geometric.nn.kge.{name}" for name in ("transe.TransE", "distmult.DistMult")),
+    *(f"torch_geometric.nn.kge.{name}" for name in ("complex.ComplEx", "rotate.RotatE")),
+)
 """further names that become stubs"""
 
 NUMBERS = {"b1", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))}

@@ -28,6 +28,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import Aligned, align
 
 RULES = {
+    "sides": ("sides",),
     "candidates": ("corruption", "competes", "batch"),
     "filter": ("filter",),
     "listed order": ("listed",),
@@ -64,10 +65,10 @@ def explain(  # noqa: PLR0913
 ) -> Explanation:
     """Evaluate a model by several protocols, and split the difference of each from the standard one into causes.
 
-    Starting from the standard protocol, the rules of the framework are applied one after the other: the candidates, the
-    filter, the tolerance, the framework's quirks, the tie policy, whether an answer competes with itself, how often
-    repeated triples count, and how ranks are averaged. The change by a rule is its part of the difference. The parts
-    add up to the whole; a part may depend on the rules that were changed before it.
+    Starting from the standard protocol, the rules of the framework are applied one after the other: the sides, the
+    candidates, the filter, the tolerance, the framework's quirks, the tie policy, whether an answer competes with
+    itself, how often repeated triples count, and how ranks are averaged. The change by a rule is its part of the
+    difference. The parts add up to the whole; a part may depend on the rules that were changed before it.
 
     Parameters
     ----------

@@ -29,3 +29,5 @@ class FrameworkMetric:
     """whether it is left out where k is larger than the number of candidates"""
     text: Callable[[float], str] | None = None
     """its number format, where that is not the protocol's"""
+    from_zero: bool = False
+    """whether the framework calls the first rank 0 here"""

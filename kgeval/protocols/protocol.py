@@ -13,6 +13,7 @@ import pyarrow as pa
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
+from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
@@ -71,6 +72,8 @@ class Protocol:
     """rules for some models only"""
     repeats: Literal["once", "each"] = "once"
     """whether a triple that is repeated in its split counts once or each time"""
+    sides: tuple[Side, ...] = SIDES
+    """the sides whose ranks ``both`` is made of"""
     side_aggregation: Literal["pooled", "apart"] = "pooled"
     """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
     mean: MeanFunction = float64
@@ -176,9 +179,9 @@ class Protocol:
             if there are no ranks
         """
         table = self.with_repeats(table)
-        sides, ranks = table.column("side").astype(str), self.ranks(table, metric.setting)
+        sides, ranks = table.column("side").astype(str), self.ranks(table, metric.setting) - metric.from_zero
         order = np.lexsort([table.column(name) for name in reversed(self.order)])
-        parts = ("head", "tail") if metric.side == "both" else (metric.side,)
+        parts = self.sides if metric.side == "both" else (metric.side,)
         rows = [order[sides[order] == side] for side in parts]
         if not sum(map(len, rows)):
             raise Undefined(f"there are no {' or '.join(parts)} ranks")

@@ -134,6 +134,8 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     if rules.tie_note and tied.any():
         most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"
         yield f"{most}. {rules.tie_note}."
+    if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
+        yield f"{' and '.join(names)} counts from 0, as in {rules.name}."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
         yield f"repeated triples count each time, as in {rules.name}."
     ranks = rules.ranks(table)

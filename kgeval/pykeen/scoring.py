@@ -6,27 +6,15 @@ from collections.abc import Callable, Collection
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.data.queries import Queries
-from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.triples import SIDES, Side
 from kgeval.pykeen.affine import live_products
 from kgeval.pykeen.live_family import live_family
 from kgeval.pykeen.unmodified import has_unmodified_scoring
 from kgeval.scorers.adapters.functions import evaluating
 from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.checks.reproduction import reproduces_scores
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
-
-QUERIES = 16
-"""queries of each side in the sample"""
-
-CANDIDATES = 1024
-"""candidates of each query in the sample"""
-
-NOISE = 256
-"""the largest difference by another order of sums, in units in the last place of the largest score"""
 
 
 def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = SIDES) -> Scorer | VectorScorer:
@@ -65,50 +53,11 @@ def _for_side(
     live: PyKEENScorer,
 ) -> Scorer | VectorScorer:
     """Return the first scorer with the model's own scores: its formula, products free in either side, or itself."""
-    if family is not None and reproduces_scores(family, live, side):
+    if family is not None and reproduces_scores(family, live, side, live.model):
         return family
     # Models of inverse triples predict tails only.
     free: tuple[Side, ...] = ("tail", "head") if side == "tail" or live.model.use_inverse_triples else ("head", "tail")
     for scorer in map(products, free):
-        if scorer is not None and reproduces_scores(scorer, live, side):
+        if scorer is not None and reproduces_scores(scorer, live, side, live.model):
             return scorer
     return live
-
-
-def reproduces_scores(vectors: Scorer | VectorScorer, live: PyKEENScorer, side: Side) -> bool:
-    """Whether vectors give the model's own scores of a sample of queries and candidates, up to rounding errors."""
-    sizes = (vectors.num_entities, vectors.num_relations)
-    if sizes != (live.num_entities, live.num_relations):
-        return False
-    queries, candidates = _sample_queries(side, *sizes), _evenly_spaced(CANDIDATES, sizes[0])
-    expected = live.scores(queries, candidates)
-    scores: Float64Array = np.asarray(vectors.scores(queries, candidates), np.float64)
-    if not (np.isfinite(expected).all() and np.isfinite(scores).all()):
-        return False
-    noise = NOISE * _machine_epsilon(live.model) * float(np.abs(expected).max(initial=0.0))
-    # Scores that are nearly all equal cannot show that two formulas are the same.
-    return bool(np.abs(scores - expected).max(initial=0.0) <= noise < np.ptp(expected, axis=1).max(initial=0.0) / 8)
-
-
-def _machine_epsilon(model: Any) -> float:
-    """The machine epsilon of the coarsest dtype of the model's parameters."""
-    import torch
-
-    types = {parameter.dtype for parameter in model.parameters() if parameter.is_floating_point()}
-    return max((float(torch.finfo(dtype).eps) for dtype in types), default=0.0)
-
-
-def _sample_queries(side: Side, num_entities: int, num_relations: int) -> Queries:
-    anchors, relations = _evenly_spaced(QUERIES, num_entities), _evenly_spaced(QUERIES, num_relations)
-    count = max(len(anchors), len(relations))
-    anchors, relations = np.resize(anchors, count), np.resize(relations, count)
-    return Queries.of(Triples(np.stack([anchors, relations, anchors], axis=1)), side)
-
-
-def _evenly_spaced(count: int, size: int) -> IntArray:
-    """Choose at most ``count`` evenly spaced ids below ``size``.
-
-    >>> _evenly_spaced(3, 10), _evenly_spaced(3, 2)
-    (array([0, 4, 9]), array([0, 1]))
-    """
-    return np.unique(np.linspace(0, size - 1, count).astype(np.int64))

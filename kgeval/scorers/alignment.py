@@ -22,6 +22,7 @@ from kgeval.errors import InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import CallableScorer, ScoreTable
 from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
+from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen
 from kgeval.scorers.scorer import LabelledModel, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 from kgeval.scorers.sparse_scorer import SparseScorer
@@ -252,6 +253,8 @@ def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, rela
         )
     if isinstance(model, Scorer):
         return labelled(model, entities, relations)
+    if (vectors := vectors_of_pyg(model)) is not None:
+        return labelled(vectors, entities, relations)
     if callable(model):
         # A module may tell how many entities it has, as those of PyTorch Geometric do.
         own = [size for name in SIZES if isinstance(size := getattr(model, name, None), int)]

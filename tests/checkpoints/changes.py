@@ -54,7 +54,7 @@ class Tensor:
 
 def tensors(framework: str, folder: Path) -> Iterator[Tensor]:
     """Yield every tensor of a checkpoint, the files of which are written anew where one is changed."""
-    kinds = {"marius": _scripted, "ampligraph": _bundled}
+    kinds = {"marius": _scripted, "ampligraph": _bundled, "ampligraph-1": _in_a_list}
     if framework in kinds:
         yield from kinds[framework](folder)
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and framework != "marius"):
@@ -150,6 +150,18 @@ def _bundled(folder: Path) -> Iterator[Tensor]:
     (place,) = folder.rglob("variables")
     arrays = {name: np.array(array) for name, array in read_bundle(place).items()}
     yield from _together(arrays, lambda kept: save_bundle(place, kept))
+
+
+def _in_a_list(folder: Path) -> Iterator[Tensor]:
+    """AmpliGraph 1's tables, the first and the second of a list."""
+    (path,) = folder.glob("*.pkl")
+    content = pickle.loads(path.read_bytes())
+    arrays = {str(row): array for row, array in enumerate(content["model_params"])}
+
+    def save(kept: dict[str, np.ndarray]) -> None:
+        path.write_bytes(pickle.dumps({**content, "model_params": list(kept.values())}))
+
+    yield from _together(arrays, save)
 
 
 def _listed(path: Path) -> Iterator[Tensor]:

@@ -61,6 +61,15 @@ CASES = {
         **{f"static-{name}": {} for name in ("complex_diagonal-dot", "diagonal-dot", "diagonal-dot-global_emb")},
         **{f"static-{name}": {} for name in ("linear-dot", "translation-cos", "translation-dot-global_emb")},
     },
+    "pyg": {
+        "complex": {},
+        "complex-wrapped": {},
+        "distmult": {"model": "DistMult"},
+        "rotate": {},
+        "transe-p1": {**TRANSE, "p_norm": 1},
+        "transe-p2": {**TRANSE, "p_norm": 2},
+        "transe-p2-module": {},
+    },
     "pykeen": {
         "boxe": {},
         "complex": {},
@@ -89,18 +98,22 @@ CASES = {
         "transe-l1": {**TRANSE, "dissimilarity_type": "L1"},
         "transe-l2": {**TRANSE, "dissimilarity_type": "L2"},
     },
+    "transx": {"kb2e": {"L1_flag": True}, "openke": {"L1_flag": True}},
     "tucker": {"TuckER": {}},
 }
 """framework: variant: the options that its files do not hold"""
+
+UNFILTERED = {"pyg"}
+"""the frameworks whose protocol filters nothing"""
+
+MODULES = {("pyg", "transe-p2-module")}
+"""models that torch alone does not load, because their own classes are in the file"""
 
 ALL = [(framework, variant) for framework, variants in CASES.items() for variant in variants]
 
 UNREAD = [
     ("dual-encoder", "umls"),
-    *(("pyg", name) for name in ("complex", "complex-wrapped", "distmult", "rotate")),
-    *(("pyg", f"transe-{name}") for name in ("p1", "p2", "p2-module")),
     ("tkbc", "icews14-TNTComplEx"),
-    *(("transx", name) for name in ("kb2e", "openke")),
 ]
 """what there is of frameworks that have no reader yet"""
 

@@ -300,6 +300,26 @@ def dicee_qmult(folder):
     return score, "given", {}
 
 
+def dicee_pykeen(folder):
+    """A model of PyKEEN's, its tables under two names; weights averaged over epochs; inverse relations."""
+    tables = {"entity": table(7, 4), "relation": table(6, 4, 1)}
+    once = {f"model.{kind}_representations.0._embeddings.weight": rows for kind, rows in tables.items()}
+    again = {f"{kind}_embeddings.weight": rows for kind, rows in tables.items()}
+    torch.save({name: torch.from_numpy(rows) for name, rows in (once | again).items()}, folder / "aswa.pt")
+    config = {"model": "Pykeen_TransE", "normalization": "None"}
+    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
+    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
+    for kind, labels in (("entity", ENTITIES), ("relation", names)):
+        (folder / f"{kind}_to_idx.p").write_bytes(pickle.dumps({label: row for row, label in enumerate(labels)}))
+    e, r = (rows.astype(float) for rows in tables.values())
+
+    def score(h, k, t, side):
+        anchor, other = (h, t) if side == "tail" else (t, h)
+        return -abs(e[anchor] + r[2 * k + (side == "head")] - e[other]).sum()
+
+    return score, "given", {"p": 1}
+
+
 def marius_distmult(folder):
     """Without inverse edges."""
     table(7, 4).tofile(folder / "embeddings.bin")
@@ -404,16 +424,93 @@ def ampligraph_rotate(folder):
     return lambda h, k, t, _: -abs(complexes(e[h]) * np.exp(1j * phases[k]) - complexes(e[t])).sum(), "given", {}
 
 
+def pyg_transe(folder):
+    """Entities are normalised by the norm of the distance, relations are not; labels in one JSON object."""
+    state = tensors(node_emb__weight=table(7, 4), rel_emb__weight=table(3, 4, 1))
+    torch.save(state, folder / "model.pt")
+    for name, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
+        ids = json.dumps({label: row for row, label in enumerate(labels)})
+        (folder / f"{name}_to_id.json").write_text(ids, encoding="utf-8")
+    e, r = table(7, 4).astype(float), table(3, 4, 1)
+    e /= abs(e).sum(axis=1, keepdims=True)
+    return lambda h, k, t, _: -abs(e[h] + r[k] - e[t]).sum(), "given", {"model": "TransE", "p_norm": 1}
+
+
+def pyg_rotate(folder):
+    """One norm of real and imaginary parts; phases in radians; what else training needs is saved too."""
+    parts = {"node_emb__weight": table(7, 4), "node_emb_im__weight": table(7, 4, 2), "rel_emb__weight": table(3, 4, 1)}
+    torch.save({"model_state_dict": tensors(**parts), "epoch": 5}, folder / "checkpoint.pt")
+    labelled(folder, "entity_to_id.tsv", "relation_to_id.tsv", "{label}\t{id}")
+    e, r = table(7, 4) + 1j * table(7, 4, 2).astype(float), np.exp(1j * table(3, 4, 1).astype(float))
+    return lambda h, k, t, _: -np.linalg.norm(e[h] * r[k] - e[t]), "given", {}
+
+
+def pykg2vec_transe(folder):
+    """Entities and relations are normalised; a configuration, which is a pickle, lies beside it."""
+    state = tensors(ent_embeddings__weight=table(7, 4), rel_embeddings__weight=table(3, 4, 1))
+    torch.save(state, folder / "model.vec.pt")
+    np.save(folder / "config.npy", np.array({"model": "transe"}, dtype=object))
+    e, r = (
+        rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        for rows in (table(7, 4).astype(float), table(3, 4, 1).astype(float))
+    )
+    return lambda h, k, t, _: -abs(e[h] + r[k] - e[t]).sum(), "sorted", {"model": "TransE", "l1_flag": True}
+
+
+def pykg2vec_complex(folder):
+    """Four tables."""
+    rows = {"ent": (7, 0), "rel": (3, 2)}
+    parts = [(kind, part, *rows[kind], shift) for kind in rows for shift, part in enumerate(("real", "img"))]
+    state = {
+        f"{kind}_embeddings_{part}__weight": table(count, 4, seed + shift) for kind, part, count, seed, shift in parts
+    }
+    torch.save(tensors(**state), folder / "model.vec.pt")
+    np.save(folder / "config.npy", np.array({"model": "complex"}, dtype=object))
+    e, r = (np.hstack([table(count, 4, seed + shift) for shift in (0, 1)]) for count, seed in rows.values())
+    return lambda h, k, t, _: trilinear(e[h], r[k], e[t]), "sorted", {}
+
+
+def ampligraph1_hole(folder):
+    """One pickle of dictionaries and arrays; labels are numpy's texts."""
+    e, r = table(7, 4), table(3, 4, 1)
+    content = {
+        "class_name": "HolE",
+        "hyperparams": {"k": 2, "seed": 0, "embedding_model_params": {"corrupt_sides": ["s+o"]}, "verbose": False},
+        "is_fitted": True,
+        "ent_to_idx": {np.str_(label): row for row, label in enumerate(ENTITIES)},
+        "rel_to_idx": {np.str_(label): row for row, label in enumerate(RELATIONS)},
+        "model_params": [e, r],
+        "large_graph": False,
+        "calibration_parameters": [],
+    }
+    (folder / "model.pkl").write_bytes(pickle.dumps(content))
+    return lambda h, k, t, _: 2 / 2 * trilinear(e[h], r[k], e[t]), "given", {}
+
+
+def ampligraph1_transe(folder):
+    """The norm of the distance is among the hyperparameters."""
+    ampligraph1_hole(folder)
+    content = pickle.loads((folder / "model.pkl").read_bytes())
+    settings = {"k": 4, "embedding_model_params": {"norm": 2}}
+    content |= {"class_name": "TransE", "hyperparams": settings}
+    (folder / "model.pkl").write_bytes(pickle.dumps(content))
+    e, r = table(7, 4).astype(float), table(3, 4, 1)
+    return lambda h, k, t, _: -np.linalg.norm(e[h] + r[k] - e[t]), "given", {}
+
+
 LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
+    "ampligraph-1": [ampligraph1_hole, ampligraph1_transe],
     "conve": [conve_distmult],
-    "dicee": [dicee_keci, dicee_qmult],
+    "dicee": [dicee_keci, dicee_pykeen, dicee_qmult],
     "dgl-ke": [dglke_simple],
     "kbc": [kbc_cp],
     "libkge": [libkge_package, libkge_transh],
     "marius": [marius_distmult],
     "openke": [openke_json, openke_transr],
     "pbg": [pbg_static],
+    "pyg": [pyg_rotate, pyg_transe],
+    "pykg2vec": [pykg2vec_complex, pykg2vec_transe],
     "rotate": [rotate_code],
     "torchkge": [torchkge_transe, torchkge_transr, torchkge_analogy],
     "tucker": [tucker_code],

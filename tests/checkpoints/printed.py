@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-PROTOCOLS = {"dgl-ke": "dglke"}
+PROTOCOLS = {"dgl-ke": "dglke", "transx": "kb2e"}
 """the protocol of a framework whose checkpoints are kept under another name"""
 
 WITHOUT_COUNTERPART = {"loss", "auc", "count", "edges evaluated", "mean_reciprocal_rank_filtered_with_test"}
@@ -39,6 +39,16 @@ def _kbc(metrics: dict[str, Any]) -> dict[str, float]:
     return values
 
 
+def _pyg(metrics: dict[str, Any]) -> dict[str, float]:
+    (printed,) = metrics.values()
+    return {name.removesuffix(" (0-based)"): value for name, value in printed.items()}
+
+
+def _transx(metrics: dict[str, Any]) -> dict[str, float]:
+    (printed,) = metrics.values()
+    return {f"{side} {name}": value for side, values in printed.items() for name, value in values.items()}
+
+
 _READ = {
     "ampligraph": lambda metrics: metrics["filtered worst (default strategy)"],
     "conve": lambda metrics: metrics["ranking_and_hits(test), all 661 test triples (--test-batch-size 661)"],
@@ -48,8 +58,10 @@ _READ = {
     "marius": lambda metrics: metrics["marius_eval filtered"],
     "openke": _openke,
     "pbg": lambda metrics: metrics["filtered"],
+    "pyg": _pyg,
     "pykeen": lambda metrics: metrics,
     "rotate": lambda metrics: metrics["filtered"],
     "torchkge": _torchkge,
+    "transx": _transx,
     "tucker": lambda metrics: metrics["evaluate(test)"],
 }

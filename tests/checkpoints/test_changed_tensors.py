@@ -12,7 +12,7 @@ from kgeval import Dataset, Triples, Vocabulary, load_checkpoint, load_dataset
 from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints.changes import CHANGES, tensors
 from tests.checkpoints.conftest import train
-from tests.checkpoints.frameworks import ALL, folder_of, options_of
+from tests.checkpoints.frameworks import ALL, MODULES, folder_of, options_of
 from tests.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS, tucker_code
 
 SMALLEST = [
@@ -24,12 +24,16 @@ SMALLEST = [
     ("marius", "ComplEx"),
     ("openke", "rotate"),
     ("pbg", "dyn-complex_diagonal-dot"),
+    ("pyg", "rotate"),
     ("pykeen", "tucker"),
     ("rotate", "pRotatE"),
     ("torchkge", "complex"),
     ("tucker", "TuckER"),
 ]
 """a small one of each framework, with layers where it has any"""
+
+INDISTINGUISHABLE = {("pyg", "rel_emb_im.weight", "deleted")}
+"""a ComplEx of PyTorch Geometric without them has the very tensors of a RotatE"""
 
 USUAL = ("deleted", "truncated", "flattened", "int")
 
@@ -101,7 +105,8 @@ def mistaken(framework, folder, dataset, options, changes):
             tensor.write(array)
             changed = what_scores(folder, dataset, options)
             refused += not changed[1]
-            if not (scored_alike(sound, changed) if changed[1] or not change else changed[0]):
+            known = (framework, tensor.name.rpartition("/")[2], change) in INDISTINGUISHABLE
+            if not known and not (scored_alike(sound, changed) if changed[1] or not change else changed[0]):
                 found.append((tensor.name, change))
             for path, content in files.items():
                 path.write_bytes(content)
@@ -140,7 +145,9 @@ def test_no_change_makes_another_model_of_a_real_one(tmp_path, shared, umls, fra
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("framework", "variant"), ALL)
+@pytest.mark.parametrize(
+    ("framework", "variant"), [case for case in ALL if case not in MODULES and case[0] != "transx"]
+)
 def test_no_change_makes_another_model_of_any(tmp_path, shared, umls, framework, variant):
     copied(folder_of(shared, framework, variant), tmp_path)
     found, refused = mistaken(framework, tmp_path, umls, options_of(shared, framework, variant), CHANGES)

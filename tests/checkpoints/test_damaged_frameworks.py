@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import resource
 import shutil
@@ -11,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 
 from kgeval import Dataset, Triples, evaluate, load_checkpoint, load_dataset
 from kgeval.errors import KgevalError
-from tests.checkpoints.damage import damage
+from tests.checkpoints.damage import BOMBS, damage
 from tests.checkpoints.frameworks import folder_of, options_of
 
 VARIANTS = {
@@ -26,12 +28,53 @@ VARIANTS = {
     "marius": ["ComplEx", "ComplEx-noinverse"],
     "openke": ["rotate", "transd"],
     "pbg": ["dyn-complex_diagonal-dot", "static-linear-dot"],
+    "pyg": ["rotate", "transe-p2-module"],
     "pykeen": ["conve", "pairre"],
     "rotate": ["RotatE", "TransE"],
     "torchkge": ["complex", "rescal"],
+    "transx": ["kb2e", "openke"],
     "tucker": ["TuckER"],
 }
 """small ones, with all kinds of files and layers"""
+
+NAMED = {"entity": "ent.weight", "relation": "rel.weight", "model": "TransE", "norm": 1}
+
+
+def named(folder, entities, relations):
+    """A state dictionary of one's own."""
+    tables = (("ent.weight", entities), ("rel.weight", relations))
+    torch.save({name: torch.rand(len(labels), 4) for name, labels in tables}, folder / "mine.pt")
+
+
+def word2vec(folder, entities, relations):
+    """One table of entities and relations."""
+    labels = [*entities, *relations]
+    rows = (
+        f"{label} {' '.join(map(str, numbers))}\n"
+        for label, numbers in zip(labels, torch.rand(len(labels), 4).tolist(), strict=True)
+    )
+    (folder / "vectors.txt").write_text(f"{len(labels)} 4\n" + "".join(rows), encoding="utf-8")
+
+
+def ampligraph1(folder, entities, relations):
+    """One pickle of dictionaries and arrays."""
+    kinds = (("ent_to_idx", entities), ("rel_to_idx", relations))
+    content = {name: {label: row for row, label in enumerate(labels)} for name, labels in kinds}
+    content |= {"class_name": "TransE", "hyperparams": {"embedding_model_params": {"norm": 2}}}
+    content["model_params"] = [torch.rand(len(labels), 4).numpy() for _, labels in kinds]
+    (folder / "model.pkl").write_bytes(pickle.dumps(content))
+
+
+def pykg2vec(folder, entities, relations):
+    """A state dictionary, and a configuration that is not opened."""
+    tables = (("ent_embeddings.weight", entities), ("rel_embeddings.weight", relations))
+    torch.save({name: torch.rand(len(labels), 4) for name, labels in tables}, folder / "model.vec.pt")
+    (folder / "config.npy").write_bytes(BOMBS[2])
+
+
+MADE = {"ampligraph-1": (ampligraph1, {}), "pykg2vec": (pykg2vec, {"model": "DistMult"})}
+MADE |= {"state-dict": (named, NAMED), "word2vec": (word2vec, {"model": "DistMult"})}
+"""formats of no framework: what writes them, and the options that they need"""
 
 UNREAD = ("expected", "kge.log", "trace", "train.log", "training_stats", "results", "numeric", "checkpoint_0")
 """how the names of files begin that no reader opens"""
@@ -114,17 +157,22 @@ def refusal_of(folder, few, framework, options):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux limits the memory of a process so")
-@pytest.mark.parametrize("framework", VARIANTS)
+@pytest.mark.parametrize("framework", [*VARIANTS, *MADE])
 def test_a_damaged_checkpoint_is_one_clear_error_or_a_model(tmp_path, monkeypatch, shared, few, framework):
     monkeypatch.chdir(tmp_path)
     others = [path for name, (variant, *_) in VARIANTS.items() for path in sources(folder_of(shared, name, variant))]
     refused = 0
     for number in range(TIMES):
         rng = random.Random(f"{framework} {number}")
-        variant = rng.choice(VARIANTS[framework])
-        sound, options = folder_of(shared, framework, variant), options_of(shared, framework, variant)
         folder = tmp_path / str(number)
-        copied(sound, folder)
+        if framework in MADE:
+            (write, options) = MADE[framework]
+            folder.mkdir()
+            write(folder, few.entities, few.relations)
+        else:
+            variant = rng.choice(VARIANTS[framework])
+            sound, options = folder_of(shared, framework, variant), options_of(shared, framework, variant)
+            copied(sound, folder)
         assert refusal_of(folder, few, framework, options) == ""
         done = damage(rng, folder, others)
         heard.clear()

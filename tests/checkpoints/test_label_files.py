@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 
 import numpy as np
@@ -124,7 +125,9 @@ def test_a_file_is_used_without_the_other(tmp_path, kind, missing):
     rows = [(str(index), label) if kind.id_first else (label, str(index)) for index, label in enumerate(labels)]
     lines = [str(len(rows))] * kind.counted + [separator.join(row) for row in rows]
     path = tmp_path / getattr(kind, which)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    ids = json.dumps({label: index for index, label in enumerate(labels)})
+    text = ids if path.suffix == ".json" else "".join(f"{line}\n" for line in lines)
+    path.write_text(text, encoding="utf-8")
     checkpoint = load_checkpoint(tmp_path)
     found = {"entities": checkpoint.entities, "relations": checkpoint.relations}
     assert (list(found[which]), found[missing]) == (labels, None)

@@ -25,8 +25,8 @@ def said_of(path, **options):
 
 
 def stranger():
-    """A state dictionary of PyTorch Geometric's."""
-    return tensors(node_emb__weight=table(7, 4), rel_emb__weight=table(3, 4))
+    """A state dictionary of a model of one's own."""
+    return tensors(nodes__weight=table(7, 4), edges__weight=table(3, 4))
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -36,10 +36,10 @@ def test_tensors_are_told_with_their_shapes_and_two_ways_out(tmp_path, wrapped):
     lines = said_of(tmp_path / "m.pt")
     assert lines[:3] == [
         "'/m.pt' is in no known checkpoint format.",
-        "m.pt is a state_dict with node_emb.weight [7, 4], rel_emb.weight [3, 4].",
+        "m.pt is a state_dict with nodes.weight [7, 4], edges.weight [3, 4].",
         "Two ways to evaluate such arrays:",
     ]
-    assert "save them as an .npz file with the names entity and relation, and give the option model" in lines[4]
+    assert "name them by the options entity=NAME and relation=NAME, and give the option model" in lines[4]
     assert "kgeval.evaluate(module, dataset) takes a PyTorch module" in lines[6]
     assert lines[7] == "Known formats:"
     assert [line.split(":")[0].strip() for line in lines[8:]] == list(formats())
@@ -53,7 +53,7 @@ def test_one_tensor_of_a_usual_name_is_no_hint_at_a_format(tmp_path):
 
 def test_an_option_that_no_format_could_take_is_named(tmp_path):
     torch.save(stranger(), tmp_path / "m.pt")
-    lines = said_of(tmp_path / "m.pt", entity="node_emb.weight")
+    lines = said_of(tmp_path / "m.pt", entity="nodes.weight")
     assert "Not used: the option 'entity'. Only a known format has options, each its own." in lines
 
 
@@ -101,7 +101,10 @@ def test_empty_files_are_told_to_be(tmp_path):
 def test_the_way_out_that_is_told_leads_to_a_model(tmp_path):
     arrays = {name: array.numpy() for name, array in zip(("entity", "relation"), stranger().values(), strict=True)}
     write_arrays(tmp_path / "m.npz", arrays)
-    assert load_checkpoint(tmp_path / "m.npz", model="DistMult").num_entities == 7
+    saved = load_checkpoint(tmp_path / "m.npz", model="DistMult")
+    torch.save(stranger(), tmp_path / "m.pt")
+    named = load_checkpoint(tmp_path / "m.pt", entity="nodes.weight", relation="edges.weight", model="DistMult")
+    assert np.array_equal(saved.family.entity, named.family.entity)
 
 
 def test_a_folder_tells_its_files_and_the_tensors_among_them(tmp_path):
@@ -111,7 +114,7 @@ def test_a_folder_tells_its_files_and_the_tensors_among_them(tmp_path):
     (folder / "notes.txt").write_text("hello", encoding="utf-8")
     assert said_of(folder)[1:3] == [
         "It is a folder with m.pt, notes.txt.",
-        "m.pt is a state_dict with node_emb.weight [7, 4], rel_emb.weight [3, 4].",
+        "m.pt is a state_dict with nodes.weight [7, 4], edges.weight [3, 4].",
     ]
 
 
@@ -168,7 +171,9 @@ def test_a_file_of_pykg2vec_is_not_taken_for_openkes(tmp_path):
     torch.save(state, tmp_path / "model.vec.pt")
     options = {"model": "TransE", "p_norm": 1, "norm_flag": True}
     (told,) = (line for line in said_of(tmp_path / "model.vec.pt", **options) if line.startswith("Nearest"))
-    assert told.startswith("Nearest: openke, which also has pi_const and zero_const.")
+    assert told.startswith(
+        "Nearest: openke, which also has pi_const and zero_const; pykg2vec, which also has config.npy"
+    )
     assert load_checkpoint(tmp_path / "model.vec.pt", format="openke", **options).format == "openke"
     labelled(tmp_path, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
     assert load_checkpoint(tmp_path / "model.vec.pt", **options).format == "openke"

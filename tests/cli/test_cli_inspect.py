@@ -191,9 +191,9 @@ def test_a_path_that_is_no_text_is_refused(refused, place):
 
 def test_inspect_tells_what_an_unknown_file_holds(place, refused):
     torch = pytest.importorskip("torch")
-    torch.save({"node_emb.weight": torch.ones(8, 4), "rel_emb.weight": torch.ones(3, 4)}, place / "stranger.pt")
+    torch.save({"nodes.weight": torch.ones(8, 4), "edges.weight": torch.ones(3, 4)}, place / "stranger.pt")
     said = refused("inspect", "stranger.pt")
-    assert "stranger.pt is a state_dict with node_emb.weight [8, 4], rel_emb.weight [3, 4].\n" in said
+    assert "stranger.pt is a state_dict with nodes.weight [8, 4], edges.weight [3, 4].\n" in said
     assert "A dataset is a folder" not in said
 
 

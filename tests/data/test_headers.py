@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 from datetime import date
 
@@ -197,22 +198,37 @@ def test_splits_of_a_single_row_have_no_header(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "triple"),
     [
-        "<http://a> <http://likes> <http://b> .",
-        "<http://a>\t<http://likes>\t<http://b> .",
-        "<http://a>\t<http://likes>\t<http://b>\t.",
-        '<http://a> <http://named> "the b"@en .',
-        '_:a <http://aged> "7"^^<http://www.w3.org/2001/XMLSchema#int> . # years',
+        ("<http://a> <http://likes> <http://b> .", ("http://a", "http://likes", "http://b")),
+        ("<http://a>\t<http://likes>\t<http://b> .", ("http://a", "http://likes", "http://b")),
+        ("<http://a>\t<http://likes>\t<http://b>\t.", ("http://a", "http://likes", "http://b")),
+        ("<http://a><http://likes>_:b.", ("http://a", "http://likes", "_:b")),
+        ('<http://a> <http://named> "the . \\"b\\""@en .', ("http://a", "http://named", '"the . \\"b\\""@en')),
+        (
+            '_:a <http://aged> "7"^^<http://www.w3.org/2001/XMLSchema#int> . # years',
+            ("_:a", "http://aged", '"7"^^<http://www.w3.org/2001/XMLSchema#int>'),
+        ),
     ],
 )
-@pytest.mark.parametrize("ending", [".txt", ".tsv"])
-def test_n_triples_are_known_for_what_they_are(tmp_path, line, ending):
-    (tmp_path / f"triples{ending}").write_text(f"{line}\n{line}\n")
+@pytest.mark.parametrize("ending", [".txt", ".tsv", ".nt"])
+def test_n_triples_are_read(tmp_path, line, triple, ending):
+    (tmp_path / f"triples{ending}").write_text(f"{line}\n\n# a comment\n{line}\n")
+    assert read(tmp_path / f"triples{ending}") == [triple, triple]
+
+
+def test_n_triples_may_begin_with_a_comment_and_be_compressed(tmp_path):
+    content = b"# started 2014\n<http://a> <http://likes> <http://b> .\n"
+    (tmp_path / "triples.nt.gz").write_bytes(gzip.compress(content))
+    assert read(tmp_path / "triples.nt.gz") == [("http://a", "http://likes", "http://b")]
+
+
+def test_a_line_that_is_no_n_triple_is_named(tmp_path):
+    (tmp_path / "triples.nt").write_text("<http://a> <http://likes> <http://b> .\n# c\n<http://a> likes <http://b> .\n")
     with pytest.raises(
-        DatasetError, match=r"line 1: this is a line of N-Triples, .* Write the labels alone, with tabs"
+        DatasetError, match=r"line 3: expected a line of N-Triples, '<subject> <predicate> <object> \.'"
     ):
-        read_triples(tmp_path / f"triples{ending}")
+        read_triples(tmp_path / "triples.nt")
 
 
 def test_labels_in_angle_brackets_alone_are_no_n_triples(tmp_path):

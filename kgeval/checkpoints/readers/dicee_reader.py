@@ -1,6 +1,7 @@
 """Models of dice-embeddings: ``model.pt``, ``configuration.json``, and the ids of the labels as pickles or CSV files.
 
-Where the relations have inverses (``<r>_inverse``), heads are asked for with them.
+Where the relations have inverses (``<r>_inverse``), heads are asked for with them. ``Pykeen_…`` are models of PyKEEN's
+that dice-embeddings trained: their tensors have PyKEEN's names, and what these do not say is asked for.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.pykeen.interactions import family_of
+from kgeval.checkpoints.readers.pykeen.modules import PyKEENModel
+from kgeval.checkpoints.readers.pykeen.pykeen_reader import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
 from kgeval.checkpoints.shared.locate import folder_of
-from kgeval.checkpoints.shared.tensors import Tensors, names_in
+from kgeval.checkpoints.shared.tensors import LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.io.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, DatasetError
@@ -30,9 +34,13 @@ from kgeval.scorers.families.products.quate import QuatE
 from kgeval.scorers.family import Family
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
-MODEL, CONFIG = "model.pt", "configuration.json"
+MODEL, AVERAGED, CONFIG = "model.pt", "aswa.pt", "configuration.json"
+"""the last is written too where weights are averaged over epochs, and may be there alone"""
 INVERSE = "_inverse"
 ENTITY, RELATION = "entity_embeddings.weight", "relation_embeddings.weight"
+
+PYKEEN = "Pykeen_"
+"""what names of models begin with that are PyKEEN's"""
 
 EPSILON = 1e-6
 """what PyTorch's pairwise distance adds to every difference"""
@@ -49,9 +57,10 @@ def read(path: Path, options: Options) -> Checkpoint:
         if a file is missing or damaged, or if kgeval has no family for the model
     """
     folder = folder_of(path)
-    file, config = folder / MODEL, _config(folder)
+    file, config = _file(folder), _config(folder)
     tensors = Tensors.read(file)
-    name = options.require("model", config.get("model"), CONFIG, list(MODELS))
+    names = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
+    name = options.require("model", config.get("model"), CONFIG, names)
     if str(config.get("normalization")) not in {"None", "none"}:
         raise CheckpointError(f"{folder / CONFIG}: kgeval does not read models with normalization layers.")
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
@@ -60,10 +69,12 @@ def read(path: Path, options: Options) -> Checkpoint:
     forward = [label for label in relations if label + INVERSE in relations]
     inverse = bool(forward) and 2 * len(forward) == len(relations)
     places = {label: row for row, label in enumerate(relations)}
-    if inverse:
-        relation = relation[[places[label + end] for end in ("", INVERSE) for label in forward]]
+    order = [places[label + end] for end in ("", INVERSE) for label in forward] if inverse else list(places.values())
     options.resolve("reciprocal", inverse, relation_file.name)
-    family = MODELS[name]((entity, relation, tensors, config))
+    if name.startswith(PYKEEN):
+        family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
+    else:
+        family = MODELS[name]((entity, relation[order] if inverse else relation, tensors, config))
     for key in ("p", "q") if name == "Keci" else ():
         options.resolve(key, config.get(key), CONFIG)
     options.record_origins(family, "dice-embeddings")
@@ -76,6 +87,31 @@ def read(path: Path, options: Options) -> Checkpoint:
         Vocabulary(forward if inverse else relations, "relation"),
         options.origins,
     )
+
+
+def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) -> Family:
+    """Make a model of PyKEEN's, whose tensors lie under ``model.``, and some of them a second time."""
+    inside = tensors.under(LIGHTNING)
+    arrays = {key: inside.get(key) for key in inside}
+    relations = [key for key in arrays if key.startswith("relation_representations.")]
+    check_same_rows(tensors.path, [tensors.matrix(RELATION), *(arrays[key] for key in relations)])
+    arrays |= {key: arrays[key][order] for key in relations}
+    state = Tensors(tensors.path, arrays)
+    for alias in (ENTITY, RELATION, *(key for key in tensors if key.startswith("interaction."))):
+        tensors.get(alias)
+    model = model_of_state(state, name, options, stored={}, where=CONFIG)
+    try:
+        family = family_of(PyKEENModel.of(model, inverse=False), name)
+    except CheckpointError as error:
+        raise CheckpointError(f"{tensors.path}: {error}") from error
+    state.refuse_unused(name, *IGNORED_TENSORS)
+    return family
+
+
+def _file(folder: Path) -> Path:
+    """Return the file of the weights; the averaged ones are those of the model, where it is there too."""
+    averaged = folder / AVERAGED
+    return averaged if averaged.is_file() and not (folder / MODEL).is_file() else folder / MODEL
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -150,8 +186,8 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
 
 def _recognises(path: Path) -> bool:
     folder = folder_of(path)
-    inside = path.is_dir() or path.name == MODEL
-    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(folder / MODEL)
+    inside = path.is_dir() or path == _file(folder)
+    return inside and (folder / CONFIG).is_file() and {ENTITY, RELATION} <= names_in(_file(folder))
 
 
 READER = Reader(

@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.shared.label_files import read_ids
 from kgeval.data.io.id_files import read_mapping
 from kgeval.data.io.text import read_columns
+from kgeval.data.layouts.openke_layout import vocabulary
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.paths import exists_safely
@@ -30,7 +32,7 @@ class LabelFiles:
     commas: bool = False
     """whether commas separate the columns, and tabs do not"""
     counted: bool = False
-    """whether the first line is the number of rows"""
+    """whether the first line is the number of rows, or was left out"""
     columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
 
@@ -47,8 +49,10 @@ LABEL_FILES = (
     LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True),
     LabelFiles("ent_id", "rel_id", id_first=False),
     LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True),
+    LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", id_first=False, columns_may_be_swapped=True),
+    LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False),
 )
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc and Marius"""
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc and Marius, and as users of PyTorch Geometric call them"""
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,12 @@ def find_labels(folder: Path, options: Options) -> CheckpointLabels:
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     names = ("id", "label") if kind.id_first else ("label", "id")
+    if path.suffix == ".json":
+        return read_ids(path, what)
     try:
-        table = read_mapping(path) if kind.commas else read_columns(path, names, skip=int(kind.counted), delimiter="\t")
+        if kind.counted:
+            return vocabulary(path, what)
+        table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
     except InputError as error:
         raise CheckpointError(str(error)) from error
     ids, swapped = _numbers(table["id"]), _numbers(table["label"])

@@ -21,6 +21,9 @@ COUNTERS = "*.num_batches_tracked"
 PARALLEL = "module."
 """what PyTorch's ``DataParallel`` puts before the name of every tensor"""
 
+LIGHTNING = "model."
+"""what a PyTorch Lightning module puts before the name of every tensor of the model that it trains"""
+
 WRAPPINGS = ("state_dict", "model_state_dict", "model")
 """the names under which training scripts save a ``state_dict`` beside what they need to go on"""
 
@@ -113,6 +116,14 @@ class Tensors:
         view = Tensors(self.path, inside)
         view._prefix, view._unused = self._prefix + prefix, self._unused
         return view
+
+    def of_model(self, starts: str | tuple[str, ...]) -> Tensors:
+        """Return the tensors of a model, some of whose names begin so: without the prefix of PyTorch Lightning."""
+        inside = self.under(LIGHTNING)
+        is_inside = any(name.startswith(starts) for name in inside) and not any(
+            name.startswith(starts) for name in self
+        )
+        return inside if is_inside else self
 
     def refuse_unused(self, model: str, *ignored: str) -> None:
         """Refuse tensors that no formula has used: they make another model of it, whose scores would be wrong.

@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.data.io.headers import TRIPLE, columns, is_header
-from kgeval.data.io.text import read_columns, rows
+from kgeval.data.io.id_files import UNIT_SEPARATOR
+from kgeval.data.io.text import line_of, read_columns, rows
 from kgeval.errors import DatasetError, reason
 from kgeval.files.opening import refuse_special
 from kgeval.files.parquet_files import read_parquet
@@ -22,13 +25,17 @@ NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa
 NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
 """What tells a column of confidences from a fourth label."""
 
-N_TRIPLE = re.compile(r"\s*(<[^<>]*>|_:\S+)\s*<[^<>]*>\s*(<[^<>]*>|_:\S+|\".*)\s*\.\s*(#.*)?")
-"""A line of the W3C's N-Triples: subject, predicate, object and a full stop."""
+N_TRIPLE = (
+    r"\s*(?P<head><[^<>]*>|_:\S+)\s*(?P<relation><[^<>]*>)"
+    r'\s*(?P<tail><[^<>]*>|_:\S+?|".*"[^\s"]*)\s*\.\s*(?:#.*)?'
+)
+"""A line of the W3C's N-Triples: subject, predicate, object (a literal perhaps) and a full stop."""
 
 
 def read_triples(path: Path) -> pa.Table:
-    """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, each also ``.gz``) or ``.parquet``.
+    """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, ``.nt``, each also ``.gz``) or ``.parquet``.
 
+    Text whose first line is one of N-Triples is read as such, and so is ``.nt``.
     The columns of Parquet files, and of text with a header, are told apart by their names, in any order; those of text
     without a header are head, relation, tail, and perhaps a confidence.
 
@@ -51,15 +58,34 @@ def read_triples(path: Path) -> pa.Table:
 
 def _read_text(path: Path) -> pa.Table:
     first = next(rows(path), None)
-    if first is not None and N_TRIPLE.fullmatch(" ".join(first.cells)):
-        raise DatasetError(
-            f"{path}, line {first.line}: this is a line of N-Triples, '<subject> <predicate> <object> .', which kgeval "
-            "does not read. Write the labels alone, with tabs between head, relation and tail."
-        )
+    if first is not None and (_is_n_triples(path) or re.fullmatch(N_TRIPLE, " ".join(first.cells))):
+        return _read_n_triples(path)
     if first is not None and is_header(first.cells):
         return read_columns(path, columns(path, first.cells), skip=first.end)
     weighted = first is not None and _ends_in_number(first.cells)
     return read_columns(path, [*TRIPLE, "confidence"] if weighted else TRIPLE)
+
+
+def _is_n_triples(path: Path) -> bool:
+    return path.name.lower().endswith((".nt", ".nt.gz"))
+
+
+def _read_n_triples(path: Path) -> pa.Table:
+    """Read lines of N-Triples: an IRI is a label without its brackets; blank nodes and literals are as they stand."""
+    lines = read_columns(path, ["line"], delimiter=UNIT_SEPARATOR)["line"]
+    comments = pc.match_substring_regex(lines, r"^\s*(#|$)")
+    cells = pc.extract_regex(lines, f"^{N_TRIPLE}$").combine_chunks()
+    damaged = np.asarray(pc.and_(cells.is_null(), pc.invert(comments.combine_chunks())))
+    if damaged.any():
+        line = line_of(path, int(np.argmax(damaged)), delimiter=UNIT_SEPARATOR)
+        raise DatasetError(f"{path}, line {line}: expected a line of N-Triples, '<subject> <predicate> <object> .'.")
+    columns = cells.drop_null().flatten()
+    return pa.table(
+        {
+            name: pc.replace_substring_regex(column, r"^<(.*)>$", r"\1")
+            for name, column in zip(TRIPLE, columns, strict=True)
+        }
+    )
 
 
 def _ends_in_number(cells: Sequence[str]) -> bool:

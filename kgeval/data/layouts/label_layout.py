@@ -13,7 +13,7 @@ from kgeval.data.numbering import number
 from kgeval.errors import DatasetError
 
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
-ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz", ".parquet")
+ENDINGS = (".txt", ".tsv", ".csv", ".nt", ".txt.gz", ".tsv.gz", ".csv.gz", ".nt.gz", ".parquet")
 
 HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
 
@@ -79,7 +79,7 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
 LAYOUT = Layout(
     name="labels",
     summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
-    ".gz of these, .parquet)",
+    ".gz of these, .parquet, N-Triples as .nt)",
     recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
     needs=tuple(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),

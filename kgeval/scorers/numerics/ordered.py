@@ -54,23 +54,27 @@ def dot_rows(left: Float64Array, right: Float64Array) -> Float64Array:
     return ordered_sum(lambda k: left[..., k] * right[..., k], left.shape[-1])
 
 
-def norms_column(vectors: Float64Array) -> Float64Array:
-    """Euclidean norms along the last axis, as a column; float64[..., 1].
+def norms_column(vectors: Float64Array, norm: int = 2) -> Float64Array:
+    """Norms (1 or 2) along the last axis, as a column; float64[..., 1].
 
-    >>> norms_column(np.array([[3.0, 4.0]]))
-    array([[5.]])
+    >>> norms_column(np.array([[3.0, -4.0]])), norms_column(np.array([[3.0, -4.0]]), 1)
+    (array([[5.]]), array([[7.]]))
     """
+    if norm == 1:
+        return dot_rows(np.abs(vectors), np.ones_like(vectors))[..., None]
     return np.asarray(np.sqrt(dot_rows(vectors, vectors))[..., None])
 
 
-def unit(vectors: Float64Array) -> Float64Array:
-    """Scale vectors to length 1; the zero vector stays zero.
+def unit(vectors: Float64Array, norm: int = 2) -> Float64Array:
+    """Scale vectors to norm 1 (of p = 1 or 2); the zero vector stays zero.
 
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
+    >>> unit(np.array([[3.0, -1.0]]), 1)
+    array([[ 0.75, -0.25]])
     """
-    return vectors / np.maximum(norms_column(vectors), LEAST_LENGTH)
+    return vectors / np.maximum(norms_column(vectors, norm), LEAST_LENGTH)
 
 
 def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
@@ -82,5 +86,4 @@ def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
     >>> limit_norm(np.array([[3.0, -1.0]]), 1)
     array([[ 0.75, -0.25]])
     """
-    norms = norms_column(vectors) if norm == 2 else dot_rows(np.abs(vectors), np.ones_like(vectors))[..., None]
-    return np.asarray(vectors / np.maximum(norms, 1.0))
+    return np.asarray(vectors / np.maximum(norms_column(vectors, norm), 1.0))

@@ -18,14 +18,13 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.native.memory_map import memory_mapped_arrays
 from kgeval.checkpoints.shared.label_files import read_labels
+from kgeval.checkpoints.shared.named_arrays import model_of_arrays
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, FileError, UsageError, reason
+from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.budget import Budget
 from kgeval.files.opening import JSON, checked
 from kgeval.files.zip_files import open_zip
-from kgeval.scorers.family import families, family
 from kgeval.scorers.scorer import Numbering
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 SUFFIXES = {".npz", ".safetensors"}
 
@@ -66,27 +65,11 @@ def read(path: Path, options: Options) -> Checkpoint:
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
         raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")
     labels, label_files = _labels(file, stored)
-    name = options.resolve("model", stored.model, file.name)
-    if name is None:
-        raise UsageError(
-            f"{file} does not say which model it is: give the option model, one of {', '.join(families())}."
-        )
-    kind = family(str(name))
-    for key in stored.options:
-        if key not in kind.option_names():
-            raise CheckpointError(f"{file}: it stores the option {key!r}, which {kind.name} does not have.")
-    chosen = {key: options.resolve(key, stored.options.get(key), file.name) for key in kind.option_names()}
-    reciprocal = options.resolve("reciprocal", stored.reciprocal, file.name)
-    if reciprocal not in (None, True, False):
-        raise UsageError(f"{file}: reciprocal={reciprocal!r}: expected true or false.")
-    try:
-        built = kind.build(stored.arrays, {key: value for key, value in chosen.items() if value is not None})
-        if not reciprocal:
-            built.refuse_heads()
-    except CheckpointError as error:
-        raise type(error)(f"{file}: {error}") from error
+    model = model_of_arrays(
+        file, stored.arrays, options, model=stored.model, stored=stored.options, reciprocal=stored.reciprocal
+    )
     return Checkpoint(
-        model=Reciprocal(built) if reciprocal else built,
+        model=model,
         format="native",
         files=(file, *label_files),
         entities=labels.get("entity"),

@@ -8,21 +8,23 @@ labels: the interaction is asked for, and its norm, normaliser and the like.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.reader import PICKLED, Reader
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen.pykeen_baselines import BASELINES, PyKEENBaseline, baseline_of
-from kgeval.checkpoints.shared.label_files import read_labels
+from kgeval.checkpoints.shared.label_files import read_ids, read_labels
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, unwrap_state_dict
+from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.checkpoints.shared.truth_values import truth_value
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, reason
+from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
@@ -34,6 +36,11 @@ MODEL_FILE = "trained_model.pkl"
 
 STATE = ("entity_representations.", "entity_embeddings._embeddings.")
 """how names of tensors begin in a state dictionary, today and before 1.8"""
+
+KEEN_CONFIG = "configuration.json"
+
+FIRST_TABLES = {f"{kind}_embeddings.weight": f"{kind}_embeddings._embeddings.weight" for kind in ("entity", "relation")}
+"""the tables of versions 0.0 (KEEN), and what they were called before 1.8"""
 
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
@@ -107,11 +114,11 @@ def _refuse_sigmoids(model: Module) -> None:
 
 def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
     """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
-    tensors = Tensors(file, unwrap_state_dict(content))
+    state = unwrap_state_dict(content)
+    tensors = Tensors(file, {FIRST_TABLES.get(name, name): array for name, array in state.items()}).of_model(STATE)
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
     try:
-        model = Module.from_state_dict(tensors)
         entities, relations = (
             _vocabulary_of(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
         )
@@ -120,10 +127,10 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     files: tuple[Path, ...] = ()
     if entities is None and relations is None:
         entities, relations, files = _labels(file, options)
-    name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
-    model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(file, {})))
-    for key, choices in REQUIRED_OPTIONS[name].items():
-        _set_attribute(model, key, options.require(key, None, file.name, choices))
+    stored = _settings_of_keen(file)
+    where = KEEN_CONFIG if stored else file.name
+    name = options.require("model", stored.get("model"), where, list(REQUIRED_OPTIONS))
+    model = model_of_state(tensors, name, options, stored=stored, where=where)
     try:
         family = family_of(PyKEENModel.of(model, inverse=False), name)
         inverse = _is_reciprocal(file, family.num_relations, relations, options)
@@ -133,6 +140,41 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     tensors.refuse_unused(name, *IGNORED_TENSORS)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     return Checkpoint(whole, "pykeen", (file, *files), entities, relations, options.origins, name=name)
+
+
+def model_of_state(tensors: Tensors, name: str, options: Options, *, stored: Mapping[str, Any], where: str) -> Module:
+    """Make the tree of modules of a state dictionary, with the attributes that its interaction needs.
+
+    Parameters
+    ----------
+    tensors
+        under the names that PyKEEN gives them
+    name
+        the interaction, one of ``REQUIRED_OPTIONS``
+    options, stored, where
+        what the user says of the attributes, what files say of them, and which
+    """
+    try:
+        model = Module.from_state_dict(tensors)
+    except (AttributeError, TypeError, KeyError) as error:
+        raise CheckpointError(f"{tensors.path}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(tensors.path, {})))
+    for key, choices in REQUIRED_OPTIONS[name].items():
+        _set_attribute(model, key, options.require(key, stored.get(key), where, choices))
+    return model
+
+
+def _settings_of_keen(file: Path) -> dict[str, Any]:
+    """Read the model and the norm of its distance from the configuration that KEEN writes beside it."""
+    path = file.with_name(KEEN_CONFIG)
+    if not path.is_file():
+        return {}
+    try:
+        config = read_json(path)
+        name, norm = config.get("kg_embedding_model_name"), config.get("scoring_function")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
+    return {} if name is None else {"model": name, "p": norm}
 
 
 def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
@@ -173,17 +215,24 @@ def _labels(file: Path, options: Options) -> FoundLabels:
         if all(path.is_file() for path in files):
             entities, relations = (read_labels(path, path.name.split("_")[0], quoted=True) for path in files)
             return entities, relations, tuple(files)
+        files = [folder / f"{kind}_to_id.json" for kind in ("entity", "relation")]
+        if all(path.is_file() for path in files):
+            return read_ids(files[0], "entity"), read_ids(files[1], "relation"), tuple(files)
     if named is not None:
-        raise CheckpointError(f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz.")
+        raise CheckpointError(
+            f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz (in KEEN: .json)."
+        )
     return None, None, ()
 
 
 def _fits(file: Path) -> bool:
     if file.name == MODEL_FILE:
         return True
-    if file.suffix not in {".pkl", ".pt", ".pth"}:
+    if file.suffix not in PICKLED:
         return False
     found = names_in(file)
+    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= found:  # those of dice-embeddings
+        found = frozenset(name.removeprefix(LIGHTNING) for name in found)
     return {"model_state_dict", "entity_to_id_dict"} <= found or any(
         name.startswith(("pykeen.models.", *STATE)) for name in found
     )

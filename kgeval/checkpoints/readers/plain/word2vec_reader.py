@@ -1,0 +1,81 @@
+"""word2vec's text format, as gensim's KeyedVectors and RDF2Vec write it: one table of entities and relations.
+
+The first line is how many rows follow and how wide they are; a row is a label (often a URI) and its numbers. Any label
+may be an entity or a relation: the dataset tells. Nothing says how two vectors make a score: the option ``model`` names
+a family of ``kgeval list models`` whose entities and relations are equally wide, and its options.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.plain.text_vectors import read_labelled_vectors
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
+from kgeval.checkpoints.shared.named_arrays import model_of_arrays
+from kgeval.data.io.text import open_text
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, InputError
+
+SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
+
+SIZES = re.compile(r"([0-9]{1,9})[ \t]([0-9]{1,6})\s*")
+"""the first line: rows and width"""
+
+LONGEST = 2**20
+"""characters of the first two lines that are looked at"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read the table, as entities and as relations.
+
+    Raises
+    ------
+    CheckpointError
+        if it is malformed, or has fewer or more rows than it announces; if the option ``model`` is missing
+    """
+    file = find_checkpoint_file(path, [_fits], "vectors in word2vec's text format")
+    sizes = SIZES.fullmatch(_beginning(file)[0])
+    if sizes is None:
+        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns.")
+    count, width = map(int, sizes.groups())
+    labels, table = read_labelled_vectors(file, width, skip=1)
+    if len(labels) != count:
+        raise CheckpointError(
+            f"{file}: line 1 announces {count} rows, {len(labels)} follow. The file may be cut short."
+        )
+    try:
+        entities, relations = Vocabulary(labels), Vocabulary(labels, "relation")
+    except InputError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    model = model_of_arrays(file, {"entity": table, "relation": table}, options)
+    return Checkpoint(model, "word2vec", (file,), entities, relations, options.origins)
+
+
+def _beginning(file: Path) -> list[str]:
+    with open_text(file) as text:
+        return [line.rstrip("\r\n") for line in islice(iter(lambda: text.readline(LONGEST), ""), 2)] or [""]
+
+
+def _fits(file: Path) -> bool:
+    """Whether the first line has two sizes, and the second as many cells as it says."""
+    if file.suffix not in SUFFIXES:
+        return False
+    try:
+        sizes, *rows = _beginning(file)
+    except InputError:
+        return False
+    found = SIZES.fullmatch(sizes)
+    return found is not None and any(len(row.split()) > int(found[2]) > 0 for row in rows)
+
+
+READER = Reader(
+    name="word2vec",
+    summary="word2vec's text format, as gensim's KeyedVectors and RDF2Vec write it (.txt, .vec, .w2v, .kv, .emb)",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+)

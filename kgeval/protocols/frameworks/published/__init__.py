@@ -1,0 +1,1 @@
+"""Protocols of papers, their code, and benchmarks, one source a file."""

@@ -1,0 +1,156 @@
+"""State dictionaries of one's own, PyTorch Lightning's and KEEN's: tensors under other names than today's."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kgeval import Dataset, Triples, Vocabulary, load_checkpoint
+from kgeval.data.queries import Queries
+from kgeval.errors import CheckpointError, UsageError
+from tests.checkpoints.layouts import ENTITIES, RELATIONS, table, tensors, torch
+
+TRANSE = {"model": "TransE", "norm": 1}
+
+NAMES = {"entity": "ent.weight", "relation": "rel.weight"}
+
+
+@pytest.fixture
+def graph():
+    rows = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
+    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
+    return Dataset.build("own", splits, entities=Vocabulary(ENTITIES), relations=Vocabulary(RELATIONS, "relation"))
+
+
+def state(**further):
+    return tensors(ent__weight=table(7, 4), rel__weight=table(3, 4, 1), **further)
+
+
+def distances():
+    """−‖h + r − t‖₁ of all tails of one query, in numpy."""
+    e, r = table(7, 4).astype(float), table(3, 4, 1).astype(float)
+    return -abs(e[2] + r[1] - e).sum(axis=1)
+
+
+def scores(checkpoint):
+    return checkpoint.scores(Queries.of(Triples.of([(2, 1, 0)]), "tail"), np.arange(7))[0]
+
+
+# The user names the tensors
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        (state(), NAMES),
+        ({"model": state(), "epoch": 3}, NAMES),
+        ({"net": state(), "epoch": 3}, {kind: f"net.{name}" for kind, name in NAMES.items()}),
+        ({f"module.{name}": value for name, value in state().items()}, NAMES),
+        ({"model.net": {"tables": state()}}, {kind: f"model.net.tables.{name}" for kind, name in NAMES.items()}),
+    ],
+)
+def test_named_tensors_are_a_model(tmp_path, content, names):
+    torch.save(content, tmp_path / "mine.pt")
+    checkpoint = load_checkpoint(tmp_path / "mine.pt", **names, **TRANSE)
+    assert scores(checkpoint) == pytest.approx(distances(), rel=1e-12)
+    assert checkpoint.origins == dict.fromkeys([*NAMES, *TRANSE], "option")
+
+
+def test_halves_are_put_side_by_side(tmp_path):
+    parts = {
+        f"{kind}.{part}": torch.from_numpy(table(rows, 2, seed))
+        for kind, rows, part, seed in (
+            ("ent", 7, "re", 0),
+            ("ent", 7, "im", 1),
+            ("rel", 3, "re", 2),
+            ("rel", 3, "im", 3),
+        )
+    }
+    torch.save(parts, tmp_path / "mine.pt")
+    found = load_checkpoint(tmp_path, entity="ent.re,ent.im", relation="rel.re,rel.im", model="ComplEx")
+    e, r = table(7, 2) + 1j * table(7, 2, 1).astype(float), table(3, 2, 2) + 1j * table(3, 2, 3).astype(float)
+    assert scores(found) == pytest.approx((e[2] * r[1] * e.conj()).sum(axis=1).real, rel=1e-12)
+
+
+def test_a_tensor_that_is_not_named_is_not_passed_over(tmp_path):
+    torch.save(state(gamma=np.float32([9]), gate__weight=table(4, 4)), tmp_path / "mine.pt")
+    with pytest.raises(
+        CheckpointError, match=r"no use for the tensors 'gamma', 'gate\.weight'.*the option ignored=NAME"
+    ):
+        load_checkpoint(tmp_path, **NAMES, **TRANSE)
+    found = load_checkpoint(tmp_path, **NAMES, **TRANSE, ignored="gamma,gate.*")
+    assert scores(found) == pytest.approx(distances(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"entity": "ent.wait"}, r"the tensor 'ent\.wait' is missing. .*'ent\.weight'"),
+        ({"model": "TransH", "normalization": "none"}, r"TransH needs the array 'normal'\."),
+        ({"model": "RESCAL", "norm": None}, "RESCAL: a relation must be"),
+        ({"model": None}, "give the option model, one of"),
+        ({"normal": "ent.weight"}, "TransE has no array 'normal'"),
+        ({"entity": "ent.weight,rel.weight"}, "halves have the shapes"),
+        ({"width": 4}, "unknown option 'width'"),
+    ],
+)
+def test_what_does_not_fit_is_told(tmp_path, options, message):
+    torch.save(state(), tmp_path / "mine.pt")
+    kept = {name: value for name, value in {**NAMES, **TRANSE, **options}.items() if value is not None}
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(tmp_path, **kept)
+
+
+def test_names_do_not_make_a_known_format_another(tmp_path):
+    known = tensors(ent_emb__weight=table(7, 4), rel_emb__weight=table(3, 4))
+    torch.save(known, tmp_path / "m.pt")
+    with pytest.raises(UsageError, match="unknown option 'entity'"):
+        load_checkpoint(tmp_path, entity="ent_emb.weight", relation="rel_emb.weight", model="DistMult")
+    named = {"entity": "ent_emb.weight", "relation": "rel_emb.weight", "model": "DistMult"}
+    assert load_checkpoint(tmp_path, format="state-dict", **named).format == "state-dict"
+
+
+# PyKEEN in PyTorch Lightning, and its versions 0.0
+
+
+TODAY = {f"{kind}_representations.0._embeddings.weight": name for kind, name in NAMES.items()}
+
+
+@pytest.mark.parametrize("prefix", ["", "model."])
+def test_pykeens_models_in_lightning_are_read(tmp_path, graph, prefix):
+    kept = {f"{prefix}{name}": state()[own] for name, own in TODAY.items()}
+    torch.save({"state_dict": kept, "epoch": 3, "pytorch-lightning_version": "2.1"}, tmp_path / "last.ckpt")
+    found = load_checkpoint(tmp_path, dataset=graph, model="TransE", p=1)
+    assert (found.format, scores(found)) == ("pykeen", pytest.approx(distances(), rel=1e-12))
+
+
+def test_what_lightning_keeps_of_ones_settings_is_nothing_that_runs(tmp_path, graph):
+    """Its hyperparameters are objects of Python's own and of Lightning's classes."""
+    import argparse
+
+    kept = {f"model.{name}": state()[own] for name, own in TODAY.items()}
+    settings = argparse.Namespace(dim=4)
+    torch.save({"state_dict": kept, "hyper_parameters": settings}, tmp_path / "last.ckpt")
+    found = load_checkpoint(tmp_path, dataset=graph, model="TransE", p=1)
+    assert scores(found) == pytest.approx(distances(), rel=1e-12)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_keens_folders_are_read(tmp_path, said):
+    torch.save(
+        {f"{kind}_embeddings.weight": state()[own] for kind, own in NAMES.items()}, tmp_path / "trained_model.pkl"
+    )
+    for kind, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
+        ids = {label: row for row, label in enumerate(labels)}
+        (tmp_path / f"{kind}_to_id.json").write_text(json.dumps(ids), encoding="utf-8")
+    options = {"model": "TransE", "p": 1}
+    if said:
+        config = {"kg_embedding_model_name": "TransE", "scoring_function": 1}
+        (tmp_path / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
+        options = {}
+    found = load_checkpoint(tmp_path, **options)
+    assert scores(found) == pytest.approx(distances(), rel=1e-12)
+    assert (list(found.entities), list(found.relations)) == (ENTITIES, RELATIONS)
+    assert found.origins["p"] == ("configuration.json" if said else "option")
