@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgeval import Triples, load_dataset
 from kgeval.data.io import label_codes
-from kgeval.data.io.label_codes import LabelTable, encode
+from kgeval.data.io.label_codes import CodeTable, encode
 
 LABELS = st.text(max_size=3) | st.sampled_from(
     ["", "\0", "a", "a\0", "ab" * 8, "ab" * 8 + "\0", "ab" * 8 + "c", "ü" * 30]
@@ -25,7 +25,7 @@ def by_arrow(columns):
 @given(st.lists(st.lists(st.lists(LABELS), min_size=1), min_size=1))
 def test_codes_are_those_of_arrow(columns):
     chunked = [pa.chunked_array(chunks, pa.string()) for chunks in columns]
-    table = LabelTable()
+    table = CodeTable()
     codes = [code for column in chunked for code in table.encode(column).tolist()]
     assert (codes, table.labels.to_pylist()) == by_arrow(chunked)
 
@@ -36,14 +36,14 @@ def test_more_labels_than_fit_at_first(monkeypatch, length):
     monkeypatch.setattr(label_codes, "PIECE", 64)
     numbers = np.random.default_rng(length).integers(0, 3_000, 10_000)
     column = pa.chunked_array([[f"{'x' * length}{number}" for number in numbers]]).slice(7)
-    table = LabelTable()
+    table = CodeTable()
     assert (table.encode(column).tolist(), table.labels.to_pylist()) == by_arrow([column])
 
 
 def test_long_labels_of_one_hash_are_told_apart():
     """A slot that says of another label that it has this one's length, first word and hash is passed over."""
     label, other = "q" * 40, "q" * 39 + "r"
-    table, twin = LabelTable(), LabelTable()
+    table, twin = CodeTable(), CodeTable()
     table.encode(pa.chunked_array([[label]]))
     twin.encode(pa.chunked_array([[other]]))
     table._slots[:] = twin._slots  # the slot of the other label, with the text of this one

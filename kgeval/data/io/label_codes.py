@@ -48,14 +48,14 @@ def encode(columns: Sequence[pa.ChunkedArray]) -> LabelCodes:
     ])
     """
     if sum(map(len, columns)) >= MANY:
-        table = LabelTable()
+        table = CodeTable()
         return LabelCodes([table.encode(column) for column in columns], table.labels)
     encoded = pa.concat_arrays([chunk for column in columns for chunk in column.chunks]).dictionary_encode()
     ends = np.cumsum([len(column) for column in columns])
     return LabelCodes(np.split(np.asarray(encoded.indices), ends[:-1]), encoded.dictionary)
 
 
-class LabelTable:
+class CodeTable:
     """Distinct labels in a hash table whose slots hold short labels themselves.
 
     Of millions of labels nearly every look-up waits for memory: Arrow's table waits three times (slot, offset, text),
@@ -78,7 +78,7 @@ class LabelTable:
 
     def encode(self, column: pa.ChunkedArray) -> Int32Array:
         """Return the code of each label, and take in those that are new; int32[row]."""
-        from kgeval.data.io.label_table import add_labels
+        from kgeval.data.io.code_loops import add_labels
 
         codes = np.empty(len(column), np.int32)
         start = 0
@@ -92,7 +92,7 @@ class LabelTable:
 
     def _make_room(self, labels: int, size: int) -> None:
         """Have slots for so many further labels, and bytes for their texts."""
-        from kgeval.data.io.label_table import move_slots
+        from kgeval.data.io.code_loops import move_slots
 
         if self._count + labels > FILLED * len(self._slots):
             larger: Words = np.zeros((2 * len(self._slots), 4), np.uint64)
