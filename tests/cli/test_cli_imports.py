@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from kgeval import Dataset, save_checkpoint
+from kgeval import load_dataset, save_checkpoint
 from kgeval.scorers.families.products.distmult import DistMult
 
 HEAVY = (
@@ -40,13 +40,11 @@ def test_evaluate_imports_nothing_heavy(tmp_path):
     for split in ("train", "test"):
         rows = [f"e{h}\tr{r}\te{t}\n" for h, r, t in rng.integers(0, [20, 3, 20], (60, 3))]
         (graph / f"{split}.txt").write_text("".join(dict.fromkeys(rows)))
-    from kgeval import load_dataset
-
-    data: Dataset = load_dataset(graph)
+    data = load_dataset(graph)
     model = DistMult(
         entity=rng.normal(size=(len(data.entities), 4)), relation=rng.normal(size=(len(data.relations), 4))
     )
-    save_checkpoint(model, tmp_path / "model.safetensors", dataset=data)
+    save_checkpoint(model, tmp_path / "model.safetensors", entities=data.entities, relations=data.relations)
     done = subprocess.run(
         [
             sys.executable,
