@@ -66,7 +66,7 @@ def move_slots(slots: Any, larger: Any) -> None:
 
 
 @_compiled
-def add_labels(offsets: Any, texts: Any, slots: Any, known: Any, count: int, codes: Any) -> int:
+def add_labels(offsets: Any, texts: Any, slots: Any, known: Any, count: Any, codes: Any) -> Any:
     """Find or give the code of each label; returns how many labels there are then.
 
     Parameters
@@ -98,7 +98,7 @@ def add_labels(offsets: Any, texts: Any, slots: Any, known: Any, count: int, cod
             place, first, rest = places[row - begin], firsts[row - begin], rests[row - begin]
             start, length = offsets[row], np.uint64(offsets[row + 1] - offsets[row])
             while slots[place, 0] != EMPTY:
-                number = np.int64(slots[place, 0])
+                number: Any = np.int64(slots[place, 0])
                 same = slots[place, 2] == first and slots[place, 3] == rest and slots[place, 1] == length
                 if same and (length <= 16 or _is_equal(texts, start, known, number)):
                     break
