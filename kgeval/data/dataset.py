@@ -245,7 +245,7 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
         with ``where(row)`` of the first triple that has one
     """
     sizes = np.array([len(entities), len(relations), len(entities)])
-    wrong = (triples.ids < 0) | (triples.ids >= sizes)
+    wrong = triples.ids.view(np.uint64) >= sizes.astype(np.uint64)  # as which a negative id is beyond all sizes
     if wrong.any():
         row, column = (int(index) for index in np.argwhere(wrong)[0])
         kind = relations.kind if column == 1 else entities.kind

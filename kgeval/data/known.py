@@ -42,11 +42,11 @@ class KnownAnswers:
 
 def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray]:
     """Sort by key, then by answer."""
-    size = 1 + int(answers.max(initial=0))
-    if int(keys.max(initial=0)) < 2**62 // size:
+    bits = int(answers.max(initial=0)).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits < 63:
         # One number for both sorts many times faster.
-        keys, answers = np.divmod(np.sort(keys * size + answers), size)
-        return keys, answers
+        both = np.sort(keys << bits | answers)
+        return both >> bits, both & ((1 << bits) - 1)
     order = np.lexsort((answers, keys))
     return keys[order], answers[order]
 

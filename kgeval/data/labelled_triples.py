@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, Float64Array
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.io.triple_files import read_triples
 from kgeval.data.lookup import TripleIndex
 from kgeval.data.triples import Triples
@@ -80,18 +80,27 @@ def read_triple_ids(path: str | Path, table: pa.Table, entities: Vocabulary, rel
     DatasetError
         if the vocabularies do not know one of them, with its row
     """
-    columns = []
-    for column, labels in (("head", entities), ("relation", relations), ("tail", entities)):
-        ids = labels.ids(table[column])
-        if (ids < 0).any():
-            row = int(np.argmax(ids < 0))
-            unknown = table[column][row].as_py()
-            raise DatasetError(
-                f"{path}, row {row + 1}: unknown {labels.kind} {unknown!r} in the column {column}; "
-                "the dataset does not have it."
-            )
-        columns.append(ids)
-    return Triples(np.stack(columns, axis=1))
+    columns = (("head", entities), ("relation", relations), ("tail", entities))
+    return Triples(np.stack([read_column_ids(path, table, column, labels) for column, labels in columns], axis=1))
+
+
+def read_column_ids(path: str | Path, table: pa.Table, column: str, labels: Vocabulary) -> IntArray:
+    """Find the ids of one column of labels; int64[row].
+
+    Raises
+    ------
+    DatasetError
+        if the vocabulary does not know one of them, with its row
+    """
+    ids = labels.ids(table[column])
+    if (ids < 0).any():
+        row = int(np.argmax(ids < 0))
+        unknown = table[column][row].as_py()
+        raise DatasetError(
+            f"{path}, row {row + 1}: unknown {labels.kind} {unknown!r} in the column {column}; "
+            "the dataset does not have it."
+        )
+    return ids
 
 
 def read_confidences(path: str | Path, table: pa.Table) -> Float64Array | None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.io.headers import TRIPLE, columns, is_header
-from kgeval.data.labelled_triples import CONFIDENCE, read_confidences, read_triple_ids
+from kgeval.data.io.label_codes import encode
+from kgeval.data.labelled_triples import CONFIDENCE, read_column_ids, read_confidences
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason
@@ -54,11 +56,15 @@ def number(
         if a vocabulary does not have a label; if some splits have confidences and others none, or one is no number from
         0 to 1
     """
+    ids: dict[str, IntArray] = {split: np.empty((table.num_rows, 3), np.int64) for split, table in tables.items()}
     if entities is None:
-        entities = _vocabulary("entity", *([table["head"], table["tail"]] for table in tables.values()))
+        entities = _number_columns("entity", tables, ("head", "tail"), ids)
+    else:
+        _find_columns(entities, tables, ("head", "tail"), ids, sources)
     if relations is None:
-        relations = _vocabulary("relation", *([table["relation"]] for table in tables.values()))
-    splits = {split: read_triple_ids(sources[split], table, entities, relations) for split, table in tables.items()}
+        relations = _number_columns("relation", tables, ("relation",), ids)
+    else:
+        _find_columns(relations, tables, ("relation",), ids, sources)
     found = {split: read_confidences(sources[split], table) for split, table in tables.items()}
     confidences = {split: labels for split, labels in found.items() if labels is not None}
     if confidences and len(confidences) < len(tables):
@@ -67,7 +73,7 @@ def number(
             f"{sources[bare]}: no confidences, but {Path(sources[weighted]).name} has them: "
             "give every split a fourth column."
         )
-    return NumberedGraph(entities, relations, splits, confidences)
+    return NumberedGraph(entities, relations, {split: Triples(rows) for split, rows in ids.items()}, confidences)
 
 
 def as_table(rows: Any, source: str) -> pa.Table:
@@ -134,10 +140,30 @@ def _labels(column: Sequence[Any], name: str, source: str) -> pa.Array:
         raise DatasetError(f"{source}: the {name} {error.object!r} is not Unicode text ({error.reason}).") from error
 
 
-def _vocabulary(kind: str, *splits: list[pa.ChunkedArray]) -> Vocabulary:
-    """Give ids to the sorted labels of the first split, then to the further labels of the others."""
-    distinct = [pc.unique(pa.chunked_array([chunk for part in split for chunk in part.chunks])) for split in splits]
-    known = distinct[0].sort()
-    further = pc.unique(pa.concat_arrays(distinct[1:])) if len(distinct) > 1 else known[:0]
-    further = further.filter(pc.invert(pc.is_in(further, value_set=known))).sort()
-    return Vocabulary(pa.concat_arrays([known, further]), kind)
+def _number_columns(
+    kind: str, tables: Mapping[str, pa.Table], columns: Sequence[str], ids: Mapping[str, IntArray]
+) -> Vocabulary:
+    """Give ids to the sorted labels of the first split, then to the further labels of the others; fill in the ids."""
+    places = [(split, column) for split in tables for column in columns]
+    codes, labels = encode([tables[split][column] for split, column in places])
+    known = 1 + max(int(column.max(initial=-1)) for column in codes[: len(columns)])
+    parts = (np.asarray(pc.sort_indices(part), np.int64) for part in (labels[:known], labels[known:]))
+    order = np.concatenate([start + part for start, part in zip((0, known), parts, strict=True)])
+    id_of_code = np.empty(len(order), np.int32)
+    id_of_code[order] = np.arange(len(order), dtype=np.int32)
+    for (split, column), rows in zip(places, codes, strict=True):
+        ids[split][:, TRIPLE.index(column)] = id_of_code[rows]
+    return Vocabulary.of_distinct(labels.take(pa.array(order)), kind)
+
+
+def _find_columns(
+    labels: Vocabulary,
+    tables: Mapping[str, pa.Table],
+    columns: Sequence[str],
+    ids: Mapping[str, IntArray],
+    sources: Mapping[str, str | Path],
+) -> None:
+    """Fill in the ids of known labels."""
+    for split, table in tables.items():
+        for column in columns:
+            ids[split][:, TRIPLE.index(column)] = read_column_ids(sources[split], table, column, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -9,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import IntArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.errors import DatasetError, reason
 
 Side = Literal["head", "tail"]
@@ -90,15 +91,31 @@ class Triples:
         """Keep the first of equal triples, in the original order."""
         if len(self) == 0:
             return Distinct(self, None)
-        order = np.lexsort((self.tails, self.relations, self.heads))
-        sorted_ids = self.ids[order]
-        is_first = np.r_[True, (sorted_ids[1:] != sorted_ids[:-1]).any(axis=1)]
-        if is_first.all():
+        keys = self._keys()
+        if not _repeats(np.sort(keys)).any():
             return Distinct(self, None)
-        starts = np.flatnonzero(is_first)
-        rows, multiplicity = order[starts], np.diff(np.append(starts, len(order)))
-        original = np.argsort(rows)
-        return Distinct(Triples(self.ids[rows[original]]), multiplicity[original])
+        order = np.argsort(keys)
+        starts = np.flatnonzero(np.r_[True, ~_repeats(keys[order])])
+        multiplicity = np.zeros(len(self), np.int64)
+        multiplicity[np.minimum.reduceat(order, starts)] = np.diff(np.append(starts, len(order)))
+        first = multiplicity > 0
+        return Distinct(Triples(self.ids[first]), multiplicity[first])
+
+    def _keys(self) -> IntArray:
+        """Return a number for each triple, the same for equal ones: it sorts many times faster than three do."""
+        widths = [int(width) + 1 for width in self.ids.view(np.uint64).max(axis=0)]
+        if math.prod(widths) >= 2**63:  # or an id is negative
+            return np.unique(self.ids, axis=0, return_inverse=True)[1].ravel()
+        keys = self.heads * widths[1]
+        keys += self.relations
+        keys *= widths[2]
+        keys += self.tails
+        return keys
+
+
+def _repeats(values: IntArray) -> BoolArray:
+    """Whether each sorted value, from the second on, is the one before it; bool[value − 1]."""
+    return np.asarray(values[1:] == values[:-1])
 
 
 def _as_array(rows: Any) -> np.ndarray[Any, Any]:

@@ -53,6 +53,13 @@ class Vocabulary:
         return cls(pa.array(range(size), pa.int64()).cast(pa.string()), kind)
 
     @classmethod
+    def of_distinct(cls, labels: pa.Array, kind: str = "entity") -> Vocabulary:
+        """Take labels, string[id], that are known to be distinct: of millions, that takes a while to check."""
+        vocabulary = cls.__new__(cls)
+        vocabulary.kind, vocabulary.labels = kind, labels
+        return vocabulary
+
+    @classmethod
     def of(cls, labels: Labels, kind: str = "entity") -> Vocabulary:
         """Take labels as a vocabulary: those in the order of their ids, or the id of each.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -97,6 +98,22 @@ def read_bytes(path: Path) -> bytes:
     size = checked(path, times=READ)
     with path.open("rb") as file:
         return file.read(size)
+
+
+def sha256_of_file(path: Path) -> str:
+    """Hash a file, a part at a time.
+
+    Raises
+    ------
+    FileError, OSError
+        as :func:`checked` does
+    """
+    checked(path)
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def read_settings(path: Path) -> str:

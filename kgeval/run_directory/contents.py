@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 import os
@@ -16,7 +15,7 @@ from typing import Any
 
 from kgeval.errors import InputError, reason
 from kgeval.files import opening
-from kgeval.files.opening import checked, refuse_special
+from kgeval.files.opening import refuse_special, sha256_of_file
 from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
@@ -215,13 +214,3 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
 def tables_in(folder: Path) -> list[str]:
     """The files that only some kinds of runs have."""
     return [RANKS, LABELS, CURVES, PREDICTIONS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
-
-
-def sha256_of_file(path: Path) -> str:
-    """Hash a file, a part at a time."""
-    checked(path)
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()

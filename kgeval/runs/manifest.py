@@ -9,7 +9,8 @@ from typing import Any
 from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
-from kgeval.run_directory.contents import describe_machine, ranking_facts, sha256_of_file
+from kgeval.files.opening import sha256_of_file
+from kgeval.run_directory.contents import describe_machine, ranking_facts
 from kgeval.run_directory.staging import unstaged
 from kgeval.runs.config.environment_variables import escaped
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS

@@ -10,9 +10,10 @@ from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import ConfigError, InputError
+from kgeval.files.opening import sha256_of_file
 from kgeval.paths import exists_safely
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, read_json, sha256_of_file
+from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, read_json
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig

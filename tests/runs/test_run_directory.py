@@ -105,7 +105,7 @@ def test_the_fingerprints_are_those_of_the_files(config, place):
 
 
 def test_a_large_file_has_its_fingerprint(place):
-    from kgeval.run_directory.contents import sha256_of_file
+    from kgeval.files.opening import sha256_of_file
 
     content = bytes(range(256)) * 10_000 + b"end"
     (place / "large").write_bytes(content)

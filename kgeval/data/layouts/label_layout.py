@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import pyarrow as pa
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import common_header
 from kgeval.data.io.triple_files import read_triples
 from kgeval.data.layout import Layout
-from kgeval.data.numbering import number
+from kgeval.data.numbering import NumberedGraph, number
 from kgeval.errors import DatasetError
 
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
@@ -60,10 +62,8 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
             raise DatasetError(
                 f"folder {str(folder)!r} has no {split} file. Expected {split}.txt, .tsv, .csv or .parquet."
             )
-    tables = {split: read_triples(path) for split, path in files.items()}
-    if header := common_header(tables.values()):
-        tables = {split: table.slice(1) for split, table in tables.items()}
-    graph = number(tables, files)
+    graph, header = _read_files(files)
+    pa.default_memory_pool().release_unused()  # the text of a large graph
     return Dataset.build(
         folder.resolve().name,
         graph.splits,
@@ -76,6 +76,14 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
     )
 
 
+def _read_files(files: Mapping[str, Path]) -> tuple[NumberedGraph, list[str]]:
+    """Read and number the splits, whose text is dropped then; and the header that none of them says is one."""
+    tables = {split: read_triples(path) for split, path in files.items()}
+    if header := common_header(tables.values()):
+        tables = {split: table.slice(1) for split, table in tables.items()}
+    return number(tables, files), header
+
+
 LAYOUT = Layout(
     name="labels",
     summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
@@ -83,5 +91,6 @@ LAYOUT = Layout(
     recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
     needs=tuple(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
+    inputs=lambda folder: [*find(folder).values()],
     general=True,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,13 @@ def _all_mapped(root: Path, kind: str, size: int) -> int:
 
 def _mapped(root: Path, kind: str) -> Vocabulary | None:
     path = root / MAPPINGS[kind]
-    return vocabulary_by_id(path, read_columns(path, ["id", "label"], skip=1), kind, skip=1) if path.is_file() else None
+    return _read_mapping(path, kind, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+@lru_cache(maxsize=len(MAPPINGS))
+def _read_mapping(path: Path, kind: str, _: int) -> Vocabulary:
+    """Read the labels once for all splits and sides, as long as the file has its time."""
+    return vocabulary_by_id(path, read_columns(path, ["id", "label"], skip=1), kind, skip=1)
 
 
 def _counts(path: Path) -> dict[str, int]:
@@ -191,5 +198,9 @@ LAYOUT = Layout(
     summary="split/<name>/train.pt, valid.pt (optional) and test.pt of head, relation, tail; labels in mapping/",
     recognises=lambda folder: any(folder.glob("split/*/train.pt")),
     read=read,
+    inputs=lambda folder: [
+        *sorted(folder.glob("split/*/*.pt")),
+        *(folder / name for name in (COUNTS, *MAPPINGS.values()) if (folder / name).is_file()),
+    ],
     needs=(("split/*/train.pt",), ("split/*/test.pt",)),
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import digamma
 
 from kgeval.arrays import Float64Array, IntArray
 
@@ -21,6 +20,8 @@ def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
     >>> sum_of_reciprocals(np.array([1, 10**9, 5]), np.array([4, 10**9, 4]))  # 25/12; one term; none
     array([2.08333333e+00, 1.00000000e-09, 0.00000000e+00])
     """
+    from scipy.special import digamma
+
     start, stop = low.astype(float), high + 1.0
     near = digamma(stop) - digamma(start)
     # ψ(b) − ψ(a) term by term, for large a: ln(b/a) + (1/a − 1/b)/2 + (1/a² − 1/b²)/12 − (1/a⁴ − 1/b⁴)/120 + …
