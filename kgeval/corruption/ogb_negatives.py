@@ -28,7 +28,7 @@ class StoredNegatives(NamedTuple):
 
     negatives: dict[Side, IntArray]
     """int64[triple, negative], of the sides that the file has"""
-    index: TripleIndex
+    triples: TripleIndex
     """the triples of the file"""
     first: IntArray
     """int64[number in the index], the row of a triple in the file, the first where it occurs twice"""
@@ -122,7 +122,7 @@ class OGBNegatives(CorruptionGenerator):
         stored: StoredNegatives = self.content(dataset)
         columns = (queries.answers, queries.relations, queries.anchors)
         sought = Triples(np.stack(columns if queries.side == "head" else columns[::-1], axis=1))
-        found = stored.index.find(sought)
+        found = stored.triples.find(sought)
         if (found < 0).any():
             triple = dataset.triple(*sought.ids[int(np.argmax(found < 0))])
             raise DatasetError(f"{self.path}: the triple {triple} is not in it. Is it the file of another split?")

@@ -65,7 +65,8 @@ class TypeConstrained(CorruptionGenerator):
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         """Count the entities of the right type."""
-        return self.content(dataset)[queries.side].lengths[queries.relations]
+        types: Rows = self.content(dataset)[queries.side]
+        return types.lengths[queries.relations]
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Collect the entities of the right type for each query.

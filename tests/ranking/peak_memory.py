@@ -1,11 +1,14 @@
-"""Rank a made graph in a process of its own, and print by how many bytes its resident memory grew at the peak.
+"""Rank a made graph in several ways, and print by how many bytes the resident memory of this process grew at the peak.
 
-``python -m tests.ranking.peak_memory CASE LIMIT``
+``python -m tests.ranking.peak_memory LIMIT …`` writes a line of JSON for each limit: the bytes of each case.
 """
 
 from __future__ import annotations
 
+import ctypes
+import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,24 +17,26 @@ from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate, predi
 from kgeval.corruption import TypeConstrained, Uniform
 from kgeval.scorers.families.products.distmult import DistMult
 
-RELATIONS = 3
+ENTITIES, RELATIONS, QUERIES, DIM = 5_000, 3, 3_000, 256
+
+DRAWN = Uniform(count=500)
 
 CASES = {
-    "all entities": {},
-    "finished scores": {"model": "function"},
-    "uniform": {"corruption": Uniform(count=500)},
-    "uniform, finished scores": {"model": "function", "corruption": Uniform(count=500)},
-    "typed": {"corruption": TypeConstrained()},
-    "nan worst": {"nan": "worst"},
-    "nan worst, uniform": {"nan": "worst", "corruption": Uniform(count=500)},
-    "predictions": {"k": 50},
+    "all entities": ("vectors", {}),
+    "finished scores": ("function", {}),
+    "uniform": ("vectors", {"corruption": DRAWN}),
+    "finished scores, uniform": ("function", {"corruption": DRAWN}),
+    "typed": ("vectors", {"corruption": TypeConstrained()}),
+    "nan worst": ("vectors", {"nan": "worst"}),
+    "nan worst, uniform": ("vectors", {"nan": "worst", "corruption": DRAWN}),
+    "predictions": ("vectors", {"k": 10}),
 }
 
 
-def graph(entities: int, triples: int) -> Dataset:
-    """Make a graph of few relations: every entity is of nearly every type."""
+def graph(entities: int, queries: int) -> Dataset:
+    """Make a graph of few relations, so that nearly every entity is of every type."""
     rng = np.random.default_rng(0)
-    sizes = {"train": 12 * entities, "test": triples}
+    sizes = {"train": 12 * entities, "test": queries}
     splits = {
         name: Triples(rng.integers(0, [entities, RELATIONS, entities], (size, 3))) for name, size in sizes.items()
     }
@@ -42,27 +47,13 @@ def graph(entities: int, triples: int) -> Dataset:
     return Dataset.build("made", splits, **vocabularies)
 
 
-def score(heads, relations, tails):
-    """Score without memory of its own to speak of."""
-    return (heads * 7 + relations * 3 + tails * 5) % 11
-
-
-def rank(dataset: Dataset, limit: str, *, dim: int = 128, model: str = "vectors", k: int | None = None, **settings):
-    """Evaluate or predict."""
+def scorers(entities: int):
+    """Make a model of vectors, one of which is no number, and a function without memory of its own to speak of."""
     rng = np.random.default_rng(1)
-    shapes = {"entity": (len(dataset.entities), dim), "relation": (RELATIONS, dim)}
-    made = (
-        CallableScorer(score, len(dataset.entities), RELATIONS)
-        if model == "function"
-        else DistMult(**{name: rng.standard_normal(shape, dtype=np.float32) for name, shape in shapes.items()})
-    )
-
-    def work():
-        if k is not None:
-            return predict(made, dataset, k=k, memory_limit=limit, threads=1, **settings)
-        return evaluate(made, dataset, memory_limit=limit, threads=1, **settings)
-
-    return work
+    shapes = {"entity": (entities, DIM), "relation": (RELATIONS, DIM)}
+    vectors = {name: rng.standard_normal(shape, dtype=np.float32) for name, shape in shapes.items()}
+    function = CallableScorer(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, entities, RELATIONS)
+    return {"vectors": DistMult(**vectors), "function": function}
 
 
 def status(name: str) -> int:
@@ -71,14 +62,25 @@ def status(name: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
 
 
-def main(case: str, limit: str) -> None:
-    """Warm up on a small graph, and measure on the large one."""
-    rank(graph(200, 50), limit, **CASES[case])()
-    work = rank(graph(20_000, 3_000), limit, **CASES[case])
+def growth(work) -> int:
+    """Measure by how many bytes the resident memory grows at the peak of some work."""
+    ctypes.CDLL(None).malloc_trim(0)  # what is free but kept would hide what the work takes
     Path("/proc/self/clear_refs").write_text("5")  # VmHWM begins anew
     before = status("VmRSS")
     work()
-    print(status("VmHWM") - before)
+    return status("VmHWM") - before
+
+
+def main(*limits: str) -> None:
+    """Warm up on a small graph, which loads and compiles everything, and measure on the large one."""
+    small, large = ((graph(*sizes), scorers(sizes[0])) for sizes in ((200, 20), (ENTITIES, QUERIES)))
+    for limit in limits:
+        found = {}
+        for name, (model, case) in CASES.items():
+            rank = partial(predict if "k" in case else evaluate, sides=("tail",), threads=1, memory_limit=limit, **case)
+            rank(small[1][model], small[0])
+            found[name] = growth(partial(rank, large[1][model], large[0]))
+        print(json.dumps(found))
 
 
 if __name__ == "__main__":

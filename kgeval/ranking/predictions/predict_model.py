@@ -24,7 +24,7 @@ from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.predictions.answer_search import AnswerSearch
-from kgeval.ranking.predictions.prediction_rows import to_prediction_columns
+from kgeval.ranking.predictions.prediction_rows import to_prediction_columns, with_labels
 from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_split
 from kgeval.ranking.ranking_notes import undefined_rank
@@ -151,7 +151,7 @@ def _predict_side(
     """Find the best answers of the queries of one side."""
     known = KnownAnswers.of([dataset.split(name) for name in table.filter], part.queries.side)
     candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
-    tables = []
+    blocks = []
     for block in Plan(search.engine.memory).tasks(known.lengths(part.queries) + IDS_PER_PLACE * search.places):
         queries = part.queries[block]
         task = RankingTask.of(queries, candidates, known.rows(queries))
@@ -159,5 +159,5 @@ def _predict_side(
             best = search.search(scorer, task)
         except UndefinedScore as error:
             raise ScoreError(undefined_rank(error, dataset)) from error
-        tables.append(to_prediction_columns(dataset, task, best, part.numbers[block], table.split))
-    return pa.concat_tables([SCHEMA.empty_table(), *tables])
+        blocks.append(to_prediction_columns(dataset, task, best, part.numbers[block], table.split))
+    return with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())
