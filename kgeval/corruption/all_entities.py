@@ -27,6 +27,10 @@ class AllEntities(CorruptionGenerator):
     kind: Literal["all"] = "all"
     """every entity of the graph"""
 
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Return that no query has candidates of its own."""
+        return np.zeros(len(queries), np.int64)
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Choose all entities for each query."""
         return Candidates.shared(np.arange(len(dataset.entities)))

@@ -63,7 +63,7 @@ def generate_negatives(
         queries = corruption.queries(triples, side)
         known = known_answers(queries, filtered)
         candidates = corruption.choose(queries, known, dataset)
-        for note in candidates.notes:
+        for note in (*candidates.notes, *corruption.notes(queries, dataset)):
             on_note(note)
         step = max(1, BLOCK_SIZE // max(1, candidates.max_width))
         for start in range(0, len(queries), step):

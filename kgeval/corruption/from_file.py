@@ -15,7 +15,7 @@ from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import TRIPLE
 from kgeval.data.io.triple_files import read_triples
-from kgeval.data.known import known_answers
+from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
@@ -44,8 +44,8 @@ class FileNegatives(CorruptionGenerator):
         """The file of negatives."""
         return (Path(self.path),)
 
-    def read(self, dataset: Dataset) -> dict[Side, Triples]:
-        """Read the negatives of each side.
+    def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
+        """Read the negatives of each side; a negative completes its query just as a known triple does.
 
         Raises
         ------
@@ -57,26 +57,32 @@ class FileNegatives(CorruptionGenerator):
         triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
         false = false_rows(Path(self.path), table)
         sides = self._sides(table["side"]) if "side" in table.column_names else None
-        return {side: Triples(triples.ids[false if sides is None else false & (sides == side)]) for side in SIDES}
+        parts = {side: false if sides is None else false & (sides == side) for side in SIDES}
+        return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Count the negatives of each query."""
+        negatives: KnownAnswers = self.content(dataset)[queries.side]
+        return negatives.lengths(queries)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Collect the entities of the file's negatives for each query.
+        """Collect the entities of the file's negatives for each query."""
+        return Candidates(self.content(dataset)[queries.side].rows(queries))
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        """Note how many queries have no negatives.
 
         Raises
         ------
         DatasetError
             if none of the negatives fits a query
         """
-        negatives = self.content(dataset)[queries.side]
-        # A negative completes its query just as a known triple does.
-        rows = known_answers(queries, [negatives])
-        without = int((rows.lengths == 0).sum())
+        without = int((self.widths(queries, dataset) == 0).sum())
         if len(queries) and without == len(queries):
-            raise DatasetError(
-                f"{self.path}: none of its {len(negatives)} negatives fits a {queries.side} query of the split."
-            )
+            count = len(self.content(dataset)[queries.side].answers)
+            raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
         note = f"{without} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
-        return Candidates(rows, (note,) if without else ())
+        return (note,) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe how many the file has for a query."""

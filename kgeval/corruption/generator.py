@@ -93,9 +93,16 @@ class CorruptionGenerator(Settings):
         """Collect the queries that get candidates: each distinct one, once for all of its answers."""
         return Queries.of(triples, side)
 
-    def queries_at_once(self, memory: int, dataset: Dataset) -> int | None:
-        """Return of how many queries candidates may be chosen at a time, in some bytes of memory; None: of all."""
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
+        """Return how many candidates of its own each query has at most; int64[query].
+
+        They are then chosen of as many queries at a time as fit into memory. None: of all queries together.
+        """
         return None
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        """Return what a reader should know of the candidates of all these queries, where they are chosen in blocks."""
+        return ()
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Choose the candidates of each query.

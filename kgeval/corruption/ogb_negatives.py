@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
-from kgeval.data.layouts.ogb_layout import Content, entity_ids, read_content, triples_of
+from kgeval.data.layouts.ogb_layout import entity_ids, read_content, triples_of
+from kgeval.data.lookup import TripleIndex
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import DatasetError
+from kgeval.threads import slices
+
+BATCH_TRIPLES = 4096
+"""triples whose negatives are looked through at a time"""
+
+
+class StoredNegatives(NamedTuple):
+    """What a file holds, in the ids of a dataset."""
+
+    negatives: dict[Side, IntArray]
+    """int64[triple, negative], of the sides that the file has"""
+    triples: TripleIndex
+    """the triples of the file"""
+    first: IntArray
+    """int64[number in the index], the row of a triple in the file, the first where it occurs twice"""
 
 
 class OGBNegatives(CorruptionGenerator):
@@ -45,16 +61,27 @@ class OGBNegatives(CorruptionGenerator):
         """Take every triple for a query of its own."""
         return Queries.per_triple(triples, side)
 
-    def read(self, dataset: Dataset) -> tuple[Content, Triples]:
-        """Read the content of the file, and its triples.
+    def read(self, dataset: Dataset) -> StoredNegatives:
+        """Read the negatives of the file, and the rows of its triples.
 
         Raises
         ------
         DatasetError
             if the file is missing or damaged, or names what the dataset does not have
         """
-        content = read_content(Path(self.path))
-        return content, triples_of(Path(self.path), content, dataset.entities, dataset.relations)
+        path = Path(self.path)
+        content = read_content(path)
+        triples = triples_of(path, content, dataset.entities, dataset.relations)
+        sides = [side for side in SIDES if f"{side}_neg" in content]
+        negatives = {side: entity_ids(path, content, f"{side}_neg", dataset.entities) for side in sides}
+        index = TripleIndex.of(triples)
+        first = np.empty(len(index), np.int64)
+        first[index.find(triples)[::-1]] = np.arange(len(triples))[::-1]
+        return StoredNegatives(negatives, index, first)
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Return how many negatives the file lists of each triple."""
+        return np.full(len(queries), self._stored(queries.side, dataset).shape[1])
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Collect the negatives of each triple.
@@ -64,26 +91,42 @@ class OGBNegatives(CorruptionGenerator):
         DatasetError
             if the file holds no negatives, or does not have one of the triples
         """
-        path, key = Path(self.path), f"{queries.side}_neg"
-        content, stored = self.content(dataset)
-        if key not in content:
-            raise DatasetError(
-                f"{path}: no {key} in it. OGB has fixed negatives of its test and valid triples: evaluate those, "
-                "or set another corruption."
-            )
-        rows = _rows_of(path, stored, queries, dataset)
-        negatives = np.sort(entity_ids(path, content, key, dataset.entities)[rows], axis=1)
-        again = np.zeros(negatives.shape, np.bool_)
-        again[:, 1:] = negatives[:, 1:] == negatives[:, :-1]
-        note = f"{int(again.sum())} {queries.side} negatives of {path} are listed twice for a triple"
+        negatives = self._negatives(queries, dataset)
+        kept = np.ones_like(negatives, np.bool_) if self.as_listed else ~_is_repeated(negatives)
+        return Candidates(Rows.sized(kept.sum(axis=1), negatives[kept]), as_listed=self.as_listed)
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        """Note how many negatives are listed twice, and how many are their triple's answer."""
+        again, itself = 0, 0
+        for part in slices(len(queries), BATCH_TRIPLES):
+            negatives = self._negatives(queries[part], dataset)
+            again += int(_is_repeated(negatives).sum())
+            itself += int((negatives == queries[part].answers[:, None]).sum())
+        note = f"{again} {queries.side} negatives of {Path(self.path)} are listed twice for a triple"
         if self.as_listed:
-            itself = negatives == queries.answers[:, None]
-            note, odd = f"{note}, {int(itself.sum())} are its answer; all compete.", again | itself
-            kept = np.ones_like(again)
-        else:
-            note, odd, kept = f"{note}; they count once.", again, ~again
-        lists = Rows.sized(kept.sum(axis=1), negatives[kept])
-        return Candidates(lists, (note,) if odd.any() else (), self.as_listed)
+            return (f"{note}, {itself} are its answer; all compete.",) if again + itself else ()
+        return (f"{note}; they count once.",) if again else ()
+
+    def _stored(self, side: Side, dataset: Dataset) -> IntArray:
+        """Return the negatives of all triples of the file; int64[triple, negative]."""
+        stored: StoredNegatives = self.content(dataset)
+        if side not in stored.negatives:
+            raise DatasetError(
+                f"{self.path}: no {side}_neg in it. OGB has fixed negatives of its test and valid triples: evaluate "
+                "those, or set another corruption."
+            )
+        return stored.negatives[side]
+
+    def _negatives(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Take the negatives of each query's triple, ascending; int64[query, negative]."""
+        stored: StoredNegatives = self.content(dataset)
+        columns = (queries.answers, queries.relations, queries.anchors)
+        sought = Triples(np.stack(columns if queries.side == "head" else columns[::-1], axis=1))
+        found = stored.triples.find(sought)
+        if (found < 0).any():
+            triple = dataset.triple(*sought.ids[int(np.argmax(found < 0))])
+            raise DatasetError(f"{self.path}: the triple {triple} is not in it. Is it the file of another split?")
+        return np.sort(self._stored(queries.side, dataset)[stored.first[found]], axis=1)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe how many the file has for a triple."""
@@ -91,17 +134,8 @@ class OGBNegatives(CorruptionGenerator):
         return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
 
 
-def _rows_of(path: Path, stored: Triples, queries: Queries, dataset: Dataset) -> IntArray:
-    """Find the row of each query's triple in the file, the first where it occurs twice."""
-    anchors, relations, answers = stored.queries_of_side(queries.side)
-    keys = np.stack([anchors, relations, answers], axis=1)
-    sought = np.stack([queries.anchors, queries.relations, queries.answers], axis=1)
-    _, first, codes = np.unique(np.concatenate([keys, sought]), axis=0, return_index=True, return_inverse=True)
-    rows: IntArray = first[codes.ravel()[len(keys) :]]
-    if (rows >= len(keys)).any():
-        anchor, relation, answer = sought[int(np.argmax(rows >= len(keys)))]
-        head, tail = (answer, anchor) if queries.side == "head" else (anchor, answer)
-        raise DatasetError(
-            f"{path}: the triple {dataset.triple(head, relation, tail)} is not in it. Is it the file of another split?"
-        )
-    return rows
+def _is_repeated(rows: IntArray) -> BoolArray:
+    """Whether each number of an ascending row is the one before it; bool[row, number]."""
+    again = np.zeros(rows.shape, np.bool_)
+    again[:, 1:] = rows[:, 1:] == rows[:, :-1]
+    return again

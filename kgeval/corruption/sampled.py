@@ -13,9 +13,6 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
 
-BYTES_PER_DRAW = 96
-"""bytes of memory for each drawn entity: its id, and the arrays that find the answers among them"""
-
 
 class Sampled(CorruptionGenerator):
     """Corrupts a triple with ``count`` entities, drawn without replacement.
@@ -46,9 +43,9 @@ class Sampled(CorruptionGenerator):
         rows = self._draw(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
         return Candidates(rows, self.shortage(queries.side, rows.lengths))
 
-    def queries_at_once(self, memory: int, dataset: Dataset) -> int:
-        """Return of how many queries entities may be drawn at a time: the draws are independent."""
-        return max(1, memory // (BYTES_PER_DRAW * min(self.count, len(dataset.entities))))
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Return how many are drawn: the draws of queries are independent."""
+        return np.full(len(queries), min(self.count, len(dataset.entities)))
 
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
         """Note how many queries got fewer entities than ``count``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.arrays import IntArray
@@ -64,6 +63,11 @@ class TypeConstrained(CorruptionGenerator):
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
         return {side: observed_types(triples, side, dataset) for side in SIDES}
 
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Count the entities of the right type."""
+        types: Rows = self.content(dataset)[queries.side]
+        return types.lengths[queries.relations]
+
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         """Collect the entities of the right type for each query.
 
@@ -74,21 +78,23 @@ class TypeConstrained(CorruptionGenerator):
         """
         types = self.content(dataset)[queries.side]
         rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
-        return Candidates(rows, _notes(queries, types, dataset))
+        return Candidates(rows)
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        """Note how many answers are of another type, and how many queries are without types."""
+        types = self.content(dataset)[queries.side]
+        untyped = int((types.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
+        without = int((types.lengths[queries.relations] == 0).sum())
+        notes = (
+            (
+                untyped,
+                f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same.",
+            ),
+            (without, f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
+        )
+        return tuple(note for count, note in notes if count)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe how many are of the right type, and the source of the types."""
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
         return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"
-
-
-def _notes(queries: Queries, types: Rows, dataset: Dataset) -> tuple[str, ...]:
-    size = len(dataset.entities)
-    answers = queries.relations[queries.owners] * size + queries.answers
-    untyped = int((~np.isin(answers, types.owners * size + types.ids)).sum())
-    without = int((types.lengths[queries.relations] == 0).sum())
-    notes = (
-        (untyped, f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."),
-        (without, f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
-    )
-    return tuple(note for count, note in notes if count)

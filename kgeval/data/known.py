@@ -35,9 +35,17 @@ class KnownAnswers:
 
     def rows(self, queries: Queries) -> Rows:
         """Collect the known answers of queries, one ascending row each."""
+        return Rows.spans(*self._spans(queries), self.answers)
+
+    def lengths(self, queries: Queries) -> IntArray:
+        """Count the known answers of queries; int64[query]."""
+        starts, stops = self._spans(queries)
+        return stops - starts
+
+    def _spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
+        """Find where the answers of queries begin and end; int64[query] both."""
         keys = np.where(queries.relations < self.width, queries.anchors * self.width + queries.relations, -1)
-        starts, stops = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
-        return Rows.spans(starts, stops, self.answers)
+        return np.searchsorted(self.keys, keys, "left"), np.searchsorted(self.keys, keys, "right")
 
 
 def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray]:

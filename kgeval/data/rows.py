@@ -75,11 +75,16 @@ class Rows:
         >>> Rows.of([[3, 5], [4]]).positions(np.array([0, 0, 1]), np.array([5, 4, 4]))
         array([ 1, -1,  0])
         """
-        size = 2 + max(self.ids.max(initial=0), ids.max(initial=0))
-        keys, sought = self.owners * size + self.ids, owners * size + ids
-        found = np.searchsorted(keys, sought)
-        there = np.append(keys, -1)[found] == sought
-        return np.where(there & (ids >= 0), found - self.offsets[owners], -1)
+        # All rows are bisected side by side: that takes memory for what is sought alone, however long the rows are.
+        starts, stops = self.offsets[owners], self.offsets[owners + 1]
+        places, ends = starts.copy(), stops.copy()
+        padded = self.ids if len(self.ids) else np.array([-1])
+        while (places < ends).any():
+            middle = (places + ends) // 2
+            below = (places < ends) & (padded[np.minimum(middle, len(padded) - 1)] < ids)
+            places, ends = np.where(below, middle + 1, places), np.where(below, ends, np.minimum(middle, ends))
+        there = (places < stops) & (padded[np.minimum(places, len(padded) - 1)] == ids)
+        return np.where(there, places - starts, -1)
 
     def where(self, keep: BoolArray) -> Rows:
         """Keep the ids for which ``keep`` (bool[id]) holds, in their rows."""

@@ -20,11 +20,11 @@ from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.kernel import Kernel
 from kgeval.ranking.kernels.sparse_counts import count_sparse
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.plan import Plan
+from kgeval.ranking.plan import MOST_SCORED, Plan
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.numerics.similarity import LANES, unit
+from kgeval.scorers.numerics.similarity import unit
 from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays, query_arrays, refuse_vector_widths, views_of
 from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
@@ -112,29 +112,19 @@ class Engine:
 
     def _rank_view(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Iterator[CountAccumulator]:
         """Rank queries that share their entity vectors, block by block."""
-        # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
-        if isinstance(scorer, VectorScorer) and self.nan == "error":
-            plan = self._plan_vectors(scorer, task)
-            rank_part = partial(self._rank_vectors, scorer, step=plan.candidates)
+        plan, queries = Plan(self.memory, self.batch_size), task.queries
+        if isinstance(scorer, VectorScorer):
+            dim = int(np.shape(scorer.entity_vectors(queries.side, queries.answers[:1]))[-1])
+            blocks, rank_part = plan.by_vectors(dim, task), partial(self._rank_vectors, scorer, step=plan.chunk(dim))
         elif isinstance(scorer, SparseScorer) and task.candidates.is_shared and not task.candidates.as_listed:
-            plan = Plan.for_scores(1, self.memory, self.batch_size)
-            rank_part = partial(self._rank_sparse, scorer)
+            blocks, rank_part = slices(len(queries), MOST_SCORED), partial(self._rank_sparse, scorer)
         else:
-            # Canonical scores of whole blocks are summed in lanes, each as large as the block.
-            lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
-            plan = Plan.for_scores(lanes * int(task.num_candidates.max(initial=1)), self.memory, self.batch_size)
-            rank_part = partial(self._rank_scores, scorer)
-        for block in slices(len(task.queries), plan.queries):
+            blocks, rank_part = plan.by_scores(task), partial(self._rank_scores, scorer)
+        for block in blocks:
             accumulator = rank_part(task[block])
-            self._refuse_nan(scorer, accumulator)
+            if self.nan == "error":
+                self._refuse_nan(scorer, accumulator)
             yield accumulator
-
-    def _plan_vectors(self, scorer: VectorScorer, task: RankingTask) -> Plan:
-        """Choose block sizes by the width of the vectors."""
-        dim = int(np.shape(scorer.entity_vectors(task.queries.side, task.queries.answers[:1]))[-1])
-        if task.candidates.shared_ids is not None:
-            return Plan.for_shared(dim, self.memory)
-        return Plan.for_own(dim, int(task.num_candidates.max(initial=1)), scorer.num_entities, self.memory)
 
     def _rank_vectors(self, scorer: VectorScorer, task: RankingTask, step: int) -> CountAccumulator:
         """Rank on vectors, ``step`` shared candidates at a time."""
@@ -142,7 +132,7 @@ class Engine:
         query_vectors = fetch_query_vectors(scorer, queries)
         answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
         refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
-        thresholds = self.kernel.pairs(query_vectors, answer_vectors, queries.offsets)
+        thresholds = self._without_nan(self.kernel.pairs(query_vectors, answer_vectors, queries.offsets))
         ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         if (shared := candidates.shared_ids) is not None:
             for chunk in slices(len(shared), step):
@@ -156,7 +146,8 @@ class Engine:
             for accumulator in ends:
                 self.kernel.count_per_query(query_vectors, entity_vectors, Rows(rows.offsets, places), accumulator)
             self._report(queries, 0, 1, 1)
-        return CountAccumulator.from_interval(thresholds, ends)
+        counted = CountAccumulator.from_interval(thresholds, ends)
+        return counted.with_undefined_last(ends[-1].thresholds) if self.nan == "worst" else counted
 
     def _rank_scores(self, scorer: Scorer | VectorScorer, task: RankingTask) -> CountAccumulator:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
@@ -183,7 +174,10 @@ class Engine:
             raise ScoreError(
                 f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
             )
-        scores: Float64Array = np.ascontiguousarray(returned)
+        return self._without_nan(np.ascontiguousarray(returned))
+
+    def _without_nan(self, scores: Float64Array) -> Float64Array:
+        """Take NaN as the worst possible score, if that is the policy."""
         return np.where(np.isnan(scores), -np.inf, scores) if self.nan == "worst" else scores
 
     def _rank_sparse(self, scorer: SparseScorer, task: RankingTask) -> CountAccumulator:
@@ -238,7 +232,7 @@ def fetch_entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> Ent
 
 def _gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[EntityVectors, IntArray]:
     """Fetch entities, each once where that is less; return them, and the row of each id."""
-    if len(ids) <= scorer.num_entities:
+    if len(ids) <= ids.max(initial=0):
         return fetch_entity_vectors(scorer, side, ids), np.arange(len(ids))
     present = np.zeros(ids.max() + 1, np.bool_)
     present[ids] = True

@@ -26,6 +26,7 @@ from kgeval.progress import Progress
 from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.plan import Plan
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import RESTRICTED_SAMPLE, notes_on_repeats, notes_on_unseen, undefined_rank
@@ -35,7 +36,7 @@ from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST, to_rank_columns, 
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
-from kgeval.threads import bound_threads, slices
+from kgeval.threads import bound_threads
 
 
 def rank_model(  # noqa: PLR0913
@@ -246,11 +247,15 @@ class ModelRanking:
         )
         collect = Queries.per_triple if self.scorer.each_triple else corruption.queries
         queries = collect(Triples(self.dataset.split(split).ids[rows]), side)
-        all_queries = max(len(queries), 1)
-        step = None if self.quirks else corruption.queries_at_once(self.engine.memory, self.dataset)
-        for block in slices(all_queries, step or all_queries):
+        widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
+        if widths is None or any(quirk.compares_queries for quirk in self.quirks):
+            blocks = iter([slice(0, len(queries))])
+        else:
+            blocks = Plan(self.engine.memory).tasks(widths + avoided.lengths(queries) + np.diff(queries.offsets))
+        for block in blocks:
             part = queries[block]
             chosen = corruption.choose(part, avoided.rows(part), self.dataset)
+            chosen, notes = replace(chosen, notes=(*chosen.notes, *notes)), ()
             yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
 
     def _rank(self, task: RankingTask) -> Ranked:

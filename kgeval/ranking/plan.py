@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.threads import threads
 
 MEMORY_DIVISOR = 4
 """an evaluation takes one part in so many of the free memory, where no limit is set"""
@@ -13,36 +20,81 @@ CHUNK = 8192
 BLOCK = 128
 """queries whose scores are held at a time, for the same reason"""
 
+BYTES_PER_ID = 96
+"""of an id in a ranking task: a candidate, a known answer or an answer, and the arrays that find it among others"""
+
+BYTES_PER_SCORE = 32
+"""of a finished score: in the scorer's precision and in float64, with the ids of its triple"""
+
+MOST_SCORED = 4096
+"""queries that finished scores are asked for at a time"""
+
 
 @dataclass(frozen=True)
 class Plan:
-    """How many queries, and how many candidates, are held at a time."""
+    """How much memory the blocks of a ranking may take."""
 
-    queries: int
-    candidates: int
+    memory: int
+    batch_size: int | None = None
+    """queries whose finished scores are held at a time; by default as many as fit"""
 
-    @classmethod
-    def for_shared(cls, dim: int, memory: int, *, places: int = 0) -> Plan:
-        """Take all queries whose vectors, in float64, in low precision and while they are made, fit into half of it.
+    def tasks(self, ids: IntArray) -> Iterator[slice]:
+        """Cut queries where ranking tasks of so many ids (int64[query]) fit into half of the memory."""
+        return cut(BYTES_PER_ID * (1 + ids), self.memory // 2)
 
-        With them go the best answers of each, at so many places.
+    def chunk(self, dim: int) -> int:
+        """Return how many shared candidates fit with their vectors and their scores, of a block for each thread."""
+        scores = 6 * (self.batch_size or BLOCK) * max(threads(), 2)
+        return min(self._fit(32 * dim + scores), CHUNK)
+
+    def by_vectors(self, dim: int, task: RankingTask, *, places: int = 0) -> Iterator[slice]:
+        """Cut queries whose vectors, in float64, in low precision and while they are made, fit into half of the memory.
+
+        With them go the vectors of their answers, so many places for the best of each, and their own candidates: with
+        the vectors of each, or with those of all entities if that makes fewer blocks.
         """
-        return cls(_fit(memory, 64 * dim + 4096 + 64 * places), min(_fit(memory, 32 * dim + 12 * BLOCK), CHUNK))
+        costs = 64 * dim + 2048 + 64 * places + (8 * dim + 1024) * np.diff(task.queries.offsets)
+        if task.candidates.is_shared:
+            return cut(costs, self.memory // 2)
+        own, largest = task.num_candidates, int(task.candidates.rows.ids.max(initial=0))
+        alone, together = costs + (64 + 16 * dim) * own, costs + 64 * own
+        left = self.memory // 2 - (16 * dim + 16) * (largest + 1)
+        if left > together.max(initial=0) and together.sum() / left <= alone.sum() / (self.memory // 2):
+            return cut(together, left)
+        return cut(alone, self.memory // 2)
 
-    @classmethod
-    def for_own(cls, dim: int, own: int, entities: int, memory: int) -> Plan:
-        """Take as many queries as fit with the ``own`` candidates of each, or with all entities if that is less."""
-        vectors = 16 * dim
-        each = 64 * dim + 64 * own
-        together = vectors * entities
-        return cls(max(_fit(memory, each + vectors * own), _fit(memory - 2 * together, each)), entities)
+    def by_scores(self, task: RankingTask) -> Iterator[slice]:
+        """Cut queries where a table of the scores of their candidates, and of answers that are none, fits."""
+        further = np.bincount(task.queries.owners[task.answers < 0], minlength=len(task.queries))
+        shared = task.candidates.shared_ids
+        if shared is not None:
+            return self._cut_table(further, lambda further: len(shared) + np.cumsum(further))
+        return self._cut_table(task.num_candidates + np.diff(task.queries.offsets), np.maximum.accumulate)
 
-    @classmethod
-    def for_scores(cls, width: int, memory: int, batch_size: int | None) -> Plan:
-        """Take as many queries as their scores fit, in the scorer's precision and in float64."""
-        return cls(batch_size or min(_fit(memory, 32 * width), 4096), width)
+    def _cut_table(self, cells: IntArray, columns: Callable[[IntArray], IntArray]) -> Iterator[slice]:
+        """Cut rows where tables fit, whose columns are a function of the cells that each row needs."""
+        start, most = 0, min(self.batch_size or MOST_SCORED, MOST_SCORED)
+        while start < len(cells):
+            part = cells[start : start + most]
+            sizes = np.arange(1, len(part) + 1) * columns(part) * BYTES_PER_SCORE
+            stop = start + max(1, int(np.searchsorted(sizes, self.memory // 2, "right")))
+            yield slice(start, stop)
+            start = stop
+
+    def _fit(self, each: int) -> int:
+        """How many fit into half of the memory: there is room for one kind and for another."""
+        return max(1, self.memory // 2 // each)
 
 
-def _fit(memory: int, each: int) -> int:
-    """How many fit into half of the memory: there is room for one kind and for another."""
-    return max(1, memory // 2 // each)
+def cut(costs: IntArray, budget: int) -> Iterator[slice]:
+    """Cut a range where the costs of a block fit into a budget; what alone is beyond it is a block of its own.
+
+    >>> [(part.start, part.stop) for part in cut(np.array([3, 3, 3, 9, 1]), 6)]
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    """
+    ends, start = np.cumsum(costs), 0
+    while start < len(ends):
+        before = ends[start] - costs[start]
+        stop = max(start + 1, int(np.searchsorted(ends, before + budget, "right")))
+        yield slice(start, stop)
+        start = stop

@@ -19,6 +19,9 @@ class FrameworkQuirk:
     note: ClassVar[str] = ""
     """what results say where it applies: a sentence that begins with the framework; nothing if ties alone show it"""
 
+    compares_queries: ClassVar[bool] = False
+    """whether it compares queries with each other, so that all must be ranked together"""
+
     def applies_to(self, scorer: Aligned) -> bool:
         """Whether it concerns this model."""
         raise NotImplementedError

@@ -9,9 +9,13 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.scorers.family import Family
+from kgeval.threads import parallel_for, slices
 
-BATCH_CANDIDATES = 2**13
+BATCH_CANDIDATES = 2**10
 """candidates whose vectors are in hand at a time"""
+
+BATCH_QUERIES = 4
+"""queries that a thread compares at a time"""
 
 
 class ScoredFamily(Family):
@@ -34,15 +38,18 @@ class ScoredFamily(Family):
         """Compare one query's vector with the vectors of candidates; float64[candidate]."""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Score chunk by chunk, one query at a time; float64[query, candidate]."""
+        """Score chunk by chunk, each query by itself; float64[query, candidate]."""
         vectors, width = self.query_vectors(queries), candidates.shape[-1]
         scores = np.empty((len(queries), width))
-        for start in range(0, width, BATCH_CANDIDATES):
-            columns = slice(start, start + BATCH_CANDIDATES)
+        for columns in slices(width, BATCH_CANDIDATES):
             shared = self._vectors64(candidates[columns]) if candidates.ndim == 1 else None
-            for row, vector in enumerate(vectors):
-                vectors64 = self._vectors64(candidates[row, columns]) if shared is None else shared
-                scores[row, columns] = self.compare(vector, vectors64)
+
+            def compare(part: slice, columns: slice = columns, shared: Float64Array | None = shared) -> None:
+                for row in range(part.start, part.stop):
+                    others = self._vectors64(candidates[row, columns]) if shared is None else shared
+                    scores[row, columns] = self.compare(vectors[row], others)
+
+            parallel_for(compare, len(vectors), BATCH_QUERIES)
         return scores
 
     def _vectors64(self, ids: IntArray) -> Float64Array:

@@ -18,6 +18,7 @@ import numpy as np
 from kgeval import Dataset, evaluate, summarize
 from kgeval.corruption import Uniform
 from kgeval.data.queries import Queries
+from scripts.benchmark.blocks import blocks
 from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.pipelines import inside_pipelines
@@ -36,7 +37,9 @@ CHECKED = 32
 
 @click.command()
 @click.option("--repeat", default=3, show_default=True, help="How often each tool ranks; the table has medians.")
-@click.option("--only", multiple=True, help="Time only these models, 'pipelines', 'predictions' or 'statistics'.")
+@click.option(
+    "--only", multiple=True, help="Time only these models, or these parts: blocks, pipelines, predictions, statistics."
+)
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
 def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
@@ -54,6 +57,7 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
         "sample": SAMPLE,
         "models": [_compare(case, graph, repeat, queries) for case in CASES if not only or case.name in only],
         "live": [_live(case, graph) for case in LIVE if not only or case.name in only],
+        "blocks": blocks(graph) if not only or "blocks" in only else [],
         "pipelines": inside_pipelines(graph, repeat) if not only or "pipelines" in only else [],
         "predictions": predictions(graph, repeat) if not only or "predictions" in only else [],
         "growth": _growth(repeat) if growth else [],

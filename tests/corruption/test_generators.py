@@ -142,6 +142,8 @@ def test_a_file_without_sides_serves_both(tmp_path):
     first = table.where(table.column("triple") == 0)
     assert first.column("raw_candidates").tolist() == [2, 2]
     assert any("have no negatives in" in note for note in table.notes)
+    bound = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)), memory_limit=4096)
+    assert (bound.data, bound.notes) == (table.data, table.notes)
 
 
 def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):

@@ -140,6 +140,17 @@ def test_kernels_count_each_place_of_a_list(tmp_path, kernel):
         assert realistic(table, side).tolist() == ranks.tolist()
 
 
+@pytest.mark.parametrize("as_listed", [False, True])
+def test_blocks_of_a_few_triples_give_the_same_table_and_notes(tmp_path, as_listed):
+    wikikg(tmp_path, any_entity=True)
+    data, scorer = load_dataset(tmp_path), CallableScorer(hashed, 40, 3)
+    corruption = OGBNegatives(path=str(tmp_path / "split/time/test.pt"), as_listed=as_listed)
+    free, bound = (evaluate(scorer, data, corruption=corruption, memory_limit=limit) for limit in ("1GB", 4096))
+    assert bound.data.equals(free.data)
+    assert bound.notes == free.notes
+    assert any("listed twice" in note for note in free.notes)
+
+
 def test_what_is_said_goes_before_the_negatives_of_the_protocol(tmp_path):
     wikikg(tmp_path, any_entity=True)
     data, scorer = load_dataset(tmp_path), CallableScorer(hashed, 40, 3)

@@ -24,7 +24,8 @@ def chosen(generator, side, data=DATA):
     queries = Queries.of(data.test, side)
     found = generator.candidates(queries, known_answers(queries, []), data)
     keys = zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)
-    return {key: found.rows.row(index).tolist() for index, key in enumerate(keys)}, found.notes
+    notes = generator.notes(queries, data)
+    return {key: found.rows.row(index).tolist() for index, key in enumerate(keys)}, notes
 
 
 @pytest.mark.parametrize("splits", [("train",), ("train", "valid", "test"), "valid"], ids=str)

@@ -31,6 +31,7 @@ class Tokens(FrameworkQuirk):
     """
 
     cause: ClassVar[str] = "tokens"
+    compares_queries: ClassVar[bool] = True
     note: ClassVar[str] = (
         "The ConvE code lets its tokens OOV and '' compete with the answers, though they are no entities."
     )

@@ -58,6 +58,17 @@ class CountAccumulator:
         counts = np.stack([above, reaching - above], axis=2).reshape(-1, 4)
         return cls(highest.task, answers, counts, highest.undefined | lowest.undefined)
 
+    def with_undefined_last(self, lowest: Float64Array) -> CountAccumulator:
+        """Count NaN as the worst possible score, minus infinity.
+
+        No kernel finds NaN above an answer, nor level with one. It ties with those whose tie interval begins at minus
+        infinity (``lowest``, float64[answer]): whatever is not above them ties.
+        """
+        counts, others = self.counts.copy(), (self.filtered.candidates - 1, self.raw.candidates - 1)
+        for (above, tied), candidates in zip(((GREATER, TIED), (RAW_GREATER, RAW_TIED)), others, strict=True):
+            counts[:, tied] = np.where(lowest == -np.inf, candidates - counts[:, above], counts[:, tied])
+        return CountAccumulator(self.task, self.thresholds, counts, self.undefined)
+
     @property
     def filtered(self) -> RankCounts:
         """The counts without other known answers."""

@@ -34,9 +34,11 @@ class BestAnswers:
     """the positions of each query's known answers, ascending"""
     drops_known: bool
     """whether known answers are left out"""
+    nan_last: bool = False
+    """whether a candidate whose score is NaN is ruled out, and nothing is undefined"""
 
     @classmethod
-    def none(cls, known: Rows, places: int, *, drops_known: bool) -> BestAnswers:
+    def none(cls, known: Rows, places: int, *, drops_known: bool, nan_last: bool = False) -> BestAnswers:
         """Begin to search for the best of each query, one row of known answers each."""
         shape = (len(known), places)
         return cls(
@@ -46,6 +48,7 @@ class BestAnswers:
             np.zeros(len(known), np.bool_),
             known,
             drops_known,
+            nan_last,
         )
 
     @property
@@ -68,4 +71,4 @@ class BestAnswers:
         known = Rows.sized(
             np.concatenate([part.known.lengths for part in parts]), np.concatenate([part.known.ids for part in parts])
         )
-        return cls(scores, positions, tied, undefined, known, parts[0].drops_known)
+        return cls(scores, positions, tied, undefined, known, parts[0].drops_known, parts[0].nan_last)

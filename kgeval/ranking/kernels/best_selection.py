@@ -26,13 +26,14 @@ class BestArrays(NamedTuple):
     known: IntArray
     """the positions of known answers, ascending for each query"""
     drops_known: bool
+    nan_last: bool
 
 
 def best_arrays(best: BestAnswers) -> BestArrays:
     """Take best answers as arrays, which are changed in place."""
     return BestArrays(
         *(best.scores, best.positions, best.tied, best.undefined),
-        *(best.known.offsets, best.known.ids, best.drops_known),
+        *(best.known.offsets, best.known.ids, best.drops_known, best.nan_last),
     )
 
 
@@ -50,8 +51,10 @@ def select_row(query, scores, first, best):  # type: ignore[no-untyped-def]
     for value in scores:
         holes += np.isnan(value)
     if holes > 0:
-        best.undefined[query] = True
-        return
+        if not best.nan_last:
+            best.undefined[query] = True
+            return
+        scores = np.where(np.isnan(scores), -np.inf, scores)
     if best.drops_known:
         scores = scores.copy()
         for position in known_within(query, first, first + len(scores), best):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.compiling import njit
-from kgeval.scorers.numerics.similarity import LANES, Similarity
+from kgeval.scorers.numerics.ordered_sum_kernel import sum_in_lanes
+from kgeval.scorers.numerics.similarity import Similarity
 
 SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l2")
 """in the order of the codes that the compiled loops use; a cosine reaches them as the dot product of unit vectors"""
@@ -26,23 +27,23 @@ def scores(similarity, query, entities, candidates, out):  # type: ignore[no-unt
     if similarity == DOT:
         for place in range(len(candidates)):
             _products(query, entities[candidates[place]], terms)
-            out[place] = _ordered_sum(terms)
+            out[place] = sum_in_lanes(terms)
     elif similarity == L1:
         for place in range(len(candidates)):
             _differences(query, entities[candidates[place]], terms)
-            out[place] = -_ordered_sum(terms)
+            out[place] = -sum_in_lanes(terms)
     elif similarity == L2:
         for place in range(len(candidates)):
             _squares(query, entities[candidates[place]], terms)
-            out[place] = -np.sqrt(_ordered_sum(terms))
+            out[place] = -np.sqrt(sum_in_lanes(terms))
     elif similarity == SQUARED_L2:
         for place in range(len(candidates)):
             _squares(query, entities[candidates[place]], terms)
-            out[place] = -_ordered_sum(terms)
+            out[place] = -sum_in_lanes(terms)
     else:
         for place in range(len(candidates)):
             _moduli(query, entities[candidates[place]], terms)
-            out[place] = -_ordered_sum(terms)
+            out[place] = -sum_in_lanes(terms)
 
 
 @njit(cache=True)
@@ -71,27 +72,3 @@ def _moduli(query, entity, terms):  # type: ignore[no-untyped-def]
         real = query[k] - np.float64(entity[k])
         imaginary = query[half + k] - np.float64(entity[half + k])
         terms[k] = np.sqrt(real * real + imaginary * imaginary)
-
-
-@njit(cache=True)
-def _ordered_sum(terms):  # type: ignore[no-untyped-def]
-    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    whole = len(terms) - len(terms) % LANES
-    for k in range(0, whole, LANES):
-        s0 += terms[k]
-        s1 += terms[k + 1]
-        s2 += terms[k + 2]
-        s3 += terms[k + 3]
-        s4 += terms[k + 4]
-        s5 += terms[k + 5]
-        s6 += terms[k + 6]
-        s7 += terms[k + 7]
-    rest = len(terms) - whole
-    s0 += terms[whole] if rest > 0 else 0.0
-    s1 += terms[whole + 1] if rest > 1 else 0.0
-    s2 += terms[whole + 2] if rest > 2 else 0.0
-    s3 += terms[whole + 3] if rest > 3 else 0.0
-    s4 += terms[whole + 4] if rest > 4 else 0.0
-    s5 += terms[whole + 5] if rest > 5 else 0.0
-    s6 += terms[whole + 6] if rest > 6 else 0.0
-    return ((((((s0 + s1) + s2) + s3) + s4) + s5) + s6) + s7

@@ -16,7 +16,6 @@ from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
-from kgeval.ranking.kernels.kernel import count_pairs
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 
@@ -38,14 +37,7 @@ class CompiledKernel:
 
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
         """Score pairs canonically; float64[entity]."""
-        found = np.empty(len(entities.biases))
-        arrays = _arrays(queries, entities)
-        parallel_for(
-            lambda part: _score_pairs(part.start, part.stop, *arrays, offsets, found),
-            len(queries.vectors),
-            GROUP,
-        )
-        return found
+        return self._scores(queries, entities, Rows(offsets, np.arange(len(entities.biases))))
 
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
@@ -63,7 +55,7 @@ class CompiledKernel:
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
         """Count each query's own candidates into the accumulator."""
-        count_pairs(self, queries, entities, own, accumulator)
+        self.count_scores(self._scores(queries, entities, own), own.offsets[:-1], accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
         """Count finished scores into the accumulator."""
@@ -74,6 +66,13 @@ class CompiledKernel:
             len(widths),
             GROUP,
         )
+
+    def _scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
+        """Score the entities in each query's row canonically; float64[id in the rows]."""
+        found = np.empty(len(own.ids))
+        arrays, rows = _arrays(queries, entities), (own.offsets, own.ids)
+        parallel_for(lambda part: _score_rows(part.start, part.stop, *arrays, rows, found), len(queries.vectors), GROUP)
+        return found
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         """Merge a chunk of shared candidates into the best answers."""
@@ -182,11 +181,12 @@ def _count_row(query, scores, first, answers, counted):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def _score_pairs(begin, end, similarity, query_arrays, entity_arrays, row_offsets, out):  # type: ignore[no-untyped-def]
+def _score_rows(begin, end, similarity, query_arrays, entity_arrays, rows, out):  # type: ignore[no-untyped-def]
     queries, offsets = query_arrays
     vectors, biases = entity_arrays
+    row_offsets, ids = rows
     for query in range(begin, end):
         mine = slice(row_offsets[query], row_offsets[query + 1])
-        scores(similarity, queries[query], vectors[mine], np.arange(mine.stop - mine.start), out[mine])
+        scores(similarity, queries[query], vectors, ids[mine], out[mine])
         for row in range(mine.start, mine.stop):
-            out[row] = out[row] + biases[row] + offsets[query]
+            out[row] = out[row] + biases[ids[row]] + offsets[query]

@@ -47,11 +47,3 @@ class Kernel(Protocol):
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
         """Merge finished scores of all shared candidates, float64[query, candidate], into the best answers."""
         ...
-
-
-def count_pairs(
-    kernel: Kernel, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
-) -> None:
-    """Count each query's own candidates by their canonical scores."""
-    laid_out = EntityVectors(entities.vectors[own.ids], entities.biases[own.ids])
-    kernel.count_scores(kernel.pairs(queries, laid_out, own.offsets), own.offsets[:-1], accumulator)

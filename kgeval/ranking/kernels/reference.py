@@ -10,7 +10,6 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.accumulator import GREATER, RAW_GREATER, RAW_TIED, TIED, CountAccumulator
 from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
-from kgeval.ranking.kernels.kernel import count_pairs
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 
@@ -44,7 +43,10 @@ class ReferenceKernel:
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
         """Count each query's own candidates into the accumulator."""
-        count_pairs(self, queries, entities, own, accumulator)
+        for query, vector in enumerate(queries.vectors):
+            ids = own.row(query)
+            similarities = canonical(queries.similarity, vector[None, :], np.asarray(entities.vectors[ids], np.float64))
+            _count_row(query, similarities + entities.biases[ids] + queries.offsets[query], 0, accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
         """Count finished scores into the accumulator."""
@@ -70,7 +72,7 @@ def _select_row(query: int, row: Float64Array, first: int, best: BestAnswers) ->
     competes = row > -np.inf
     if best.drops_known:
         competes &= ~np.isin(positions, known)
-    best.undefined[query] |= np.isnan(row).any()
+    best.undefined[query] |= np.isnan(row).any() and not best.nan_last
     scores = np.concatenate([best.scores[query], row[competes]])
     positions = np.concatenate([best.positions[query], positions[competes]])
     order = np.lexsort((positions, -scores))[: best.scores.shape[1]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kgeval.arrays import Float64Array
 from kgeval.data.rows import Rows
@@ -17,6 +18,8 @@ from kgeval.scorers.scorer import Scorer, VectorScorer
 class AnswerSearch(CandidateSweep[BestAnswers]):
     """Searches the shared candidates of queries for the best."""
 
+    takes_nan: ClassVar[bool] = True
+
     places: int
     """how many are wanted of each query"""
     drops_known: bool
@@ -29,7 +32,8 @@ class AnswerSearch(CandidateSweep[BestAnswers]):
 
     def begin(self, known: Rows) -> BestAnswers:
         """Begin with none."""
-        return BestAnswers.none(known, self.places, drops_known=self.drops_known)
+        nan_last = self.engine.nan == "worst"
+        return BestAnswers.none(known, self.places, drops_known=self.drops_known, nan_last=nan_last)
 
     def meet_vectors(self, queries: QueryVectors, entities: EntityVectors, first: int, found: BestAnswers) -> None:
         """Merge a chunk of candidates into the best."""

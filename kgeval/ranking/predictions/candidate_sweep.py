@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,9 @@ F = TypeVar("F", bound=SweepResult)
 @dataclass(frozen=True)
 class CandidateSweep(ABC, Generic[F]):
     """Meets every candidate of every query once; what becomes of them is its subclasses' to say."""
+
+    takes_nan: ClassVar[bool] = False
+    """whether it takes NaN among the scores of vectors for the worst, where that is the policy"""
 
     engine: Engine
 
@@ -72,17 +75,19 @@ class CandidateSweep(ABC, Generic[F]):
     def _sweep_view(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Iterator[F]:
         """Meet the candidates of queries that share their entity vectors, block by block."""
         engine, ids = self.engine, task.candidates.ids_of(0)
-        # NaN can only be replaced in finished scores, so that policy takes vectors to their scores first.
-        if isinstance(scorer, VectorScorer) and engine.nan == "error":
+        plan = Plan(engine.memory, engine.batch_size)
+        if isinstance(scorer, VectorScorer) and (engine.nan == "error" or self.takes_nan):
             dim = int(np.shape(scorer.entity_vectors(task.queries.side, ids[:1]))[-1])
-            plan = Plan.for_shared(dim, engine.memory, places=self.num_kept)
-            meet = partial(self._meet_vectors, scorer, step=plan.candidates)
+            blocks = plan.by_vectors(dim, task, places=self.num_kept)
+            meet = partial(self._meet_vectors, scorer, step=plan.chunk(dim))
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
-            plan = Plan.for_scores(lanes * len(ids) + 2 * self.num_kept, engine.memory, engine.batch_size)
-            meet = partial(self._meet_scores, scorer)
-        for block in slices(len(task.queries), plan.queries):
+            blocks, meet = (
+                Plan(engine.memory // lanes, engine.batch_size).by_scores(task),
+                partial(self._meet_scores, scorer),
+            )
+        for block in blocks:
             part = task[block]
             found = self.begin(part.known)
             meet(part, found)

@@ -22,8 +22,9 @@ from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.plan import Plan
 from kgeval.ranking.predictions.answer_search import AnswerSearch
-from kgeval.ranking.predictions.prediction_rows import to_prediction_columns
+from kgeval.ranking.predictions.prediction_rows import to_prediction_columns, with_labels
 from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_split
 from kgeval.ranking.ranking_notes import undefined_rank
@@ -31,6 +32,9 @@ from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.threads import bound_threads
+
+IDS_PER_PLACE = 4
+"""a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +151,13 @@ def _predict_side(
     """Find the best answers of the queries of one side."""
     known = KnownAnswers.of([dataset.split(name) for name in table.filter], part.queries.side)
     candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
-    task = RankingTask.of(part.queries, candidates, known.rows(part.queries))
-    try:
-        best = search.search(scorer, task)
-    except UndefinedScore as error:
-        raise ScoreError(undefined_rank(error, dataset)) from error
-    return to_prediction_columns(dataset, task, best, part.numbers, table.split)
+    blocks = []
+    for block in Plan(search.engine.memory).tasks(known.lengths(part.queries) + IDS_PER_PLACE * search.places):
+        queries = part.queries[block]
+        task = RankingTask.of(queries, candidates, known.rows(queries))
+        try:
+            best = search.search(scorer, task)
+        except UndefinedScore as error:
+            raise ScoreError(undefined_rank(error, dataset)) from error
+        blocks.append(to_prediction_columns(dataset, task, best, part.numbers[block], table.split))
+    return with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())

@@ -18,6 +18,9 @@ from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA
 from kgeval.ranking.ranking_task import RankingTask
 
+LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
+"""the columns whose labels stand in the last columns of a table"""
+
 
 class Counts(NamedTuple):
     """Of each query and place, how many candidates are above, and how many others tie; int64[query, place]."""
@@ -29,7 +32,7 @@ class Counts(NamedTuple):
 def to_prediction_columns(
     dataset: Dataset, task: RankingTask, best: BestAnswers, numbers: IntArray, split: str | None
 ) -> pa.Table:
-    """Lay out the best answers of the queries of a task, whose numbers are int64[query]."""
+    """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
     queries, (owners, places) = task.queries, np.nonzero(best.scores > -np.inf)
     entities = task.candidates.ids_of(0)[best.positions[owners, places]]
     answered = known_answers(queries, [dataset.split(split)] if split else [])
@@ -45,11 +48,15 @@ def to_prediction_columns(
         _known_from(dataset, queries, owners, entities),
         _is_of_type(dataset, queries.side, queries.relations[owners], entities),
         answered.positions(owners, entities) >= 0,
-        dataset.entities.column(queries.anchors[owners]),
-        dataset.relations.column(queries.relations[owners]),
-        dataset.entities.column(entities),
     ]
-    return pa.table([pa.array(column) if isinstance(column, np.ndarray) else column for column in columns], SCHEMA)
+    arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
+    return pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
+
+
+def with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
+    """Add the labels of the ids: those of all rows together, so that they are coded alike wherever blocks end."""
+    labels = [getattr(dataset, kind).column(table[name].to_numpy()) for name, kind in LABELLED.items()]
+    return pa.table([*table.columns, *labels], SCHEMA)
 
 
 def _counts(task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray) -> list[IntArray | pa.Array]:

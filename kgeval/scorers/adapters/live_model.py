@@ -16,10 +16,14 @@ from kgeval.data.triples import Side
 from kgeval.errors import InputError
 from kgeval.scorers.adapters.functions import evaluating
 from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.threads import slices
 
 BATCH_SCORES = 2**12
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
 and a network tens of thousands of numbers for each"""
+
+HELD_SCORES = 2**20
+"""scores of all entities that are held at a time, where a query has candidates of its own"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +75,13 @@ class PyKEENScorer:
         batch = torch.from_numpy(np.stack(columns if queries.side == "tail" else columns[::-1], axis=1))
         if self.unmodified and candidates.ndim == 1:
             return self._scores_of(batch, queries.side, candidates)
-        rows = self._scores_of(batch, queries.side, None)
-        return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
+        wanted = np.broadcast_to(candidates, (len(queries), candidates.shape[-1]))
+        scores = np.empty(wanted.shape)
+        # Of all entities' scores, those of few queries are held at a time.
+        for part in slices(len(queries), max(1, HELD_SCORES // self.num_entities)):
+            rows = self._scores_of(batch[part], queries.side, None)
+            scores[part] = np.take_along_axis(rows, wanted[part], axis=1)
+        return scores
 
     def _scores_of(self, batch: Any, side: Side, ids: IntArray | None) -> Float64Array:
         """Score all entities, or some."""

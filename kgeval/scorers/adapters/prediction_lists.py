@@ -25,7 +25,7 @@ Key = tuple[int, int, int]
 
 ALL_LISTS = -1
 
-BATCH_SCORES = 2**22
+BATCH_SCORES = 2**20
 """scores that are laid out over all entities at a time"""
 
 

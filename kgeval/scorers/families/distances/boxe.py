@@ -11,7 +11,10 @@ from kgeval.arrays import Float64Array
 from kgeval.data.queries import Queries
 from kgeval.scorers.block import ScoredFamily
 from kgeval.scorers.family import rows64
-from kgeval.scorers.numerics.ordered import dot_rows
+from kgeval.threads import slices
+
+CACHED_NUMBERS = 2**15
+"""numbers of moved points that are in hand at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +49,19 @@ class BoxE(ScoredFamily):
         """Bump anchor and candidates, and measure each against its box."""
         position, bump, low, high, other_low, other_high = np.split(query, 6)
         positions, bumps = np.split(candidates, 2, axis=1)
-        return -self._distance(position + bumps, low, high) - self._distance(positions + bump, other_low, other_high)
+        return -self._distance(position, bumps, low, high) - self._distance(bump, positions, other_low, other_high)
 
-    def _distance(self, points: Float64Array, low: Float64Array, high: Float64Array) -> Float64Array:
-        points = np.tanh(points) if self.tanh else points
-        width, away = high - low, np.abs(points - 0.5 * (low + high))
-        outside = away * (width + 1) - 0.5 * width * (width + 1 - 1 / (width + 1))
-        terms = np.where((points >= low) & (points <= high), away / (width + 1), outside)
-        return dot_rows(terms, np.ones_like(terms)) if self.norm == 1 else np.sqrt(dot_rows(terms, terms))
+    def _distance(
+        self, move: Float64Array, points: Float64Array, low: Float64Array, high: Float64Array
+    ) -> Float64Array:
+        """Measure how far moved points are from a box, some at a time, which stay in cache; float64[point]."""
+        # Numba is loaded when something is scored, not before.
+        from kgeval.scorers.numerics.box_kernel import distances_from_box
+
+        found = np.empty(len(points))
+        for part in slices(len(points), max(1, CACHED_NUMBERS // len(low))):
+            moved = move + points[part]
+            distances_from_box(
+                np.tanh(moved, out=moved) if self.tanh else moved, low, high, self.norm == 2, found[part]
+            )
+        return found
