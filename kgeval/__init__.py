@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
     from kgeval.errors import KgevalError as KgevalError
+    from kgeval.metrics.estimates.estimate import Estimate as Estimate
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.metric import Metric as Metric
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
@@ -62,6 +63,7 @@ _HOMES = {
     "CallableScorer": "scorers.adapters.array_scorers",
     "CorruptionGenerator": "corruption.generator",
     "Dataset": "data.dataset",
+    "Estimate": "metrics.estimates.estimate",
     "Family": "scorers.family",
     "KgevalError": "errors",
     "Metric": "metrics.metric",

@@ -87,7 +87,7 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Ite
 
 
 def reporting(
-    total: int, *, progress: Progress | bool | None, what: str = "ranking", unit: str = "ranks"
+    total: int | None, *, progress: Progress | bool | None, what: str = "ranking", unit: str = "ranks"
 ) -> AbstractContextManager[Progress]:
     """Resolve the argument ``progress`` of an evaluation: a function to call, or whether to show a bar."""
     if callable(progress):

@@ -12,6 +12,7 @@ from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
+from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.progress import Progress
 from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.ranking.engine import NaNPolicy
@@ -37,6 +38,7 @@ def evaluate(  # noqa: PLR0913
     memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
+    estimate: Estimate | None = None,
     progress: Progress | bool | None = None,
 ) -> RankTable:
     """Rank the true answer of every triple and side of a split among its candidates.
@@ -71,6 +73,9 @@ def evaluate(  # noqa: PLR0913
     batch_size, memory_limit, threads, kernel
         how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
         work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
+    estimate
+        ``kgeval.Estimate(error=0.005)`` ranks, exactly, only as many triples as it takes to know a metric within that
+        error; the table says so, and :func:`kgeval.summarize` gives estimates of the whole with their intervals
     progress
         ``True`` shows a bar on a terminal, and elsewhere a line on standard error every ten seconds; a function is
         called with the number of answers that were just ranked
@@ -120,6 +125,7 @@ def evaluate(  # noqa: PLR0913
         memory_limit=memory_limit,
         threads=threads,
         kernel=kernel,
+        estimate=estimate,
     )
     model = as_model(model, dataset, nan=nan)
     resolved = find_protocol(protocol).resolve(settings, dataset)

@@ -18,6 +18,7 @@ from kgeval.data.vocabulary import Labels
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.tables.names import parse
@@ -28,9 +29,10 @@ from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
 from kgeval.protocols.framework_means import MeanFunction, Values, float64
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric, Setting
 from kgeval.protocols.protocol_candidates import all_entities
+from kgeval.protocols.sampled_ranking import rank_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_ranking import rank_model
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.rules import Rules
@@ -217,20 +219,34 @@ class ResolvedEvaluation:
         relations: Labels | None = None,
         progress: Progress | bool | None = None,
         title: str | None = None,
+        earlier: RankTable | None = None,
     ) -> RankTable:
-        """Rank a model; ``title`` is its name in the result, the rest is as in :func:`kgeval.evaluate`."""
-        answers = len(dataset.split(self.evaluation.split)) * len(self.evaluation.sides)
+        """Rank a model; the parameters that are not named here are those of :func:`kgeval.evaluate`.
+
+        Parameters
+        ----------
+        title
+            its name in the result
+        earlier
+            of an estimate: an earlier sample of the same, which is gone on with
+        """
+        evaluation, estimate = self.evaluation, self.evaluation.estimate
+        answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if estimate is None else None
         with reporting(answers, progress=progress) as report:
-            return rank_model(
+            ranking = ranking_of(
                 model,
                 dataset,
-                self.evaluation,
+                evaluation,
                 rules=self.rules,
                 entities=entities,
                 relations=relations,
                 progress=report,
-                title=title,
             )
+            title = title or ranking.scorer.title
+            if estimate is None:
+                return ranking.rank(title)
+            options = MetricOptions(self.ties)
+            return rank_sample(ranking, estimate, title=title, options=options, earlier=earlier)
 
 
 def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
+from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
 from kgeval.corruption import AllEntities
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Split
 from kgeval.data.triples import Side
+from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.settings.settings import Settings, listed
@@ -79,6 +80,15 @@ class Evaluation(Settings):
     """the implementation of the loops; all give the same integers"""
     keep: Keep | None = None
     """what a run keeps beside the ranks; by default nothing"""
+    estimate: Estimate | None = None
+    """rank a sample of the triples until a metric is known to within an error; by default all are ranked"""
+
+    @field_validator("estimate")
+    @classmethod
+    def _keeps_no_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
+        if value is not None and block.data.get("keep") is not None:
+            raise ValueError("predictions are kept of all queries, which an estimate spares. Leave one of them out")
+        return value
 
     @classmethod
     def of(cls, **settings: Any) -> Evaluation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow as pa
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.sampled import Sampled
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
@@ -51,7 +51,35 @@ def rank_model(  # noqa: PLR0913
     progress: Progress | None = None,
     title: str | None = None,
 ) -> RankTable:
-    """Rank every triple of the split.
+    """Rank every triple of the split; ``title`` is what the result calls the model, by default what it calls itself.
+
+    The other parameters are those of :func:`ranking_of`.
+    """
+    ranking = ranking_of(
+        model,
+        dataset,
+        evaluation,
+        rules=rules,
+        entities=entities,
+        relations=relations,
+        restrict_entities_to=restrict_entities_to,
+        progress=progress,
+    )
+    return ranking.rank(title or ranking.scorer.title)
+
+
+def ranking_of(
+    model: Any,
+    dataset: Dataset | str | Path,
+    evaluation: Evaluation,
+    *,
+    rules: Rules = STANDARD,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    restrict_entities_to: IntArray | None = None,
+    progress: Progress | None = None,
+) -> ModelRanking:
+    """Prepare the ranking of a split.
 
     Parameters
     ----------
@@ -65,13 +93,11 @@ def rank_model(  # noqa: PLR0913
         ids of the entities that may compete; by default all
     progress
         called with the number of answers that were just ranked
-    title
-        what the result calls the model; by default what the model calls itself
     """
     dataset = as_dataset(dataset)
     evaluation = evaluation.model_copy(update={"corruption": evaluation.corruption.prepare(dataset)})
     scorer = align(model, dataset, entities=entities, relations=relations)
-    ranking = ModelRanking.of(
+    return ModelRanking.of(
         scorer.by_place() if rules.listed else scorer,
         dataset,
         evaluation=evaluation,
@@ -79,7 +105,6 @@ def rank_model(  # noqa: PLR0913
         restrict_entities_to=restrict_entities_to,
         progress=progress or _unwatched,
     )
-    return ranking.rank(title or scorer.title)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +139,8 @@ class ModelRanking:
     """bool[entity], whether it may compete"""
     notes: tuple[str, ...]
     """what a reader should know of model, dataset and rules"""
+    sorted_facts: dict[tuple[tuple[Split, ...], Side], KnownAnswers] = field(default_factory=dict)
+    """the known answers by filter and side, sorted once for all parts of a side"""
 
     @classmethod
     def of(
@@ -157,8 +184,14 @@ class ModelRanking:
         """Rank all sides, and lay the counts out as a table."""
         with bound_threads(self.evaluation.threads):
             notes = self.notes_on_scores()
-            parts = [self.part(side, np.arange(len(self.known))) for side in self.sides]
+            parts = [self._whole_side(side) for side in self.sides]
         return self.table(parts, title, notes=notes)
+
+    def _whole_side(self, side: Side) -> RankedPart:
+        """Rank all triples on one side, whose sorted facts are then needed no longer."""
+        part = self.part(side, np.arange(len(self.known)))
+        self.sorted_facts.clear()
+        return part
 
     def notes_on_scores(self) -> tuple[str, ...]:
         """Note what a look at some of the model's scores finds."""
@@ -239,12 +272,9 @@ class ModelRanking:
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
         """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""
         corruption, split = self.evaluation.corruption, self.evaluation.split
-        filtered = [triples for name, triples in self.dataset.splits.items() if name in self.evaluation.filter]
-        known = KnownAnswers.of(filtered, side)
+        known = self._known_answers(self.evaluation.filter, side)
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
-        avoided = (
-            known if split in self.evaluation.filter else KnownAnswers.of([*filtered, self.dataset.split(split)], side)
-        )
+        avoided = self._known_answers((*self.evaluation.filter, split), side)
         collect = Queries.per_triple if self.scorer.each_triple else corruption.queries
         queries = collect(Triples(self.dataset.split(split).ids[rows]), side)
         widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
@@ -257,6 +287,13 @@ class ModelRanking:
             chosen = corruption.choose(part, avoided.rows(part), self.dataset)
             chosen, notes = replace(chosen, notes=(*chosen.notes, *notes)), ()
             yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
+
+    def _known_answers(self, splits: tuple[Split, ...], side: Side) -> KnownAnswers:
+        """Sort the facts of some splits, unless they are sorted already."""
+        triples = {name: triples for name, triples in self.dataset.splits.items() if name in splits}
+        if (tuple(triples), side) not in self.sorted_facts:
+            self.sorted_facts[tuple(triples), side] = KnownAnswers.of([*triples.values()], side)
+        return self.sorted_facts[tuple(triples), side]
 
     def _rank(self, task: RankingTask) -> Ranked:
         try:

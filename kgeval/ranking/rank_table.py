@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray
 from kgeval.data.triples import SIDES
 from kgeval.errors import TableError, did_you_mean
+from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.provenance import UNKNOWN, Provenance
 from kgeval.storage.parquet_tables import LABELS, Columns
 
@@ -66,9 +67,12 @@ class RankTable(Columns):
     """the graph whose split it is"""
     candidates: str = UNKNOWN
     """which entities competed"""
+    sampling: Sampling | None = None
+    """how the triples were drawn, where they are a sample of the split"""
 
     def __repr__(self) -> str:
-        return f"RankTable({len(self)} ranks of {self.num_triples} {self.split} triples)"
+        of = "" if self.sampling is None else f" of {self.sampling.of}"
+        return f"RankTable({len(self)} ranks of {self.num_triples}{of} {self.split} triples)"
 
     @property
     def num_triples(self) -> int:
@@ -90,10 +94,13 @@ class RankTable(Columns):
 
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row])."""
-        return replace(super().where(keep), work={})
+        return replace(
+            super().where(keep), work={}, sampling=None if self.sampling is None else self.sampling.of_some()
+        )
 
     def _about(self) -> dict[str, Any]:
-        return {**self.provenance.to_dict(), "notes": self.notes}
+        sampling = {} if self.sampling is None else {"sampling": self.sampling.to_dict()}
+        return {**self.provenance.to_dict(), "notes": self.notes, **sampling}
 
     @classmethod
     def _of(cls, data: pa.Table, about: Any) -> RankTable:
@@ -103,7 +110,8 @@ class RankTable(Columns):
         if not lists or not all(isinstance(text, str) for text in names.values()):
             raise ValueError("its metadata are not kgeval's")
         filtered = None if splits is None else tuple(map(str, splits))
-        table = cls(data, notes=tuple(map(str, notes)), filter=filtered, **names)
+        sampling = None if about.get("sampling") is None else Sampling.from_dict(about["sampling"])
+        table = cls(data, notes=tuple(map(str, notes)), filter=filtered, sampling=sampling, **names)
         table.refuse_nonsense()
         return table
 
@@ -175,8 +183,10 @@ class RankTable(Columns):
         ------
         TableError
             if there are none, if they are of different models, datasets or splits, if they filter by different
-            splits, if their further columns differ, or if a triple and side is ranked twice
+            splits, if their further columns differ, if one is a sample, or if a triple and side is ranked twice
         """
+        if any(table.sampling is not None for table in tables):
+            raise TableError("cannot concatenate samples of triples: together they would be no sample that was drawn.")
         splits = {table.split for table in tables}
         if len(splits) != 1:
             raise TableError(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from kgeval.arrays import IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError, TableError, did_you_mean
+from kgeval.metrics.estimates.table_estimates import TableEstimates
 from kgeval.metrics.intervals.interval import Intervals, attempt
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.metric import Undefined
@@ -97,9 +98,13 @@ def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals
     """Compute metrics of a whole table."""
     whole = RowSelection(view, slice(None))
     group = Group({}, dict.fromkeys(names), ties=diagnose(whole.ranks("realistic", None)))
+    estimates = TableEstimates.of(view)
     for side in dict.fromkeys(name.side for name in names):
         selection = whole if side == "both" else RowSelection(view, np.flatnonzero(view.sides == side))
         of_side = [name for name in names if name.side == side]
+        if estimates is not None:
+            _estimate(group, of_side, selection, estimates)
+            continue
         for name in of_side:
             _compute_single_group(group, name, selection)
         if intervals is not None:
@@ -118,8 +123,14 @@ def groups_of(
     groups = [
         Group(key, dict.fromkeys(names), ties=of_group) for key, of_group in zip(grouping.keys, ties, strict=True)
     ]
+    estimates = TableEstimates.of(view)
     for side in dict.fromkeys(name.side for name in names):
         part = grouping.of_side(view, side)
+        if estimates is not None:
+            for number, group in enumerate(groups):
+                of_side = [name for name in names if name.side == side]
+                _estimate(group, of_side, RowSelection(view, part.of_group(number)), estimates)
+            continue
         selection = RowSelection(view, part.rows, part.group_ids)
         for name in (name for name in names if name.side == side):
             for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
@@ -180,6 +191,17 @@ def _compute_single_group(group: Group, name: MetricName, selection: RowSelectio
         group.values[name] = name(_data(name, selection))
     except Undefined as error:
         group.undefined[str(name)] = str(error)
+
+
+def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection, estimates: TableEstimates) -> None:
+    """Estimate metrics of one group from sampled triples, with their intervals."""
+    for name in names:
+        try:
+            group.values[name] = value = estimates.value(name, selection)
+        except Undefined as error:
+            group.undefined[str(name)] = str(error)
+        else:
+            group.add_interval(name, attempt(partial(estimates.interval, name, selection, value)))
 
 
 def _data(name: MetricName, selection: RowSelection) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgeval.errors import MetricError
+from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.interval_notes import interval_notes
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
@@ -28,10 +29,14 @@ class RankSummary(Summary):
     """what the numbers depend on beside the ranks"""
     intervals: Intervals | None = None
     """what would be drawn again, where intervals were requested"""
+    sampling: Sampling | None = None
+    """how the triples were drawn, where the numbers are estimates from some of the split's"""
 
     @property
     def heads(self) -> tuple[str, ...]:
         """What stands above the table: what the numbers are of, and what would be drawn again."""
+        if self.sampling is not None:
+            return str(self.provenance), str(self.sampling)
         if self.intervals is None:
             return (str(self.provenance),)
         triples = self.intervals.unit == "triple" and any(name.metric.needs == "lists" for name in self.requested)
@@ -83,6 +88,7 @@ class RankSummary(Summary):
             "split": self.provenance.split,
             "ties": self.ties,
             "num_triples": self.provenance.triples,
+            **({} if self.sampling is None else {"estimated": True, "estimate": self.sampling.describe()}),
             **self._further_options(),
             "notes": list(self.notes),
         }
@@ -118,6 +124,9 @@ def rank_summary(
     table: RankColumns, metrics: Any, *, by: Any, options: MetricOptions, intervals: Intervals | None = None
 ) -> RankSummary:
     """Compute metrics of a rank table; see :func:`kgeval.summarize`."""
+    if table.sampling is not None and intervals is not None:
+        what = "intervals: these ranks are of a sample, and every metric has the interval that holds that of the whole"
+        raise MetricError(f"{what}. Leave intervals out.")
     names = parse_all(metrics)
     view = TableView(table, options)
     parts = [part for part in PARTS if part == "both" or (view.sides == part).any()]
@@ -131,7 +140,10 @@ def rank_summary(
         groups = groups_of(group_rows(table, columns), distinct, view, intervals)
     else:
         groups = [summarize_all(distinct, view, intervals)]
-    return RankSummary(table.provenance, tuple(groups), columns, tuple(names), tuple(table.notes), options, intervals)
+    notes = tuple(table.notes)
+    return RankSummary(
+        table.provenance, tuple(groups), columns, tuple(names), notes, options, intervals, table.sampling
+    )
 
 
 def column_names(by: Any) -> tuple[str, ...]:

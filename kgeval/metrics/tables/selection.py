@@ -11,6 +11,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
+from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.metrics.lists.from_ranks import answer_lists
 from kgeval.metrics.lists.ranked_lists import RankedLists
 from kgeval.metrics.metric import Needs, Undefined
@@ -45,6 +46,11 @@ class RankColumns(Protocol):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the ranks should know."""
+        ...
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How its triples were drawn, where it has only some of the split."""
         ...
 
     @property

@@ -1,0 +1,142 @@
+"""Stratified samples: the weights of their triples in a mean over the split, and the variance of such a mean.
+
+A mean is estimated as Σ_i w_i y_i over the n sampled triples. Stratified by itself, w_i = W_h/n_h with W_h = N_h/N, and
+V = Σ_h W_h² (1/n_h − 1/N_h) s²_h (Cochran, 1977, section 5.6), where 1/N_h is the finite-population correction.
+
+Auxiliary values x, which are cheap, are known of the first n′ ≥ n triples of the same order. The regression estimator
+ȳ + b (x̄′ − x̄) is Σ_i w_i y_i too, with weights that give x̄′ for x, the same for every y (calibration; Deville and
+Särndal, 1992). In two phases, V = Σ_h W_h² ((1/n_h − 1/n′_h) s²_eh + (1/n′_h − 1/N_h) s²_yh), e being the residuals of
+y on x, each times its calibration w_i n_h/W_h (Cochran, 1977, section 12.6; Särndal, Swensson and Wretman, 1992, 9.7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, IntArray
+
+COLLINEAR = 1e-9
+"""the share of the largest eigenvalue below which a combination of auxiliary values counts as constant"""
+
+
+@dataclass(frozen=True, eq=False)
+class Auxiliary:
+    """Values that are known of at least the sampled triples."""
+
+    values: Float64Array
+    """x; float64[sampled triple, value]"""
+    counts: IntArray
+    """n′_h; int64[stratum]"""
+    means: Float64Array
+    """x̄′_h, over all triples of which they are known; float64[stratum, value]"""
+
+
+@dataclass(frozen=True, eq=False)
+class StratifiedSample:
+    """Triples that were drawn from each stratum at random, without replacement.
+
+    Examples
+    --------
+    Two of the four triples of each stratum: half of the population, so the variance is half that of draws with
+    replacement.
+
+    >>> sample = StratifiedSample(np.array([0, 0, 1, 1]), np.array([2, 2]), np.array([4, 4]))
+    >>> values = np.array([0.0, 1.0, 0.5, 0.5])
+    >>> float(sample.weights @ values), sample.variance(values)
+    (0.5, 0.03125)
+    """
+
+    strata: IntArray
+    """of the triples at hand; int64[triple]. Those that are not at hand have the value 0 of every y"""
+    counts: IntArray
+    """n_h; int64[stratum]"""
+    sizes: IntArray
+    """N_h; int64[stratum]"""
+    auxiliary: Auxiliary | None = None
+    """only where all sampled triples are at hand"""
+
+    @property
+    def degrees(self) -> int:
+        """The degrees of freedom of a variance: triples, less the means and slopes that were fitted; at least 1."""
+        return max(int(self.counts.sum()) - len(self.sizes) - self._regression.rank, 1)
+
+    @cached_property
+    def weights(self) -> Float64Array:
+        """The share of each triple in the estimate of a mean; of a whole sample they add up to 1; float64[triple]."""
+        return self._design * self._regression.calibration
+
+    def variance(self, values: Float64Array) -> float:
+        """Estimate the variance of Σ_i w_i y_i, y being some values; float64[triple]."""
+        if self.auxiliary is None:
+            return float(self._parts(1 / self.counts - 1 / self.sizes) @ self._squares(values))
+        known = self.auxiliary.counts
+        within = self._parts(1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
+        return float(within + self._parts(1 / known - 1 / self.sizes) @ self._squares(values))
+
+    def explained(self, values: Float64Array) -> float:
+        """R²: the share of the variance within strata that the regression on the auxiliary values explains."""
+        whole = self.sizes @ self._squares(values)
+        return float(1 - self.sizes @ self._squares_of_residuals(values) / whole) if whole > 0 else 0.0
+
+    @cached_property
+    def _design(self) -> Float64Array:
+        """W_h/n_h of each triple."""
+        return np.asarray((self._shares / self.counts)[self.strata], np.float64)
+
+    @property
+    def _shares(self) -> Float64Array:
+        """W_h; float64[stratum]."""
+        return np.asarray(self.sizes / self.sizes.sum(), np.float64)
+
+    def _parts(self, factors: Float64Array) -> Float64Array:
+        """W_h² times a factor; float64[stratum]."""
+        return np.asarray(self._shares**2 * factors, np.float64)
+
+    def _squares(self, values: Float64Array) -> Float64Array:
+        """s²_h; float64[stratum]."""
+        means = self._sums(values) / self.counts
+        absent = (self.counts - np.bincount(self.strata, minlength=len(self.sizes))) * means**2
+        return (self._sums((values - means[self.strata]) ** 2) + absent) / np.maximum(self.counts - 1, 1)
+
+    def _squares_of_residuals(self, values: Float64Array) -> Float64Array:
+        """s²_eh; float64[stratum]."""
+        fit = self._regression
+        residuals = self.centred(values)
+        residuals -= fit.predictors @ (fit.inverse @ ((self._design * residuals) @ fit.predictors))
+        lost = (self.counts.sum() - len(self.sizes)) / self.degrees
+        return np.asarray(lost * self._squares(residuals * fit.calibration), np.float64)
+
+    def _sums(self, values: Float64Array) -> Float64Array:
+        return np.asarray(np.bincount(self.strata, values, minlength=len(self.sizes)), np.float64)
+
+    def centred(self, values: Float64Array) -> Float64Array:
+        """Subtract the mean of each stratum; float64[triple]."""
+        return np.asarray(values - (self._sums(values) / self.counts)[self.strata], np.float64)
+
+    @cached_property
+    def _regression(self) -> _Regression:
+        if self.auxiliary is None:
+            return _Regression(np.zeros((len(self.strata), 0)), np.zeros((0, 0)), np.ones(len(self.strata)), 0)
+        predictors = np.stack([self.centred(column) for column in self.auxiliary.values.T], axis=1)
+        products = (predictors * self._design[:, None]).T @ predictors
+        inverse = np.asarray(np.linalg.pinv(products, rcond=COLLINEAR, hermitian=True), np.float64)
+        rank = int(np.linalg.matrix_rank(products, COLLINEAR * np.linalg.norm(products, 2), hermitian=True))
+        gap = self._shares @ self.auxiliary.means - self._design @ self.auxiliary.values
+        return _Regression(predictors, inverse, 1 + predictors @ (inverse @ gap), rank)
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """The regression on auxiliary values, as far as it is the same for every y."""
+
+    predictors: Float64Array
+    """x less the mean of its stratum; float64[triple, value]"""
+    inverse: Float64Array
+    """of Σ_i (W_h/n_h) x_i x_iᵀ, in the directions in which x varies; float64[value, value]"""
+    calibration: Float64Array
+    """w_i n_h/W_h; float64[triple]"""
+    rank: int
+    """in how many directions x varies"""

@@ -1,0 +1,184 @@
+"""Sampled ranking: the triples of a split in a seeded order, each ranked exactly, until a metric is known well enough.
+
+strata, in one order ─► first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import IntArray
+from kgeval.corruption import AllEntities
+from kgeval.errors import ConfigError, MetricError
+from kgeval.metrics.estimates.estimate import Estimate
+from kgeval.metrics.estimates.phases import Phases
+from kgeval.metrics.estimates.sampling import STRATUM, Sampling
+from kgeval.metrics.estimates.stopping import next_size
+from kgeval.metrics.estimates.strata import Strata
+from kgeval.metrics.estimates.table_estimates import TableEstimates
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.tables.names import parse
+from kgeval.metrics.tables.rank_summary import rank_summary
+from kgeval.metrics.tables.selection import RowSelection, TableView
+from kgeval.protocols.growing_ranks import GrowingRanks
+from kgeval.protocols.typed_ranks import TypedRanks
+from kgeval.ranking.model_ranking import ModelRanking
+from kgeval.ranking.rank_table import RankTable
+from kgeval.threads import bound_threads
+
+
+class Decision(NamedTuple):
+    """Whether there is a regression on the ranks among typed candidates, and why."""
+
+    ratio: float
+    """how many triples have such ranks for each of the sample; 0 without a regression"""
+    note: str = ""
+
+
+def rank_sample(
+    ranking: ModelRanking, settings: Estimate, *, title: str, options: MetricOptions, earlier: RankTable | None = None
+) -> RankTable:
+    """Rank triples until the estimate is as good as the settings want; all of them where it takes all.
+
+    Parameters
+    ----------
+    ranking
+        of a model on a dataset
+    settings
+        what is wanted
+    title
+        what the result calls the model
+    options
+        what the metric depends on beside the ranks
+    earlier
+        an earlier sample of the same, whose ranks among all entities are not computed again
+
+    Raises
+    ------
+    ConfigError
+        if the protocol has rules that may compare triples of this model with each other
+    """
+    if ranking.quirks:
+        what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples"
+        raise ConfigError(f"{what}. Rank them all, or take the protocol standard.")
+    known, split = ranking.known, ranking.dataset.split(ranking.evaluation.split)
+    rows = np.flatnonzero(known) if ranking.evaluation.unseen == "drop" else np.arange(len(known))
+    strata = Strata.of(split.ids[rows, 1], settings.first)
+    earlier = earlier if isinstance(ranking.evaluation.corruption, AllEntities) else None
+    with bound_threads(ranking.evaluation.threads):
+        return SampledRanking(ranking, settings, title, options, rows, strata).rank(earlier)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRanking:
+    """The ranking of a sample of a split."""
+
+    ranking: ModelRanking
+    settings: Estimate
+    title: str
+    options: MetricOptions
+    rows: IntArray
+    """the rows of the split that are ranked if all are, ascending; int64[triple]"""
+    strata: Strata
+    """of these triples"""
+
+    def rank(self, earlier: RankTable | None) -> RankTable:
+        """Rank one sample after the other, each the beginning of the next."""
+        notes = self.ranking.notes_on_scores()
+        order = self.rows[self.strata.order(self.settings.seed)]
+        ranks, size, decision = GrowingRanks(self.ranking, order, earlier), self.settings.first, None
+        typed = TypedRanks.of(self.ranking, order) if size < len(order) else None
+        while size < len(order):
+            ranks.grow(size)
+            if decision is None:
+                decision = self._decide(ranks, typed)
+                typed, notes = typed if decision.ratio else None, (*notes, *filter(None, [decision.note]))
+            if typed is not None:
+                typed.ranks.grow(int(np.ceil(decision.ratio * size)))
+            table = self._sample(ranks, typed, notes)
+            if self._is_enough(table):
+                return table
+            size = self._next_size(table)
+        ranks.grow(len(order))
+        return self.ranking.table(ranks.parts, self.title, notes=(*notes, self._why_all()))
+
+    def _sample(self, ranks: GrowingRanks, typed: TypedRanks | None, notes: tuple[str, ...] = ()) -> RankTable:
+        """Lay out the ranks of a sample as a table that says how it was drawn."""
+        table = self.ranking.table(ranks.parts, self.title, notes=notes)
+        drawn, of_row = (
+            self.strata.ids[np.searchsorted(self.rows, triples)]
+            for triples in (ranks.order[: ranks.size], table.column("triple"))
+        )
+        counts = np.bincount(drawn, minlength=len(self.strata.sizes))
+        sampling = Sampling(self.settings, tuple(counts.tolist()), tuple(self.strata.sizes.tolist()))
+        columns = {STRATUM: of_row}
+        if typed is not None:
+            columns |= typed.columns(table)
+            sampling = typed.described(sampling, self.rows, self.strata)
+        data = table.data
+        for name, column in columns.items():
+            data = data.append_column(name, pa.array(column))
+        return replace(table, data=data, sampling=sampling)
+
+    def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> Decision:
+        """Decide by the first sample whether ranks among typed candidates save more work than they are."""
+        half = self._half_width(self._sample(ranks, None))
+        if typed is None or (self.settings.error is not None and half <= self.settings.error):
+            return Decision(0)
+        if typed.cost >= 1:
+            return Decision(0, f"no regression on typed ranks: their work is {typed.cost:.1f} times that of full ones.")
+        typed.ranks.grow(ranks.size)
+        phases = Phases(self._explained(self._sample(ranks, typed)), typed.cost)
+        found = f"they explain {phases.explained:.0%} of the variance at {typed.cost:.1%} of the work of full ones"
+        if not phases.pays(self._wanted(ranks.size, half), of=len(self.rows), first=ranks.size):
+            return Decision(0, f"no regression on typed ranks, which would not pay: {found}.")
+        return Decision(phases.ratio, f"regression on typed ranks: {found}.")
+
+    def _wanted(self, drawn: int, half: float) -> float:
+        """The variance that is wanted, where that of one triple, of which a sample tells, is 1."""
+        if self.settings.triples is not None:
+            return 1 / self.settings.triples - 1 / len(self.rows)
+        return float((self.settings.error or 0) / half) ** 2 * (1 / drawn - 1 / len(self.rows))
+
+    def _is_enough(self, table: RankTable) -> bool:
+        if self.settings.triples is not None:
+            return table.num_triples >= self.settings.triples
+        return self._half_width(table) <= (self.settings.error or 0)
+
+    def _next_size(self, table: RankTable) -> int:
+        if self.settings.triples is not None:
+            return self.settings.triples
+        return next_size(table.num_triples, self._half_width(table), self.settings.error or 0, len(self.rows))
+
+    def _half_width(self, table: RankTable) -> float:
+        """Half the width of the interval of the metric that the error is of; infinite where it has none."""
+        summary = rank_summary(table, [self._metric], by=(), options=self.options)
+        try:
+            interval, value = summary.interval(self._metric), summary[self._metric]
+        except MetricError:
+            return np.inf
+        return max(value - interval.low, interval.high - value)
+
+    def _explained(self, table: RankTable) -> float:
+        """R² of the regression of that metric."""
+        view, name = TableView(table, self.options), parse(self._metric)
+        rows = slice(None) if name.side == "both" else np.flatnonzero(view.sides == name.side)
+        estimates = TableEstimates.of(view)
+        return 0.0 if estimates is None else estimates.explained(name, RowSelection(view, rows))
+
+    @property
+    def _metric(self) -> str:
+        name = parse(self.settings.metric)
+        return str(replace(name, side=name.side or "both"))
+
+    def _why_all(self) -> str:
+        """Say that the result is no estimate, and why."""
+        error, triples = self.settings.error, self.settings.triples
+        wanted = f"{triples:,} triples" if error is None else f"{self.settings.metric} ± {error:g}"
+        few = len(self.rows) <= self.settings.first
+        why = f"a sample has at least {self.settings.first:,}" if few else f"{wanted} takes no fewer"
+        return f"no estimate: all {len(self.rows):,} triples were ranked, as {why}. The numbers are exact."
