@@ -33,6 +33,7 @@ OPTIONS: dict[Place, str] = {
     **{("task", name): f"--{name}" for name in ("sides", "unseen")},
     **{(name,): f"--{name}" for name in ("by", "protocol", "ties", "seed", "chance", "popularity")},
     **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "corruption", "unseen", "nan")},
+    **{("evaluation", "estimate", name): f"--{name}" for name in ("error", "level")},
     **{("evaluation", name): f"--{name.replace('_', '-')}" for name in ("batch_size", "memory_limit", "threads")},
 }
 """the option of each key of the configuration"""

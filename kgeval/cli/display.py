@@ -85,8 +85,11 @@ def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
 
     A metric that was requested without a side is that of both.
     """
-    _, *further = next(iter(summaries.values())).heads
-    different = _show_common_head([summary.provenance for summary in summaries.values()], *further)
+    further = {model: summary.heads[1:] for model, summary in summaries.items()}
+    common = next(iter(further.values()))
+    if any(heads != common for heads in further.values()):  # estimates from samples of various sizes
+        common = tuple(f"{model}: {head}" for model, heads in further.items() for head in heads)
+    different = _show_common_head([summary.provenance for summary in summaries.values()], *common)
     keys = [
         [model, *(_text(getattr(summary.provenance, name)) for name in different)]
         for model, summary in summaries.items()

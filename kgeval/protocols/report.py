@@ -76,7 +76,7 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     ConfigError
         if there is no such protocol
     MetricError
-        if there are no ranks
+        if there are no ranks, or they are a sample
 
     Examples
     --------
@@ -91,6 +91,9 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     >>> print(framework_metrics(evaluate(score, data, protocol="openke")).texts["averaged(filter) hit@1"])
     0.271144
     """
+    if table.sampling is not None:
+        what = f"these ranks are of {table.sampling.drawn:,} of {table.sampling.of:,} triples, of which no framework"
+        raise MetricError(f"{what} estimates the metrics of all. Take kgeval.summarize, or rank them all.")
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
     metrics = [*_applicable(rules, table)]
     own = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}

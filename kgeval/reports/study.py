@@ -76,8 +76,13 @@ class Study:
         """The headline metrics of each model."""
         metrics = [f"both.{name}" for name in HEADLINES]
         return {
-            model.name: summarize(model.table, metrics, ties=self.ties, intervals=self.unit) for model in self.models
+            model.name: summarize(model.table, metrics, ties=self.ties, intervals=self.unit_of(model.table))
+            for model in self.models
         }
+
+    def unit_of(self, table: RankTable) -> Unit | None:
+        """What the intervals of a table draw again; those of an estimate are its own."""
+        return self.unit if table.sampling is None else None
 
     @cached_property
     def scores(self) -> pd.DataFrame:

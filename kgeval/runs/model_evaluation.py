@@ -12,6 +12,7 @@ from kgeval.progress import Progress
 from kgeval.ranking.evaluation import Keep
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import check_unseen
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
@@ -34,8 +35,19 @@ class ModelEvaluation(ABC):
         """Refuse a model that does not fit, before any model is evaluated."""
 
     @abstractmethod
-    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
-        """Evaluate a model; ``title`` is its name in the result, ``policies`` are those of its metrics of ranks."""
+    def evaluate(
+        self,
+        model: Any,
+        *,
+        title: str | None,
+        policies: Mapping[str, Any],
+        progress: Progress,
+        earlier: RankTable | None = None,
+    ) -> Result:
+        """Evaluate a model; ``title`` is its name in the result, ``policies`` are those of its metrics of ranks.
+
+        Of an estimate, ``earlier`` is a smaller sample of the same.
+        """
 
     @property
     @abstractmethod
@@ -61,16 +73,25 @@ class Ranking(ModelEvaluation):
     def __init__(self, config: RunConfig, dataset: Dataset) -> None:
         self._config, self._dataset, self._settings = config, dataset, config.evaluation
         self._keep = self._settings.keep or Keep()
-        self.num_ranks = len(dataset.split(self._settings.split)) * len(self._settings.sides)
+        ranks = len(dataset.split(self._settings.split)) * len(self._settings.sides)
+        self.num_ranks = ranks if self._settings.estimate is None else None  # of which nobody knows how many
 
     def check(self, model: Any) -> None:
         """Refuse a model that does not know the triples."""
         check_unseen(model, self._dataset, self._settings)
 
-    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> RankResult:
+    def evaluate(
+        self,
+        model: Any,
+        *,
+        title: str | None,
+        policies: Mapping[str, Any],
+        progress: Progress,
+        earlier: RankTable | None = None,
+    ) -> RankResult:
         """Rank with a model."""
         resolved = self._config.resolved_evaluation(self._dataset)
-        table = resolved.rank(model, self._dataset, progress=progress, title=title)
+        table = resolved.rank(model, self._dataset, progress=progress, title=title, earlier=earlier)
         by = self._config.by or ()
         grouped = with_slices(table, by, self._dataset)
         predictions = self._predict(model, table.model)
@@ -98,7 +119,15 @@ class TaskEvaluation(ModelEvaluation):
         self._config, self._dataset, self._task = config, dataset, task
         self.num_ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
 
-    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
+    def evaluate(
+        self,
+        model: Any,
+        *,
+        title: str | None,
+        policies: Mapping[str, Any],
+        progress: Progress,
+        earlier: RankTable | None = None,  # a task has no estimates
+    ) -> Result:
         """Score the labelled triples with a model."""
         metrics, task, by = self._config.metrics, self._task, self._config.by or ()
         if isinstance(task, Classification):

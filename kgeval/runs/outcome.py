@@ -90,6 +90,8 @@ def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
     """Warn of models that were evaluated on different triples, as ``unseen: drop`` allows."""
     triples = [outcome.result.triples for outcome in outcomes]
+    if all(outcome.result.ranks is not None and outcome.result.ranks.sampling is not None for outcome in outcomes):
+        return []  # samples of various sizes, all of which estimate the whole
     if all(np.array_equal(other, triples[0]) for other in triples):
         return []
     counts = ", ".join(f"{outcome.name} {len(rows)}" for outcome, rows in zip(outcomes, triples, strict=True))

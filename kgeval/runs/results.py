@@ -143,7 +143,9 @@ class RankResult(Result):
     @cached_property
     def framework(self) -> FrameworkMetrics | None:
         """What the framework reports whose protocol was followed."""
-        return framework_metrics(self.table) if protocol_of(self.table).framework_metrics else None
+        # A framework has no estimates: it reports the metrics of the ranks that there are.
+        reports = self.table.sampling is None and protocol_of(self.table).framework_metrics
+        return framework_metrics(self.table) if reports else None
 
     @property
     def follows_protocol(self) -> bool:

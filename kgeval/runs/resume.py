@@ -16,9 +16,14 @@ from kgeval.runs.stored_result import read_result
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel")
 """configuration keys that no number of a run depends on"""
 
+ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"
+"""the keys of an estimate that say how many triples are ranked, in an order that does not depend on them"""
+
 
 def refuse_changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
     """Refuse a stored run that differs from the current one, and name what has changed.
+
+    An estimate that has become tighter is no change: its sample is gone on with.
 
     Parameters
     ----------
@@ -47,6 +52,8 @@ def _changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any
         yield f"{name} is not as it was written"
     old, new = _leaves(_stored_config(folder)), _leaves(config)
     for key in old | new:
+        if key in (ERROR, TRIPLES) and _is_tighter(old, new):
+            continue
         if old.get(key) != new.get(key):
             yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
     if _block(before, "dataset").get("sha256") != manifest["dataset"]["sha256"]:
@@ -56,6 +63,19 @@ def _changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any
     old_version, new_version = (_block(content, "versions").get("kgeval") for content in (before, manifest))
     if old_version != new_version:
         yield f"kgeval was {old_version}, is {new_version}"
+
+
+def goes_on(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Whether a stored run is an estimate that the current configuration wants tighter."""
+    old, new = _leaves(_stored_config(folder)), _leaves(config)
+    return _is_tighter(old, new) and any(old.get(key) != new.get(key) for key in (ERROR, TRIPLES))
+
+
+def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Whether an estimate needs no fewer triples than another, both of an error or both of a number of triples."""
+    if ERROR in old and ERROR in new:
+        return float(new[ERROR]) <= float(old[ERROR])
+    return TRIPLES in old and TRIPLES in new and int(new[TRIPLES]) >= int(old[TRIPLES])
 
 
 def _block(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:

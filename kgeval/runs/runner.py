@@ -11,7 +11,8 @@ from pathlib import Path
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, reason
 from kgeval.progress import Progress
-from kgeval.run_directory.contents import METRICS, REPORT, as_json, describe_machine, is_run, other_files
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.contents import METRICS, REPORT, as_json, describe_machine, is_run, other_files, read_ranks
 from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
@@ -19,9 +20,10 @@ from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import FileHashes, config_content, manifest
 from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
-from kgeval.runs.resume import read_outcome, refuse_changes
+from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
 from kgeval.runs.run_page import write_page
 from kgeval.runs.trackers import report, tracking
+from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
 from kgeval.storage.atomic import write_text
 
@@ -97,7 +99,7 @@ def run(
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, FileHashes())
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, FileHashes(), force)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out, force=force, warn=warn) if several else [work.run(jobs[0])]
         if config.report and out is not None:
@@ -113,7 +115,9 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack:
             raise ConfigError("a model that is trained first needs an output folder.")
         return dict.fromkeys(config.jobs)
     if config.models is None:
-        return {"": stack.enter_context(reserve(out, force=force, trains=config.jobs[""].trains))}
+        trains = config.jobs[""].trains
+        resume = config.evaluation.estimate is not None and not trains
+        return {"": stack.enter_context(reserve(out, force=force, resume=resume, trains=trains))}
     stack.enter_context(locked(out))
     if is_run(out):
         raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
@@ -173,6 +177,8 @@ class _Work:
     """with the steps before the first model"""
     watch: Watch
     hashes: FileHashes
+    force: bool
+    """whether stored runs are replaced, and nothing is taken from them"""
 
     def read_all(self, jobs: Sequence[Job], *, force: bool) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
         """Read all models before the first is evaluated.
@@ -200,14 +206,25 @@ class _Work:
                     problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
-        return {job.name: self._read_stored(job, sha256) for job, sha256 in stored.items()}, unreadable
+        outcomes = {job.name: self._read_stored(job, sha256) for job, sha256 in stored.items()}
+        return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
 
-    def _read_stored(self, job: Job, sha256: Mapping[str, str]) -> Outcome:
-        """Read a model's stored run; refuse it if anything that its result depends on has changed."""
+    def _read_stored(self, job: Job, sha256: Mapping[str, str]) -> Outcome | None:
+        """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
         folder = job.folder or Path()
+        self._refuse_changes(job, sha256)
+        return None if goes_on(folder, config_content(job.config)) else read_outcome(folder, job.name, (), {})
+
+    def _refuse_changes(self, job: Job, sha256: Mapping[str, str]) -> None:
         current = {"dataset": {"sha256": self.dataset.sha256()}, "sha256": sha256, **describe_machine()}
-        refuse_changes(folder, config_content(job.config), current)
-        return read_outcome(folder, job.name, (), {})
+        refuse_changes(job.folder or Path(), config_content(job.config), current)
+
+    def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
+        """Read the sample of a stored estimate, which is gone on with."""
+        if self.force or self.config.evaluation.estimate is None or job.folder is None or not is_run(job.folder):
+            return None
+        self._refuse_changes(job, self.hashes.of_inputs(self.dataset, model, self.evaluation))
+        return read_ranks(job.folder)
 
     def run(self, job: Job) -> Outcome:
         """Evaluate a model, and report it to the tracker when everything is written."""
@@ -226,7 +243,9 @@ class _Work:
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks) as progress:
             policies = job.config.policies
-            result = self.evaluation.evaluate(model, title=job.title, policies=policies, progress=progress)
+            result = self.evaluation.evaluate(
+                model, title=job.title, policies=policies, progress=progress, earlier=self._earlier(job, model)
+            )
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
             metrics = outcome.to_dict()

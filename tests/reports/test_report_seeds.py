@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import kgeval
+from kgeval import Estimate
 from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
+from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.reports.breakdown import slice_scores
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.reading import read_models
@@ -154,9 +157,9 @@ def test_a_lamp_tells_exact_from_drawn_from_estimated():
     assert (lamp.name, lamp.state) == ("Candidates", "warning")
     assert "competed with 5 uniform (seed 0), and not with all entities" in lamp.warning
     assert exactness(study({"m": replace(table, candidates="unknown")})).state == "unknown"
-    estimate = {"estimated": True, "n": 200, "N": 20466, "method": "uniform"}
-    lamp = exactness(study([EvaluatedModel("m", table, metrics=estimate), ("exact", table)]))
+    data = table.data.append_column("stratum", pa.array(np.zeros(len(table), np.int64)))
+    sampling = Sampling(Estimate(triples=1000), counts=(table.num_triples,), sizes=(20_466,))
+    sample = replace(table, data=data, sampling=sampling)
+    lamp = exactness(study([("drawn", sample), ("exact", table)]))
     assert (lamp.name, lamp.state) == ("Estimated", "warning")
-    assert lamp.warning.endswith("not the numbers of all test triples: m, 200 of 20,466, uniform.")
-    # Only true is true.
-    assert exactness(study(EvaluatedModel("m", table, metrics={"estimated": "no"}))).name == "Exact"
+    assert f"drawn is estimated from {table.num_triples} of 20,466 triples (95 %), stratified" in lamp.warning

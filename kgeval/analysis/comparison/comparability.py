@@ -72,7 +72,10 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, s
     (first, table), *others = tables.items()
     if not same.of_all:
         counts = ", ".join(f"{count:,} of {len(tables[model]):,} in {model}" for model, count in same.others.items())
-        return {TRIPLES: f"the models do not rank the same triples and sides; rows that are not in all: {counts}"}
+        samples = "".join(f"; {note}" for note in notes_on_samples(tables))
+        return {
+            TRIPLES: f"the models do not rank the same triples and sides; rows that are not in all: {counts}{samples}"
+        }
     if any(table.candidates == UNKNOWN for table in tables.values()):
         expected = table.column("candidates")[same.rows[first]]
         unlike = [
@@ -95,6 +98,13 @@ def _value(provenance: Provenance, field: str) -> str:
 def _bare(dataset: str) -> str:
     """A dataset's name without case and punctuation: PyKEEN has FB15k237, and takes it by fb15k-237."""
     return "".join(filter(str.isalnum, dataset)).lower()
+
+
+def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
+    """Say which ranks are samples."""
+    for model, table in tables.items():
+        if table.sampling is not None:
+            yield f"{model} is {table.sampling}"
 
 
 def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:

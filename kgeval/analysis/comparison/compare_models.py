@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparability import TRIPLES, allowed_fields, differing_fields, notes_on_unknowns
+from kgeval.analysis.comparison.comparability import (
+    TRIPLES,
+    allowed_fields,
+    differing_fields,
+    notes_on_samples,
+    notes_on_unknowns,
+)
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.pair_tests import paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
@@ -102,6 +108,11 @@ def compare(  # noqa: PLR0913
     same = same_rows(tables)
     provenances = {model: table.provenance for model, table in tables.items()}
     remarks = _remarks(same, differing_fields(tables, same, provenances, allowed), allowed)
+    if any(table.sampling is not None for table in tables.values()):
+        remarks += [f"{note}." for note in notes_on_samples(tables)]
+        remarks += [
+            "values are estimates of the whole split where they have an interval; differences are of the common rows."
+        ]
     if not same.of_all and len(same) and TRIPLES in allowed:
         tables = {model: table.where(same.mask(model)) for model, table in tables.items()}
         same = same_rows(tables)

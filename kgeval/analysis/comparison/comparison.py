@@ -75,8 +75,8 @@ class Comparison:
         """
         names = next(iter(self.summaries.values())).requested_columns
         columns = ["model", *(name.base if name.side == "both" else str(name) for name in names)]
-        values = {model: summary.groups[0].values for model, summary in self.summaries.items()}
-        return columns, [[model, *(number(own[name]) for name in names)] for model, own in values.items()]
+        of_models = {model: summary.groups[0] for model, summary in self.summaries.items()}
+        return columns, [[model, *(group.cell(name) for name in names)] for model, group in of_models.items()]
 
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns, and a row of cells for each pair, metric and group, which says its size."""

@@ -50,6 +50,12 @@ from kgeval.cli.shared_options import (
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
 @click.option(
+    "--error",
+    type=float,
+    help="Rank only as many triples as it takes to know the MRR to within this error, such as 0.005; --set "
+    "evaluation.estimate.metric=hits@10 names another metric.",
+)
+@click.option(
     "--task",
     metavar="KIND",
     help="Instead of a ranking: confidences of a weighted graph, or classification, whose further keys are set by "
@@ -85,7 +91,7 @@ def command(
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
     policies_and_rows = ("protocol", "metrics", "by", "ties", "seed", "chance", "popularity")
-    keys = present(options, *policies_and_rows) | interval_block(options)
+    keys = present(options, *policies_and_rows) | (interval_block(options) if options["error"] is None else {})
     config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
     refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     outcome = run_and_show(config, out, force=force, as_json=as_json)
@@ -100,6 +106,8 @@ def _evaluation(options: dict[str, Any]) -> dict[str, Any]:
         block["filter"] = []
     if "corruption" in block:
         block["corruption"] = corruption_block(block["corruption"])
+    if options.get("error") is not None:
+        block["estimate"] = present(options, "error", "level")
     return {"evaluation": block} if block else {}
 
 

@@ -70,7 +70,7 @@ def unseen(study: Study) -> Lamp:
     for model in study.runs:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
         known = known or triples is not None
-        if triples and model.table.num_triples < triples:
+        if triples and model.table.num_triples < triples and model.table.sampling is None:
             left = triples - model.table.num_triples
             said.append(f"{isolated(model.name)}: {left:,} of {triples:,} {model.table.split} triples were left out.")
     return Lamp("Unseen entities", " ".join(said), unknown=not known)
@@ -78,7 +78,7 @@ def unseen(study: Study) -> Lamp:
 
 def exactness(study: Study) -> Lamp:
     """Whether the numbers are exact: of all test triples, and of ranks among all candidates; or of a sample."""
-    estimated = [estimate_of(run) for run in study.runs if run.metrics.get("estimated") is True]
+    estimated = [f"{isolated(run.name)} is {sample}" for run in study.runs if (sample := run.table.sampling)]
     named = sorted({run.table.candidates for run in study.runs})
     few = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
     said = (
@@ -91,18 +91,6 @@ def exactness(study: Study) -> Lamp:
         )
     name = "Estimated" if estimated else "Candidates" if few else "Exact"
     return Lamp(name, " ".join(said), unknown=UNKNOWN in named and not said)
-
-
-def estimate_of(run: EvaluatedModel) -> str:
-    """Describe an estimate, as the metrics of its run do: of how many of how many triples, by which method.
-
-    >>> from kgeval.reports.evaluated_model import EvaluatedModel
-    >>> estimate_of(EvaluatedModel("a", None, metrics={"estimated": True, "n": 200, "N": 20466, "method": "uniform"}))
-    'a, 200 of 20,466, uniform'
-    """
-    n, total, method = (run.metrics.get(key) for key in ("n", "N", "method"))
-    counts = f"{n:,} of {total:,}" if isinstance(n, int) and isinstance(total, int) else ""
-    return ", ".join(filter(None, [isolated(run.name), counts, str(method or "")]))
 
 
 def leaks(study: Study) -> Lamp:

@@ -186,6 +186,8 @@ class RunConfig(MetricRequest, Evaluated):
             raise ValueError("report: a page is of ranks, and a task has none of its own. Leave it out")
         if self.report and not has_libraries():
             raise ValueError(f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'")
+        if self.evaluation.estimate is not None and self.intervals is not None:
+            raise ValueError("intervals: every metric of an estimate has the interval that holds it. Leave them out")
         if self.task is not None and "evaluation" in self.model_fields_set:
             raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
         return self

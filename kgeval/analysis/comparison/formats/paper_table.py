@@ -9,7 +9,7 @@ from kgeval.analysis.comparison.paired_difference import DifferenceOptions, Pair
 from kgeval.metrics.tables.metric_titles import ARROWS, short_title
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.rank_summary import RankSummary
-from kgeval.metrics.tables.rendering import DIGITS, number
+from kgeval.metrics.tables.rendering import DIGITS, cell
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def paper_table(
     """
     names = next(iter(summaries.values())).requested_columns
     columns = tuple(_column(name, summaries, pairs, digits) for name in names)
-    cells = [cell for column in columns for cell in column.cells]
-    notes = ["Bold: the best."] if any(cell.best for cell in cells) else []
-    if any(cell.near for cell in cells):
+    cells = [one for column in columns for one in column.cells]
+    notes = ["Bold: the best."] if any(one.best for one in cells) else []
+    if any(one.near for one in cells):
         notes.append(_note_on_near(options, sum(pair.p is not None for pair in pairs)))
     return PaperTable(_caption(summaries), tuple(summaries), columns, (*notes, *remarks))
 
@@ -76,6 +76,7 @@ def _column(
     name: MetricName, summaries: Mapping[str, RankSummary], pairs: Sequence[PairedDifference], digits: int | None
 ) -> PaperColumn:
     values = {model: summary.groups[0].values[name] for model, summary in summaries.items()}
+    intervals = {model: summary.groups[0].intervals.get(name) for model, summary in summaries.items()}  # of estimates
     of_metric = [pair for pair in pairs if pair.metric == name and not pair.group]
     places = _justified(of_metric) if digits is None else digits
     increasing, known = name.metric.increasing, [value for value in values.values() if value is not None]
@@ -84,7 +85,7 @@ def _column(
     unseen = [{pair.model, pair.other} for pair in of_metric if pair.seen == "none"]
     cells = tuple(
         PaperCell(
-            "" if value is None else number(value, places),
+            "" if value is None else cell(value, intervals[model], places),
             best=model in leaders,
             near=bool(leaders) and model not in leaders and {model, leaders[0]} in unseen,
         )
