@@ -20,7 +20,16 @@ def loaded_after(statement):
 
 PUBLIC = {
     "kgeval": [
-        *("Baseline", "CallableScorer", "CorruptionGenerator", "Dataset", "Estimate", "Family", "KgevalError", "Metric"),
+        *(
+            "Baseline",
+            "CallableScorer",
+            "CorruptionGenerator",
+            "Dataset",
+            "Estimate",
+            "Family",
+            "KgevalError",
+            "Metric",
+        ),
         *("PredictionTable", "Protocol", "RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Slice"),
         *(
             "Summary",

@@ -23,7 +23,7 @@ METRICS = ("mrr", "hits@10", "amri", "tail.hits@3")
 class Made:
     """A rank table that is made of arrays."""
 
-    split, filter, notes = "test", None, ()
+    split, filter, notes, sampling = "test", None, (), None
     provenance = Provenance(UNKNOWN, UNKNOWN, "test", 0, UNKNOWN, None, UNKNOWN)
 
     def __init__(self, triples, relations, ranks):
