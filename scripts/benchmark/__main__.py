@@ -19,6 +19,7 @@ from kgeval import Dataset, evaluate, summarize
 from kgeval.corruption import Uniform
 from kgeval.data.queries import Queries
 from scripts.benchmark.blocks import blocks
+from scripts.benchmark.estimates import estimates
 from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.pipelines import inside_pipelines
@@ -38,7 +39,7 @@ CHECKED = 32
 @click.command()
 @click.option("--repeat", default=3, show_default=True, help="How often each tool ranks; the table has medians.")
 @click.option(
-    "--only", multiple=True, help="Time only these models, or these parts: blocks, pipelines, predictions, statistics."
+    "--only", multiple=True, help="Time only these models, or these parts: blocks, estimates, pipelines, predictions, …"
 )
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
@@ -63,6 +64,7 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
         "growth": _growth(repeat) if growth else [],
         "metrics": _metrics() if growth else [],
         "statistics": timed_statistics(repeat) if not only or "statistics" in only else [],
+        "estimates": estimates() if not only or "estimates" in only else [],
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "bench.json").write_text(json.dumps(result, indent=2) + "\n")

@@ -41,6 +41,7 @@ def markdown(result: dict[str, Any]) -> str:
             ranking, predicting = row["seconds"]["ranking"], row["seconds"]["predicting"]
             lines.append(f"| {row['name']} | {ranking:.2f} s | {predicting:.2f} s | {predicting / ranking:.2f} |")
         lines.append("")
+    lines += _estimates(result["estimates"])
     if result["growth"]:
         lines += ["| DistMult | queries | seconds | GFLOP/s |", "|---|---|---|---|"]
         lines += [
@@ -74,6 +75,26 @@ def _told(row: dict[str, Any]) -> str:
 def _pipeline_row(row: dict[str, Any]) -> str:
     ours, theirs = row["seconds"]["kgeval"], row["seconds"]["PyKEEN"]
     return f"| ComplEx, {row['name']} | {row['mrr']:.4f} | {ours:.2f} s | {theirs:.0f} s | {theirs / ours:.0f} × |"
+
+
+def _estimates(rows: list[dict[str, Any]]) -> list[str]:
+    """Write the time that each error takes."""
+    if not rows:
+        return []
+    first = rows[0]
+    cells = [
+        f"| ± {row['error']} | {row['triples']:,} | {row['seconds']:.0f} | {row['mrr']:.4f} ± {row['half']:.4f} "
+        f"| {row['method']} |"
+        for row in rows
+    ]
+    return [
+        f"{first['of']:,} test triples, both sides, all {first['entities']:,} entities, d = 200:",
+        "",
+        "| MRR within | triples ranked | seconds | estimate | method |",
+        "|---|---|---|---|---|",
+        *cells,
+        "",
+    ]
 
 
 def _row(model: dict[str, Any], rate: float) -> str:

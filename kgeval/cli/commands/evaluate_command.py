@@ -91,7 +91,8 @@ def command(
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
     policies_and_rows = ("protocol", "metrics", "by", "ties", "seed", "chance", "popularity")
-    keys = present(options, *policies_and_rows) | (interval_block(options) if options["error"] is None else {})
+    of_intervals = options if options["error"] is None else {"intervals": options["intervals"]}  # the level is its own
+    keys = present(options, *policies_and_rows) | interval_block(of_intervals)
     config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
     refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     outcome = run_and_show(config, out, force=force, as_json=as_json)
