@@ -26,7 +26,7 @@ def estimates() -> list[dict[str, Any]]:
     click.echo("estimates: making the graph ...", err=True)
     entities, train, test = (max(int(size * scale), 5_000) for size in (ENTITIES, TRAIN, TEST))
     graph = typed_graph(entities, train, test)
-    model = typed_model(graph, entities)
+    model = typed_model(entities)
     return [_timed(graph, model, error) for error in ERRORS]
 
 
@@ -61,7 +61,7 @@ def typed_graph(entities: int, train: int, test: int) -> Dataset:
     )
 
 
-def typed_model(graph: Dataset, entities: int) -> DistMult:
+def typed_model(entities: int) -> DistMult:
     """Make a DistMult of float32 vectors that prefers, of each relation, entities of its types and frequent ones."""
     rng = np.random.default_rng(1)
     centres = rng.normal(size=(TYPES, DIM)).astype(np.float32)
