@@ -33,7 +33,10 @@ OPTIONS: dict[Place, str] = {
     **{("task", name): f"--{name}" for name in ("sides", "unseen")},
     **{(name,): f"--{name}" for name in ("by", "protocol", "ties", "seed", "chance", "popularity")},
     **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "corruption", "unseen", "nan")},
-    **{("evaluation", name): f"--{name.replace('_', '-')}" for name in ("batch_size", "memory_limit", "threads")},
+    **{
+        ("evaluation", name): f"--{name.replace('_', '-')}"
+        for name in ("batch_size", "memory_limit", "threads", "device")
+    },
 }
 """the option of each key of the configuration"""
 

@@ -37,6 +37,7 @@ def evaluate(  # noqa: PLR0913
     memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
+    device: str = "auto",
     progress: Progress | bool | None = None,
 ) -> RankTable:
     """Rank the true answer of every triple and side of a split among its candidates.
@@ -68,9 +69,11 @@ def evaluate(  # noqa: PLR0913
         what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
     nan
         what to do with scores that are not a number: ``"error"``, or ``"worst"`` to take them as minus infinity
-    batch_size, memory_limit, threads, kernel
+    batch_size, memory_limit, threads, kernel, device
         how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
-        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
+        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory.
+        ``device`` is ``"cpu"``, a GPU (``"cuda"``, ``"cuda:1"``), or ``"auto"``: a GPU where torch sees one and there
+        is enough to do
     progress
         ``True`` shows a bar on a terminal, and elsewhere a line on standard error every ten seconds; a function is
         called with the number of answers that were just ranked
@@ -120,6 +123,7 @@ def evaluate(  # noqa: PLR0913
         memory_limit=memory_limit,
         threads=threads,
         kernel=kernel,
+        device=device,
     )
     model = as_model(model, dataset, nan=nan)
     resolved = find_protocol(protocol).resolve(settings, dataset)
