@@ -7,8 +7,14 @@ import pytest
 
 from kgeval import evaluate, load_checkpoint, load_dataset, predict
 from kgeval.corruption import Uniform
+from kgeval.corruption.candidates import Candidates
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
 from kgeval.errors import InputError, RunError, ScoreError
+from kgeval.ranking.engine import Engine
+from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.numerics.similarity import canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
@@ -17,7 +23,7 @@ from tests.ranking.test_screens import pairs_of_all_sizes
 torch = pytest.importorskip("torch")
 
 from kgeval.ranking.kernels.device.band import answer_side, candidate_side  # noqa: E402
-from kgeval.ranking.kernels.device.device_kernel import comparison_of  # noqa: E402
+from kgeval.ranking.kernels.device.device_kernel import DeviceKernel, comparison_of  # noqa: E402
 from kgeval.ranking.kernels.device.device_pairs import score_pairs  # noqa: E402
 from kgeval.ranking.kernels.device.device_vectors import PRODUCTS, DeviceVectors  # noqa: E402
 
@@ -131,6 +137,21 @@ def test_equal_rows_tie(similarity, settings):
 @pytest.mark.parametrize("protocol", ["libkge", "ampligraph", "openke"])
 def test_tie_intervals_of_protocols(protocol):
     same(normal("dot"), protocol=protocol)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_counts_from_other_scores_than_the_answers(similarity):
+    """An answer is then a candidate as any other."""
+    queries = Queries.of(DATA.test, "tail")
+    whole = RankingTask.of(queries, Candidates.shared(np.arange(120)), known_answers(queries, [DATA.train]))
+    scorer = normal(similarity)
+    scores = Engine(kernel("reference")).rank(scorer, whole).scores
+    for shift in (-0.5, 0.0, 1e-12):
+        task = whole.counted_from(scores + shift)
+        ours, theirs = (Engine(made).rank(scorer, task) for made in (DeviceKernel(CPU, 2**28), kernel("reference")))
+        for name in ("raw", "filtered"):
+            for counts in ("greater", "tied", "candidates"):
+                assert (getattr(getattr(ours, name), counts) == getattr(getattr(theirs, name), counts)).all()
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
