@@ -34,7 +34,10 @@ OPTIONS: dict[Place, str] = {
     **{(name,): f"--{name}" for name in ("by", "protocol", "ties", "seed", "chance", "popularity")},
     **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "corruption", "unseen", "nan")},
     **{("evaluation", "estimate", name): f"--{name}" for name in ("error", "level")},
-    **{("evaluation", name): f"--{name.replace('_', '-')}" for name in ("batch_size", "memory_limit", "threads")},
+    **{
+        ("evaluation", name): f"--{name.replace('_', '-')}"
+        for name in ("batch_size", "memory_limit", "threads", "device")
+    },
 }
 """the option of each key of the configuration"""
 

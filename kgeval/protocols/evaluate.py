@@ -38,6 +38,7 @@ def evaluate(  # noqa: PLR0913
     memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
+    device: str = "auto",
     estimate: Estimate | None = None,
     progress: Progress | bool | None = None,
 ) -> RankTable:
@@ -70,9 +71,11 @@ def evaluate(  # noqa: PLR0913
         what to do with triples that name something the model does not know: ``"error"``, ``"drop"`` or ``"worst"``
     nan
         what to do with scores that are not a number: ``"error"``, or ``"worst"`` to take them as minus infinity
-    batch_size, memory_limit, threads, kernel
+    batch_size, memory_limit, threads, kernel, device
         how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
-        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory
+        work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory.
+        ``device`` is ``"cpu"``, a GPU (``"cuda"``, ``"cuda:1"``), or ``"auto"``: a GPU where torch sees one and there
+        is enough to do
     estimate
         ``kgeval.Estimate(error=0.005)`` ranks, exactly, only as many triples as it takes to know a metric within that
         error; the table says so, and :func:`kgeval.summarize` gives estimates of the whole with their intervals
@@ -125,6 +128,7 @@ def evaluate(  # noqa: PLR0913
         memory_limit=memory_limit,
         threads=threads,
         kernel=kernel,
+        device=device,
         estimate=estimate,
     )
     model = as_model(model, dataset, nan=nan)

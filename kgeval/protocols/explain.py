@@ -61,6 +61,7 @@ def explain(  # noqa: PLR0913
     memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
+    device: str = "auto",
     progress: Progress | bool | None = None,
 ) -> Explanation:
     """Evaluate a model by several protocols, and split the difference of each from the standard one into causes.
@@ -78,7 +79,7 @@ def explain(  # noqa: PLR0913
         ``mrr``, ``mr`` or ``hits@k``, with a side or for both
     model, dataset, entities, relations, split, sides, filter, corruption, unseen, nan
         as :func:`kgeval.evaluate` takes them; an explicit filter or corruption is used with every protocol
-    batch_size, memory_limit, threads, kernel, progress
+    batch_size, memory_limit, threads, kernel, device, progress
         likewise; progress is that of one protocol after the other
 
     Raises
@@ -114,6 +115,7 @@ def explain(  # noqa: PLR0913
         memory_limit=memory_limit,
         threads=threads,
         kernel=kernel,
+        device=device,
     )
     model = as_model(model, dataset, nan=nan)
     scorer = align(model, dataset, entities=entities, relations=relations)

@@ -41,6 +41,7 @@ def predict(  # noqa: PLR0913
     memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
+    device: str = "auto",
     progress: Progress | bool | None = None,
 ) -> PredictionTable:
     """Find the k best answers of queries among all entities, exactly.
@@ -65,7 +66,7 @@ def predict(  # noqa: PLR0913
     unseen
         what to do with queries that name something the model does not know: ``"error"``, or to leave them out
         ``"drop"`` (or ``"worst"``, which is the same here)
-    model, dataset, entities, relations, nan, batch_size, memory_limit, threads, kernel
+    model, dataset, entities, relations, nan, batch_size, memory_limit, threads, kernel, device
         as :func:`kgeval.evaluate` takes them
     progress
         likewise; a function is called with the number of queries that were just answered
@@ -107,6 +108,7 @@ def predict(  # noqa: PLR0913
         memory_limit=memory_limit,
         threads=threads,
         kernel=kernel,
+        device=device,
     )
     rows = None if queries is None else read_queries(queries, dataset)
     request = PredictionRequest(k, rows, drops_known=known == "drop")

@@ -13,7 +13,7 @@ from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
 from kgeval.progress import Progress
 from kgeval.protocols.protocol import Protocol, find_protocol
-from kgeval.pykeen.scoring import scorer_of
+from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
@@ -39,6 +39,7 @@ def evaluate(  # noqa: PLR0913
     memory_limit: int | str | None = None,
     threads: int | None = None,
     kernel: KernelName = "auto",
+    device: str = "auto",
     progress: Progress | bool | None = None,
 ) -> RankTable:
     """Rank a split of a dataset with a live PyKEEN model.
@@ -52,8 +53,8 @@ def evaluate(  # noqa: PLR0913
         folder, a name
     entities, relations
         the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
-    split, sides, protocol, filter, corruption, unseen, nan, batch_size, memory_limit, threads, kernel, progress
-        as :func:`kgeval.evaluate` takes them
+    split, sides, protocol, filter, corruption, unseen, nan, batch_size, memory_limit, threads, kernel, device, progress
+        as :func:`kgeval.evaluate` takes them; a model on a GPU is ranked there, unless ``device`` says otherwise
 
     Raises
     ------
@@ -85,6 +86,7 @@ def evaluate(  # noqa: PLR0913
         memory_limit=memory_limit,
         threads=threads,
         kernel=kernel,
+        device=device_for(model, device=device, kernel=kernel),
     )
     resolved = find_protocol(protocol).resolve(settings, data)
     scorer = scorer_of(model, mode=mode, sides=resolved.evaluation.sides)

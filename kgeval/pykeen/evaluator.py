@@ -20,7 +20,7 @@ from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
 from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
-from kgeval.pykeen.scoring import scorer_of
+from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import rank_model
 from kgeval.ranking.rank_table import RankTable
@@ -32,7 +32,7 @@ LOGGER = logging.getLogger(__name__)
 PYKEEN_OPTIONS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """the options of PyKEEN's own evaluator"""
 
-KGEVAL_OPTIONS = ("corruption", "nan", "memory_limit", "threads", "kernel")
+KGEVAL_OPTIONS = ("corruption", "nan", "memory_limit", "threads", "kernel", "device")
 """the settings of a kgeval evaluation that PyKEEN lacks"""
 
 REPORTED = ("expected.mrr", "macro.mrr", "map", "auc")
@@ -72,7 +72,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         the run directory (ranks, metrics, manifest), which each evaluation writes anew
     options
         PyKEEN's (``add_defaults``, ``metrics_kwargs``, ``clear_on_finalize``, ``batch_size``, ``slice_size``, ``mode``)
-        and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``), as in :func:`kgeval.evaluate`
+        and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``, ``device``), as in
+        :func:`kgeval.evaluate`
 
     Raises
     ------
@@ -170,7 +171,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         scorer = scorer_of(model, mode=self.mode, sides=request.sides)
         dataset = request.dataset(scorer.num_entities, scorer.num_relations)
         size = self.batch_size if batch_size is None else batch_size
-        evaluation = Evaluation(**{**dict(self.evaluation), "sides": request.sides, "batch_size": size})
+        place = device_for(model, device=self.evaluation.device, kernel=self.evaluation.kernel)
+        own = {"sides": request.sides, "batch_size": size, "device": place}
+        evaluation = Evaluation(**{**dict(self.evaluation), **own})
         if not isinstance(scorer, PyKEENScorer | PerSideScorer):
             evaluation = evaluation.model_copy(update={"batch_size": None})
         with progress_bar(

@@ -46,6 +46,19 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
     return tail if tail is head else PerSideScorer(tail, head)
 
 
+def device_for(model: Any, *, device: str, kernel: str) -> str:
+    """Choose where to count: on the GPU that a model is on, unless something else is said.
+
+    >>> import torch
+    >>> device_for(torch.nn.Linear(1, 1), device="auto", kernel="auto")
+    'auto'
+    """
+    if device != "auto" or kernel != "auto":
+        return device
+    places = {str(tensor.device) for tensor in model.parameters() if tensor.device.type == "cuda"}
+    return places.pop() if len(places) == 1 else device
+
+
 def _for_side(
     side: Side,
     family: Scorer | VectorScorer | None,

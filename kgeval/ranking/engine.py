@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from kgeval.errors import ScoreError
 from kgeval.progress import Progress
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.accumulator import CountAccumulator
-from kgeval.ranking.kernels.kernel import Kernel
+from kgeval.ranking.kernels.kernel import Kernel, TensorKernel
 from kgeval.ranking.kernels.sparse_counts import count_sparse
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import MOST_SCORED, Plan
@@ -25,7 +25,15 @@ from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.numerics.similarity import unit
-from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays, query_arrays, refuse_vector_widths, views_of
+from kgeval.scorers.scorer import (
+    Scorer,
+    TensorScorer,
+    VectorScorer,
+    entity_arrays,
+    query_arrays,
+    refuse_vector_widths,
+    views_of,
+)
 from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
 
@@ -96,6 +104,8 @@ class Engine:
     progress: Progress = lambda _: None
     tie_rule: TieRule = exact
     """which scores tie with an answer's"""
+    device_memory: int | None = None
+    """bytes that the blocks may take on the kernel's device; None where it has none"""
 
     def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
         """Rank every answer of some queries.
@@ -115,11 +125,13 @@ class Engine:
         plan, queries = Plan(self.memory, self.batch_size), task.queries
         if isinstance(scorer, VectorScorer):
             dim = int(np.shape(scorer.entity_vectors(queries.side, queries.answers[:1]))[-1])
-            blocks, rank_part = plan.by_vectors(dim, task), partial(self._rank_vectors, scorer, step=plan.chunk(dim))
+            step = plan.chunk(dim, self.device_memory)
+            blocks, rank_part = plan.by_vectors(dim, task), partial(self._rank_vectors, scorer, step=step)
         elif isinstance(scorer, SparseScorer) and task.candidates.is_shared and not task.candidates.as_listed:
             blocks, rank_part = slices(len(queries), MOST_SCORED), partial(self._rank_sparse, scorer)
         else:
-            blocks, rank_part = plan.by_scores(task), partial(self._rank_scores, scorer)
+            held = replace(plan, memory=min(self.memory, self.device_memory or self.memory))
+            blocks, rank_part = held.by_scores(task), partial(self._rank_scores, scorer)
         for block in blocks:
             accumulator = rank_part(task[block])
             if self.nan == "error":
@@ -152,11 +164,25 @@ class Engine:
     def _rank_scores(self, scorer: Scorer | VectorScorer, task: RankingTask) -> CountAccumulator:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
         ids, columns = _columns(task)
+        if isinstance(self.kernel, TensorKernel) and isinstance(scorer, TensorScorer):
+            tensor = scorer.score_tensor(task.queries, ids, self.kernel.device)
+            if tensor is not None:
+                return self._rank_tensor(self.kernel, task, tensor, columns)
         scores = self.finished_scores(scorer, task.queries, ids)
         thresholds = scores[task.queries.owners, columns]
         ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         for accumulator in ends:
             self.kernel.count_scores(scores.ravel(), np.arange(len(scores)) * scores.shape[1], accumulator)
+        self._report(task.queries, 0, 1, 1)
+        return CountAccumulator.from_interval(thresholds, ends)
+
+    def _rank_tensor(self, kernel: TensorKernel, task: RankingTask, found: Any, columns: IntArray) -> CountAccumulator:
+        """Rank on finished scores that stay on their device: float[query, column]."""
+        scores = found.masked_fill(found.isnan(), -np.inf) if self.nan == "worst" else found
+        thresholds = as_float64(scores[task.queries.owners, columns], "the scorer")
+        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
+        for accumulator in ends:
+            kernel.count_tensor(scores, accumulator)
         self._report(task.queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 

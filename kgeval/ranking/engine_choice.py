@@ -1,16 +1,22 @@
-"""The engine for an evaluation: its kernel and memory, and whether torch is worth importing for them."""
+"""The engine for an evaluation: its kernel, device and memory, and whether torch is worth importing for them."""
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
 from kgeval.corruption import AllEntities
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
+from kgeval.errors import InputError
 from kgeval.files.budget import free_memory
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.kernels import kernel
+from kgeval.ranking.kernels import fast_bfloat16, kernel
+from kgeval.ranking.kernels.device.devices import find_device, free_bytes
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.scorer import VectorScorer
@@ -18,29 +24,79 @@ from kgeval.scorers.scorer import VectorScorer
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
 
+GPU_PAYS = 10**10
+"""floating-point operations from which on a GPU is taken, if torch is there: less takes a processor milliseconds"""
+
+PRODUCTS = ("dot", "l2", "squared_l2", "cosine")
+"""the similarities that are screened by matrix products"""
+
 
 def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Engine:
-    """Make the engine that ranks some triples; where torch pays, it is imported before its threads are bound."""
-    name = evaluation.kernel
-    if name in {"bfloat16", "int8"} or (name == "auto" and _torch_pays(scorer, triples, evaluation)):
-        import torch  # noqa: F401
-    return Engine(
-        kernel(name, block=evaluation.batch_size or BLOCK),
-        evaluation.nan,
-        evaluation.memory_limit or free_memory() // MEMORY_DIVISOR,
-        evaluation.batch_size,
-    )
+    """Make the engine that ranks some triples; where torch pays, it is imported before its threads are bound.
+
+    Raises
+    ------
+    InputError
+        if there is no such device, or the kernel is one of the processor's
+    """
+    device = _device_for(scorer, triples, evaluation)
+    name, block = evaluation.kernel, evaluation.batch_size or BLOCK
+    memory = evaluation.memory_limit or free_memory() // MEMORY_DIVISOR
+    if device is None:
+        screens = name == "auto" and _operations(scorer, triples, evaluation, PRODUCTS) > TORCH_PAYS
+        if screens or name in {"bfloat16", "int8"}:
+            import torch  # noqa: F401
+        return Engine(kernel(name, block=block), evaluation.nan, memory, evaluation.batch_size)
+    from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
+
+    on_device = free_bytes(device, memory, evaluation.memory_limit)
+    counting = DeviceKernel(device, on_device, on_host="bfloat16" if fast_bfloat16() else "float32", block=block)
+    return Engine(counting, evaluation.nan, memory, evaluation.batch_size, device_memory=on_device)
 
 
-def _torch_pays(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> bool:
-    """Whether products in bfloat16 would save more time than the import of torch takes."""
+def named_device(evaluation: Evaluation) -> Any:
+    """Return the ``torch.device`` that an evaluation names; None for the processor, or where it is to be chosen.
+
+    Raises
+    ------
+    InputError
+        if there is no such device, or the kernel is one of the processor's
+    """
+    if evaluation.device in ("auto", "cpu"):
+        return None
+    if evaluation.kernel != "auto":
+        raise InputError(
+            f"kernel: {evaluation.kernel!r} is one of the processor's, and device: {evaluation.device} has its own. "
+            "Leave the kernel out, or say device: cpu."
+        )
+    return find_device(evaluation.device)
+
+
+def _device_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Any:
+    """Return the ``torch.device`` that counts; None for the processor."""
+    if evaluation.device != "auto":
+        return named_device(evaluation)
+    if evaluation.kernel != "auto":
+        return None
+    operations = _operations(scorer, triples, evaluation)
+    if operations <= (GPU_PAYS if "torch" in sys.modules else TORCH_PAYS):
+        return None
+    import torch
+
+    return find_device("cuda") if torch.version.cuda is not None and torch.cuda.is_available() else None
+
+
+def _operations(
+    scorer: Aligned, triples: Triples, evaluation: Evaluation, similarities: Collection[str] | None = None
+) -> int:
+    """Count the operations on vectors of some similarities, by default any; none where candidates are not shared."""
     if not isinstance(evaluation.corruption, AllEntities):
-        return False
+        return 0
     dims = 0
     for side in evaluation.sides:
         example = Queries.of(Triples(triples.ids[:1]), side)
         for _, view in scorer.views(example):
-            if isinstance(view, VectorScorer) and view.similarity in {"dot", "l2", "squared_l2", "cosine"}:
+            if isinstance(view, VectorScorer) and (similarities is None or view.similarity in similarities):
                 # Vectors of another shape are refused when they are ranked.
                 dims += int(np.prod(np.shape(view.entity_vectors(side, example.answers))[1:]))
-    return bool(2 * len(triples) * scorer.num_entities * dims > TORCH_PAYS)
+    return 2 * len(triples) * scorer.num_entities * dims

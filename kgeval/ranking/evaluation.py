@@ -13,6 +13,7 @@ from kgeval.data.triples import Side
 from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.kernels.device.devices import check_name
 from kgeval.settings.settings import Settings, listed
 
 LEAST_MEMORY = 4096
@@ -78,6 +79,9 @@ class Evaluation(Settings):
     """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
+    device: Annotated[str, AfterValidator(check_name)] = "auto"
+    """where vectors are compared: the processor (cpu), a GPU (cuda, cuda:1), or a GPU where there is one and enough to
+    do (auto); the integers are the same"""
     keep: Keep | None = None
     """what a run keeps beside the ranks; by default nothing"""
     estimate: Estimate | None = None

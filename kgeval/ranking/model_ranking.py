@@ -29,7 +29,13 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.ranking_notes import RESTRICTED_SAMPLE, notes_on_repeats, notes_on_unseen, undefined_rank
+from kgeval.ranking.ranking_notes import (
+    RESTRICTED_SAMPLE,
+    notes_on_device,
+    notes_on_repeats,
+    notes_on_unseen,
+    undefined_rank,
+)
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST, to_rank_columns, with_counts_of
@@ -220,12 +226,13 @@ class ModelRanking:
         data = _stacked([side.data for side in sides])
         if (times := dataset.multiplicity.get(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
-        notes_on_candidates = (note for side in sides for note in self._notes_on_candidates(side))
+        work = self.engine.kernel.stats()
+        further = [note for side in sides for note in self._notes_on_candidates(side)] + notes_on_device(work)
         return RankTable(
             data,
             evaluation.split,
-            tuple(dict.fromkeys([*self.notes, *notes, *notes_on_candidates])),
-            self.engine.kernel.stats(),
+            tuple(dict.fromkeys([*self.notes, *notes, *further])),
+            work,
             filter=evaluation.filter,
             protocol=self.rules.protocol,
             model=title,

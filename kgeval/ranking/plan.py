@@ -42,10 +42,14 @@ class Plan:
         """Cut queries where ranking tasks of so many ids (int64[query]) fit into half of the memory."""
         return cut(BYTES_PER_ID * (1 + ids), self.memory // 2)
 
-    def chunk(self, dim: int) -> int:
-        """Return how many shared candidates fit with their vectors and their scores, of a block for each thread."""
+    def chunk(self, dim: int, device_memory: int | None = None) -> int:
+        """Return how many shared candidates fit with their vectors and their scores, of a block for each thread.
+
+        Where a device counts, its own memory bounds them too: half of it, in their own precision and in low.
+        """
         scores = 6 * (self.batch_size or BLOCK) * max(threads(), 2)
-        return min(self._fit(32 * dim + scores), CHUNK)
+        most = CHUNK if device_memory is None else max(1, device_memory // 2 // (16 * dim + 128))
+        return min(self._fit(32 * dim + scores), most)
 
     def by_vectors(self, dim: int, task: RankingTask, *, places: int = 0) -> Iterator[slice]:
         """Cut queries whose vectors, in float64, in low precision and while they are made, fit into half of the memory.

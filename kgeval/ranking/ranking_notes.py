@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,12 @@ def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) 
     if policy == "drop" and len(rows) == len(triples):
         raise InputError(f"{what}. Nothing is left to rank.")
     return [f"{what}. They were {'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy})."]
+
+
+def notes_on_device(work: Mapping[str, Any]) -> list[str]:
+    """Say what a device left to the processor; ``work`` is what the kernel says of itself."""
+    device = work.get("device")
+    return [f"counted by the processor, not on {device}: {what}." for what in work.get("on_host", ())]
 
 
 def notes_on_repeats(dataset: Dataset, split: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kgeval.data.dataset import Dataset
 from kgeval.progress import Progress
+from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.evaluation import Keep
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.predictions.prediction_table import PredictionTable
@@ -77,7 +78,8 @@ class Ranking(ModelEvaluation):
         self.num_ranks = ranks if self._settings.estimate is None else None  # of which nobody knows how many
 
     def check(self, model: Any) -> None:
-        """Refuse a model that does not know the triples."""
+        """Refuse a device that is not there, and a model that does not know the triples."""
+        named_device(self._settings)
         check_unseen(model, self._dataset, self._settings)
 
     def evaluate(

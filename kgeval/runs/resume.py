@@ -13,7 +13,7 @@ from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, is_run, rea
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.stored_result import read_result
 
-IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel")
+IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device")
 """configuration keys that no number of a run depends on"""
 
 ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"

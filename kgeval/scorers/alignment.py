@@ -24,7 +24,15 @@ from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen
-from kgeval.scorers.scorer import LabelledModel, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.scorers.scorer import (
+    LabelledModel,
+    PartitionedScorer,
+    QueryPartition,
+    Scorer,
+    TensorScorer,
+    VectorScorer,
+    views_of,
+)
 from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.scorers.wrappers.remapped import RemappedVectors
 
@@ -85,6 +93,14 @@ class Aligned(PartitionedScorer):
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score in the scorer's own ids."""
         return self.scorer.scores(self.map_queries(queries), self.entity_rows[candidates])
+
+    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
+        """Score in the scorer's own ids, on a device; None where its model is elsewhere."""
+        mapped = self.map_queries(queries)
+        views = [view for _, view in views_of(self.scorer, mapped)]
+        if len(views) != 1 or not isinstance(views[0], TensorScorer):
+            return None
+        return views[0].score_tensor(mapped, self.entity_rows[candidates], device)
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Return the scorer's runs, in the ids of the dataset."""

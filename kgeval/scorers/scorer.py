@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -52,6 +52,15 @@ class Scorer(Protocol):
         -------
         float[query, candidate]
         """
+        ...
+
+
+@runtime_checkable
+class TensorScorer(Protocol):
+    """A scorer whose scores can stay on the device of its model."""
+
+    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
+        """Score as :meth:`Scorer.scores` does; a floating ``torch.Tensor``, or None if the model is elsewhere."""
         ...
 
 

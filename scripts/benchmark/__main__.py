@@ -22,6 +22,7 @@ from scripts.benchmark.blocks import blocks
 from scripts.benchmark.estimates import estimates
 from scripts.benchmark.graph import everyday_graph, synthetic
 from scripts.benchmark.machine import describe, rates
+from scripts.benchmark.on_device import device_table, on_device
 from scripts.benchmark.pipelines import inside_pipelines
 from scripts.benchmark.predictions import predictions
 from scripts.benchmark.report import markdown
@@ -42,11 +43,17 @@ CHECKED = 32
     "--only", multiple=True, help="Time only these models, or these parts: blocks, estimates, pipelines, predictions, …"
 )
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
+@click.option("--device", help="Time only this: all tools on one GPU, such as cuda; torch:cpu tries it without one.")
+@click.option("--test", type=int, help="With --device: a synthetic graph of so many test triples.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/bench"), help="Where the results go.")
-def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
+def main(repeat: int, only: tuple[str, ...], growth: bool, device: str | None, test: int | None, out: Path) -> None:
     """Run the benchmark."""
     for talkative in ("pykeen", "torch_max_mem"):
         logging.getLogger(talkative).setLevel(logging.ERROR)
+    out.mkdir(parents=True, exist_ok=True)
+    if device is not None:
+        _on_device(device, repeat, test, [case for case in CASES if not only or case.name in only], out)
+        return
     graph = everyday_graph()
     queries = sum(len(Queries.of(graph.test, side)) for side in ("head", "tail"))
     result: dict[str, Any] = {
@@ -66,10 +73,27 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, out: Path) -> None:
         "statistics": timed_statistics(repeat) if not only or "statistics" in only else [],
         "estimates": estimates() if not only or "estimates" in only else [],
     }
-    out.mkdir(parents=True, exist_ok=True)
     (out / "bench.json").write_text(json.dumps(result, indent=2) + "\n")
     (out / "bench.md").write_text(markdown(result))
     click.echo(markdown(result))
+
+
+def _on_device(device: str, repeat: int, test: int | None, cases: list[Case], out: Path) -> None:
+    """Time all tools on one device."""
+    from kgeval.ranking.kernels.device.devices import describe as describe_device
+    from kgeval.ranking.kernels.device.devices import find_device
+
+    graph = everyday_graph() if test is None else synthetic(500, {"train": 20 * test, "valid": test, "test": test})
+    result = {
+        "date": str(date.today()),
+        "machine": describe(),
+        "device": describe_device(find_device(device)),
+        "graph": {"name": graph.name, "test": len(graph.test), "entities": len(graph.entities)},
+        "models": on_device(cases, graph, device, repeat),
+    }
+    (out / "device.json").write_text(json.dumps(result, indent=2) + "\n")
+    (out / "device.md").write_text(device_table(result))
+    click.echo(device_table(result))
 
 
 def _compare(case: Case, graph: Dataset, repeat: int, queries: int) -> dict[str, Any]:

@@ -119,6 +119,11 @@ class PyKEEN:
         self._model.float()
         return self
 
+    def to(self, device: str) -> PyKEEN:
+        """Move the model to a device, where the evaluator follows it."""
+        self._model.to(device)
+        return self
+
     def pessimistic(self, rows: np.ndarray) -> np.ndarray:
         """Rank some rows."""
         from pykeen.evaluation import RankBasedEvaluator
@@ -178,6 +183,11 @@ class TorchKGE:
         self._model.float()
         return self
 
+    def to(self, device: str) -> TorchKGE:
+        """Move the model to a device, where the evaluator follows it."""
+        self._model.to(device)
+        return self
+
     def _part(self, rows: np.ndarray) -> Any:
         import torch
         from torchkge.data_structures import KnowledgeGraph
@@ -201,7 +211,8 @@ class TorchKGE:
 
         evaluator = LinkPredictionEvaluator(self._model, self._part(rows))
         evaluator.evaluate(b_size=64, verbose=False)
-        return np.stack([evaluator.filt_rank_true_heads.numpy(), evaluator.filt_rank_true_tails.numpy()], axis=1)
+        ranks = evaluator.filt_rank_true_heads, evaluator.filt_rank_true_tails
+        return np.stack([side.cpu().numpy() for side in ranks], axis=1)
 
 
 def _rotations(phases: np.ndarray) -> np.ndarray:

@@ -80,7 +80,10 @@ def test_a_run_keeps_what_the_framework_prints(data, place):
     assert framework_metrics(RankTable.from_parquet(place / "run2/ranks.parquet")).to_dict() == told["protocol"]
 
 
-@pytest.mark.parametrize("how", [("--batch-size", 1), ("--threads", 1), ("--layout", "labels"), ("--format", "auto")])
+@pytest.mark.parametrize(
+    "how",
+    [("--batch-size", 1), ("--threads", 1), ("--device", "torch:cpu"), ("--layout", "labels"), ("--format", "auto")],
+)
 def test_how_it_is_computed_changes_nothing(data, how):
     assert data(*EVALUATE, *how) == data(*EVALUATE)
 
@@ -124,9 +127,10 @@ def test_every_problem_is_told_at_once(refused):
         "--metric": ("hit@1", "--metric: unknown metric 'hit@1'. Did you mean 'hits@10'"),
         "--batch-size": (0, "--batch-size: expected at least 1, found 0"),
         "--threads": (-1, "--threads: expected at least 1, found -1"),
+        "--device": ("gpu", "--device: 'gpu' is no device. Choose auto, cpu, cuda"),
     }
     told = refused(*EVALUATE, *(str(part) for option, (value, _) in wrong.items() for part in (option, value)))
-    assert "7 problems" in told
+    assert "8 problems" in told
     for _, message in wrong.values():
         assert message in told
 

@@ -21,6 +21,8 @@ COMPILED = ["dot", "l1", "l2", "modulus", "squared_l2"]
 SIMILARITIES = [*COMPILED, "cosine"]
 """a cosine is ranked as the dot product of unit vectors"""
 
+KERNELS = ["reference", "compiled", "float32", "bfloat16", "int8"]
+
 
 class Vectors(VectorScorer):
     """Random vectors in a few values each, so that many scores tie exactly; biases and offsets too."""
@@ -97,12 +99,14 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
         {"kernel": "float32"},
         {"kernel": "bfloat16"},
         {"kernel": "compiled"},
+        {"device": "torch:cpu"},
+        {"device": "torch:cpu", "memory_limit": "300kB"},
     ):
         assert evaluate(scorer, dataset, corruption=corruption, **settings).to_pandas().equals(whole)
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-@pytest.mark.parametrize("name", ["reference", "compiled", "float32", "bfloat16", "int8"])
+@pytest.mark.parametrize("name", KERNELS)
 def test_chunks_of_candidates_add_up(name, similarity, monkeypatch):
     dataset, scorer = random_dataset(7, entities=300, triples=900), Vectors(similarity, entities=300)
     whole = evaluate(scorer, dataset, kernel="reference").to_pandas()
@@ -159,14 +163,14 @@ def test_an_empty_task_has_no_ranks():
     assert len(Engine(kernel()).rank(Vectors("dot"), task).scores) == 0
 
 
-@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16", "int8"])
-def test_vectors_of_other_types_are_ranked_or_refused_alike(kernel):
+@pytest.mark.parametrize("how", [*({"kernel": name} for name in KERNELS), {"device": "torch:cpu"}], ids=str)
+def test_vectors_of_other_types_are_ranked_or_refused_alike(how):
     dataset, scorer = random_dataset(9), Vectors("dot")
     expected = evaluate(scorer, dataset, kernel="reference").to_pandas()
     plain = scorer.entity
     for dtype in (">f4", np.int64, np.longdouble):
         scorer.entity = plain.astype(dtype)
-        assert evaluate(scorer, dataset, kernel=kernel).to_pandas().equals(expected)
+        assert evaluate(scorer, dataset, **how).to_pandas().equals(expected)
     scorer.entity = plain.astype(np.complex64)
     with pytest.raises(ScoreError, match="expected real numbers"):
-        evaluate(scorer, dataset, kernel=kernel)
+        evaluate(scorer, dataset, **how)

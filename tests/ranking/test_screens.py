@@ -22,6 +22,8 @@ torch = pytest.importorskip("torch")
 
 DATA = random_dataset(20, entities=120, triples=700)
 PRECISIONS = ["float32", "bfloat16", "int8"]
+SCREENS = [*({"kernel": precision} for precision in PRECISIONS), {"device": "torch:cpu"}]
+"""the settings of an evaluation that is screened, on the processor and on a device of torch"""
 SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 
@@ -48,21 +50,21 @@ def test_counts_are_the_references(kind, similarity):
     scorer.relation = 0.0 * scorer.relation
     scorer.bias = np.zeros(120)
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
-    for precision in PRECISIONS:
-        assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected), precision
+    for screen in SCREENS:
+        assert evaluate(scorer, DATA, **screen).to_pandas().equals(expected), screen
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(SIMILARITIES),
-    st.sampled_from(PRECISIONS),
+    st.sampled_from(SCREENS),
     arrays(np.float64, (120, 4), elements=st.sampled_from([0.0, 1.0, -1.0, 1 + 2**-24, 1 + 2**-9, 3e-30, 1e15, -2.5])),
 )
-def test_counts_are_the_references_on_drawn_vectors(similarity, precision, entities):
+def test_counts_are_the_references_on_drawn_vectors(similarity, screen, entities):
     scorer = Vectors(similarity, entities=120, dim=4)
     scorer.entity, scorer.bias = entities, np.zeros(120)
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
-    assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected)
+    assert evaluate(scorer, DATA, **screen).to_pandas().equals(expected)
 
 
 @pytest.mark.parametrize("bias", [5.0, -5.0, 1e20, -1e20, 1e300, -1e300, np.inf, -np.inf])
@@ -186,5 +188,5 @@ def test_scorers_may_return_low_precision(similarity, dtype):
     scorer = Low(similarity, entities=120, dim=8)
     scorer.entity, scorer.bias = np.random.default_rng(0).normal(size=(120, 8)).astype(dtype), np.zeros(120)
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
-    for name in [*PRECISIONS, "compiled"]:
-        assert evaluate(scorer, DATA, kernel=name).to_pandas().equals(expected), name
+    for how in [*SCREENS, {"kernel": "compiled"}]:
+        assert evaluate(scorer, DATA, **how).to_pandas().equals(expected), how

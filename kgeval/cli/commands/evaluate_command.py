@@ -49,6 +49,7 @@ from kgeval.cli.shared_options import (
 @click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no rank.")
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
+@click.option("--device", help="Where to count: auto, cpu, cuda or cuda:1; it changes no rank.  [default: auto]")
 @click.option(
     "--error",
     type=float,
@@ -101,7 +102,18 @@ def command(
 
 
 def _evaluation(options: dict[str, Any]) -> dict[str, Any]:
-    names = ("split", "sides", "filter", "corruption", "unseen", "nan", "batch_size", "memory_limit", "threads")
+    names = (
+        "split",
+        "sides",
+        "filter",
+        "corruption",
+        "unseen",
+        "nan",
+        "batch_size",
+        "memory_limit",
+        "threads",
+        "device",
+    )
     block = present(options, *names)
     if block.get("filter") == ["none"]:
         block["filter"] = []

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no prediction.")
 @click.option("--threads", type=int, help="Threads to use; they change no prediction.")
 @click.option(
+    "--device", help="Where to compute: auto, cpu, cuda or cuda:1; it changes no prediction.  [default: auto]"
+)
+@click.option(
     "--out", type=click.Path(path_type=Path), help="Write a .parquet file; for ogb-lsc, a folder or an .npz file."
 )
 @click.option(
@@ -79,7 +82,7 @@ def command(checkpoint: str, dataset: str, as_json: bool, **options: Any) -> Non
     from kgeval.cli.streams import say_json
 
     _refuse_contradictions(options)
-    names = ("split", "sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads")
+    names = ("split", "sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads", "device")
     block = present(options, *names)
     if block.get("filter") == ["none"]:
         block["filter"] = []

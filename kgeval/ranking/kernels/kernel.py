@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
@@ -46,4 +46,16 @@ class Kernel(Protocol):
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
         """Merge finished scores of all shared candidates, float64[query, candidate], into the best answers."""
+        ...
+
+
+@runtime_checkable
+class TensorKernel(Kernel, Protocol):
+    """A kernel that counts on a device of torch."""
+
+    device: Any
+    """the ``torch.device``"""
+
+    def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
+        """Count finished scores, a tensor [query, candidate or more], into the accumulator, where they are."""
         ...

@@ -27,7 +27,7 @@ from kgeval.ranking.predictions.answer_search import AnswerSearch
 from kgeval.ranking.predictions.prediction_rows import to_prediction_columns, with_labels
 from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_split
-from kgeval.ranking.ranking_notes import undefined_rank
+from kgeval.ranking.ranking_notes import notes_on_device, undefined_rank
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
@@ -106,6 +106,8 @@ def predict_model(
     )
     if not table.queries:
         return table
+    if evaluation.device == "auto":  # only the processor's kernels select
+        evaluation = evaluation.model_copy(update={"device": "cpu"})
     with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
         engine = replace(engine_for(scorer, as_triples(parts), evaluation), progress=report)
         places = min(table.places, int((scorer.entity_rows >= 0).sum()))
@@ -115,7 +117,8 @@ def predict_model(
             sides = [_predict_side(search, scorer, dataset, part, table) for part in parts]
     data = pa.concat_tables(sides).unify_dictionaries().combine_chunks()
     data = data.sort_by([("query", "ascending"), ("place", "ascending")])
-    return replace(table, data=data, notes=(*table.notes, *degenerate), work=engine.kernel.stats())
+    work = engine.kernel.stats()
+    return replace(table, data=data, notes=(*table.notes, *degenerate, *notes_on_device(work)), work=work)
 
 
 def _known_to(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.errors import InputError
@@ -69,21 +69,30 @@ class PyKEENScorer:
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score all entities and take the candidates, or only those where all queries share them."""
+        return as_float64(self._scores(queries, candidates, on_host=True), "the model")
+
+    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
+        """Score likewise; a tensor that was never copied, or None where the model is on another device."""
+        mine = next((tensor.device for tensor in chain(self.model.parameters(), self.model.buffers())), None)
+        return self._scores(queries, candidates, on_host=False) if mine == device else None
+
+    def _scores(self, queries: Queries, candidates: IntArray, *, on_host: bool) -> Any:
+        """Score candidates; a tensor on the host, or on the model's device."""
         import torch
 
         columns = (queries.anchors, queries.relations)
         batch = torch.from_numpy(np.stack(columns if queries.side == "tail" else columns[::-1], axis=1))
         if self.unmodified and candidates.ndim == 1:
-            return self._scores_of(batch, queries.side, candidates)
-        wanted = np.broadcast_to(candidates, (len(queries), candidates.shape[-1]))
-        scores = np.empty(wanted.shape)
+            return self._scores_of(batch, queries.side, candidates, on_host=on_host)
+        wanted = torch.from_numpy(np.broadcast_to(candidates, (len(queries), candidates.shape[-1])).copy())
+        scores = []
         # Of all entities' scores, those of few queries are held at a time.
         for part in slices(len(queries), max(1, HELD_SCORES // self.num_entities)):
-            rows = self._scores_of(batch[part], queries.side, None)
-            scores[part] = np.take_along_axis(rows, wanted[part], axis=1)
-        return scores
+            rows = self._scores_of(batch[part], queries.side, None, on_host=on_host)
+            scores.append(torch.take_along_dim(rows, wanted[part].to(rows.device), dim=1))
+        return torch.cat(scores) if scores else torch.empty(wanted.shape)
 
-    def _scores_of(self, batch: Any, side: Side, ids: IntArray | None) -> Float64Array:
+    def _scores_of(self, batch: Any, side: Side, ids: IntArray | None, *, on_host: bool) -> Any:
         """Score all entities, or some."""
         import torch
 
@@ -93,10 +102,10 @@ class PyKEENScorer:
         if self.unmodified and width > BATCH_SCORES:
             options["slice_size"] = BATCH_SCORES
         with torch.inference_mode(), evaluating(self.model):
-            rows = as_float64(self._in_batches(partial(self._predict(side), **options), batch, width), "the model")
+            rows = self._in_batches(partial(self._predict(side), **options), batch, width, on_host=on_host)
         return rows if few or ids is None else rows[:, ids]
 
-    def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int) -> Any:
+    def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int, *, on_host: bool) -> Any:
         """Score in batches, each half as large as the one before where a device has too little memory."""
         import torch
 
@@ -104,7 +113,8 @@ class PyKEENScorer:
         step = max(1, BATCH_SCORES // max(width, 1))
         while start < len(batch):
             try:
-                parts.append(predict(batch[start : start + step]).cpu())
+                found = predict(batch[start : start + step])
+                parts.append(found.cpu() if on_host else found)
                 start += step
             except torch.cuda.OutOfMemoryError:
                 if step == 1:

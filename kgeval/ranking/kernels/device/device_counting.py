@@ -1,0 +1,175 @@
+"""Counting on a device: a block of queries against a chunk of entities, down to the pairs that only the host decides.
+
+The screen decides almost all pairs, float64 sums almost all others. Known answers, and candidates that are each query's
+own, are lists: their pairs go to the float64 sums at once. An answer never counts against itself, so its own pair is
+left out wherever pairs are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.data.rows import Rows
+from kgeval.ranking.kernels.device.band import answer_side, candidate_side
+from kgeval.ranking.kernels.device.device_pairs import Bounds, expand, score_pairs
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
+from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, Compared, compare
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.threads import slices
+
+CANONICAL_NUMBERS = 2**24
+"""numbers of entity vectors that are laid out at a time for canonical scores"""
+
+Tally = tuple[Any, Any]
+"""int64[answer] each, on the device: how many are above an answer, how many tie"""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers of a block of queries, on the device."""
+
+    thresholds: Any
+    """float64[answer]"""
+    owners: Any
+    """int64[answer], the query of each, within the block"""
+    places: Any
+    """int64[answer], the place of each among the candidates of the chunk or of its query; negative where it has none"""
+
+    @classmethod
+    def of(cls, thresholds: Float64Array, owners: IntArray, places: IntArray, device: Any) -> Answers:
+        """Copy to a device."""
+        return cls(*(to_device(array, device) for array in (thresholds, owners, places)))
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """A list of entities for each query of a block, on the device."""
+
+    offsets: Any
+    """int64[query + 1]"""
+    owners: Any
+    """int64[entry], the query of each"""
+    entities: Any
+    """int64[entry], a row of the chunk's entities"""
+    places: Any
+    """int64[entry], its place among the candidates"""
+
+    @classmethod
+    def of(cls, places: Rows, entities: IntArray, device: Any) -> Lists:
+        """Copy to a device."""
+        return cls(*(to_device(array, device) for array in (places.offsets, places.owners, entities, places.ids)))
+
+
+@dataclass(eq=False)
+class BlockCounting:
+    """Counts of one block of queries and one chunk of entities."""
+
+    host: tuple[QueryVectors, EntityVectors]
+    """the block and the chunk, for canonical scores"""
+    queries: DeviceVectors
+    entities: DeviceVectors
+    answers: Answers
+    canonical: Callable[[QueryVectors, EntityVectors, IntArray], Float64Array]
+    """the scores of entities that are laid out query by query"""
+    memory: int
+    """bytes that its arrays may take"""
+    effort: IntArray = field(default_factory=lambda: np.zeros(2, np.int64))
+    """int64[2], how many pairs were scored in float64, and canonically"""
+    compared: int = 0
+    """how many pairs of an answer and a candidate were compared"""
+
+    def count_all(self, compare: Callable[..., Compared] = compare, bytes_per_pair: float = BYTES_PER_PAIR) -> Tally:
+        """Count all entities of the chunk, by the screen first."""
+        similarity, answers = self.host[0].similarity, self.answers
+        greater, tied = self._nothing()
+        candidates = candidate_side(similarity, self.entities)
+        width = len(self.host[1].biases)
+        self.compared = width * len(answers.owners)
+        step = max(1, int(self.memory / (bytes_per_pair * max(width, 1))))
+        for part in slices(len(answers.owners), step):
+            owners, thresholds = answers.owners[part], answers.thresholds[part]
+            sides = (answer_side(similarity, self.queries, self.entities, thresholds, owners), candidates)
+            found = compare(similarity, self.queries.rounded[owners], self.entities.rounded, *sides)
+            greater[part] += found.above
+            places = answers.places[part]
+            others = found.candidates != places[found.answers]
+            # An answer that the screen decides is above the end of a tie interval, or below: as in the other kernels,
+            # it is taken from those that tie with the end, so that above and tied together are without it.
+            decided = (places >= 0) & (places < width)
+            decided[found.answers[~others]] = False
+            tied[part] -= decided.long()
+            pairs = found.answers[others] + part.start, found.candidates[others]
+            bounds = self._bounds(answers.owners[pairs[0]], pairs[1])
+            self._decide(*pairs, bounds, (greater, tied))
+        return greater, tied
+
+    def count_listed(self, lists: Lists) -> Tally:
+        """Count the entities of each query's list."""
+        answers, tally = self.answers, self._nothing()
+        bounds = self._bounds(lists.owners, lists.entities)
+        pairs_until = (lists.offsets[answers.owners + 1] - lists.offsets[answers.owners]).cumsum(0).cpu().numpy()
+        for part in cut_at(pairs_until, max(1, self.memory // BYTES_PER_PAIR)):
+            rows, entries = expand(answers.owners[part], lists.offsets)
+            rows += part.start
+            others = lists.places[entries] != answers.places[rows]
+            rows, entries = rows[others], entries[others]
+            of_entries = Bounds(bounds.lows[entries], bounds.highs[entries])
+            self._decide(rows, lists.entities[entries], of_entries, tally)
+        return tally
+
+    def _nothing(self) -> Tally:
+        zeros = torch.zeros(len(self.answers.owners), dtype=torch.int64, device=self.answers.owners.device)
+        return zeros, zeros.clone()
+
+    def _bounds(self, owners: Any, entities: Any) -> Bounds:
+        self.effort[0] += len(owners)
+        similarity = self.host[0].similarity
+        return score_pairs(similarity, self.queries, self.entities, owners, entities, memory=self.memory)
+
+    def _decide(self, rows: Any, entities: Any, bounds: Bounds, tally: Tally) -> None:
+        """Add pairs of answers and entities to the tally; those whose bounds hold the answer's score, canonically."""
+        thresholds, number = self.answers.thresholds[rows], len(self.answers.owners)
+        above = bounds.lows > thresholds
+        # What is no number is undecided.
+        undecided = ~above & ~(bounds.highs < thresholds)
+        tally[0].add_(torch.bincount(rows[above], minlength=number))
+        for part in slices(*self._canonical_steps(rows := rows[undecided])):
+            greater, tied = self._canonically(rows[part].cpu().numpy(), entities[undecided][part].cpu().numpy())
+            for total, found in zip(tally, (greater, tied), strict=True):
+                total.add_(torch.from_numpy(found).to(total.device))
+
+    def _canonical_steps(self, rows: Any) -> tuple[int, int]:
+        return len(rows), max(1, CANONICAL_NUMBERS // max(self.queries.exact.shape[1], 1))
+
+    def _canonically(self, rows: IntArray, entities: IntArray) -> tuple[IntArray, IntArray]:
+        """Compare canonical scores; int64[answer] each, how many are above and how many tie."""
+        queries, chunk = self.host
+        self.effort[1] += len(rows)
+        owners = self.answers.owners[torch.from_numpy(rows).to(self.answers.owners.device)].cpu().numpy()
+        order = np.argsort(owners, kind="stable")
+        rows, entities, number = rows[order], entities[order], len(self.answers.owners)
+        offsets = np.searchsorted(owners[order], np.arange(len(queries.vectors) + 1))
+        scores = self.canonical(queries, EntityVectors(chunk.vectors[entities], chunk.biases[entities]), offsets)
+        thresholds = self.answers.thresholds.cpu().numpy()[rows]
+        above, ties = rows[scores > thresholds], rows[scores == thresholds]
+        return np.bincount(above, minlength=number), np.bincount(ties, minlength=number)
+
+
+def cut_at(until: IntArray, most: int) -> list[slice]:
+    """Cut answers into slices of at most so many pairs, of which there are ``until`` up to each; at least one each.
+
+    >>> cut_at(np.array([3, 4, 9, 10]), 5)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    parts, start, done = [], 0, 0
+    while start < len(until):
+        stop = max(start + 1, int(np.searchsorted(until, done + most, side="right")))
+        parts.append(slice(start, stop))
+        start, done = stop, int(until[stop - 1])
+    return parts

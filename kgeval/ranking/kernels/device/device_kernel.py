@@ -1,0 +1,233 @@
+"""The kernel of a device: the counts of the compiled kernel, bit for bit, where torch has its tensors.
+
+Three steps narrow the pairs down, as in the screened kernel: products in float16 (``band`` says within what bound),
+float64 sums of the pairs that those leave undecided, and canonical scores on the host of the few that remain. What it
+does not do, the screened kernel does on the host, and ``on_host`` says what and why.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.data.rows import Rows
+from kgeval.errors import RunError
+from kgeval.ranking.kernels.accumulator import CountAccumulator
+from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, Lists, Tally
+from kgeval.ranking.kernels.device.device_vectors import PRODUCTS, DeviceVectors
+from kgeval.ranking.kernels.device.devices import describe
+from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, Compared, compare
+from kgeval.ranking.kernels.device.tensor_counting import count_tensor
+from kgeval.ranking.kernels.precision import Precision
+from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
+from kgeval.ranking.kernels.screening.screens import LARGEST
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.plan import BLOCK
+from kgeval.threads import slices
+
+MOST_DIMENSIONS = 2**17
+"""beyond it the bound of a sum in float32 says too little"""
+
+MOST_CANDIDATES = 2**30
+"""of a chunk; fewer once the device ran out of memory"""
+
+LEAST_MEMORY = 2**20
+"""bytes that blocks take at least, however often the device ran out of memory"""
+
+Count = Callable[[BlockCounting, slice], tuple[Tally, Tally]]
+"""counts a block of queries, given as a slice of all: the candidates, and the known answers among them"""
+
+
+class DeviceKernel(ScreenedKernel):
+    """Counts candidates by vectors on a device of torch; everything else on the host."""
+
+    def __init__(self, device: Any, memory: int, *, on_host: Precision = "float32", block: int = BLOCK) -> None:
+        super().__init__(on_host, block=block)
+        self.name = "float16"
+        self.device, self.memory = device, memory
+        self._most = MOST_CANDIDATES
+        self._comparison = comparison_of(device)
+        self.on_host: dict[str, None] = {}
+        """what was counted on the host, and why, in the order in which it occurred"""
+
+    def stats(self) -> dict[str, Any]:
+        """Say where and how the counts were made, and which share of the comparisons needed a canonical score."""
+        screen = "torch" if self._comparison[0] is compare else "triton"
+        where = {"device": describe(self.device), "screen": screen, "on_host": list(self.on_host)}
+        return {**super().stats(), **where}
+
+    def count_shared(
+        self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
+    ) -> None:
+        """Count a chunk of shared candidates into the accumulator."""
+        task, width = accumulator.task, len(entities.biases)
+        if queries.similarity == "l2" and entities.biases.any():
+            self._note("Euclidean distances with biases, which are no products")
+            super().count_shared(queries, entities, first, accumulator)
+            return
+        inside = task.known.where((task.known.ids >= first) & (task.known.ids < first + width))
+        known = Rows(inside.offsets, inside.ids - first)
+
+        def count(counting: BlockCounting, block: slice) -> tuple[Tally, Tally]:
+            rows = known[block]
+            return counting.count_all(*self._comparison), counting.count_listed(Lists.of(rows, rows.ids, self.device))
+
+        def halve() -> None:
+            for part in (slice(0, width // 2), slice(width // 2, width)):
+                few = EntityVectors(entities.vectors[part], entities.biases[part])
+                self.count_shared(queries, few, first + part.start, accumulator)
+
+        if not self._count(queries, entities, task.answers - first, accumulator, count=count, halve=halve):
+            super().count_shared(queries, entities, first, accumulator)
+
+    def count_per_query(
+        self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
+    ) -> None:
+        """Count each query's own candidates into the accumulator."""
+        known = accumulator.task.known
+
+        def count(counting: BlockCounting, block: slice) -> tuple[Tally, Tally]:
+            candidates, places = own[block], known[block]
+            numbered = Rows(candidates.offsets, np.arange(len(candidates.ids)) - candidates.offsets[candidates.owners])
+            of_known = candidates.ids[candidates.offsets[places.owners] + places.ids]
+            listed = Lists.of(numbered, candidates.ids, self.device), Lists.of(places, of_known, self.device)
+            tallies = counting.count_listed(listed[0]), counting.count_listed(listed[1])
+            counting.compared = int(candidates.lengths[accumulator.task.queries[block].owners].sum())
+            return tallies
+
+        def halve() -> None:
+            self._note("candidates that are each query's own: the device has too little memory for their vectors")
+            super(DeviceKernel, self).count_per_query(queries, entities, own, accumulator)
+
+        if not self._count(queries, entities, accumulator.task.answers, accumulator, count=count, halve=halve):
+            super().count_per_query(queries, entities, own, accumulator)
+
+    def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
+        """Count finished scores into the accumulator."""
+        self._note("finished scores, which were given or copied to the host")
+        super().count_scores(scores, starts, accumulator)
+
+    def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
+        """Count finished scores, a tensor [query, candidate or more], into the accumulator, where they are."""
+        with torch.inference_mode(), _current(self.device):
+            count_tensor(scores, accumulator)
+
+    def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
+        """Merge a chunk of shared candidates into the best answers."""
+        self._note("predictions, which only the host's kernels select")
+        super().select_shared(queries, entities, first, best)
+
+    def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
+        """Merge finished scores into the best answers."""
+        self._note("predictions, which only the host's kernels select")
+        super().select_scores(scores, best)
+
+    def _note(self, what: str) -> None:
+        self.on_host[what] = None
+
+    def _count(
+        self,
+        queries: QueryVectors,
+        entities: EntityVectors,
+        places: IntArray,
+        accumulator: CountAccumulator,
+        *,
+        count: Count,
+        halve: Callable[[], None],
+    ) -> bool:
+        """Count block by block; whether the device could. Nothing is added before all of it is there."""
+        if (why := self._obstacle(queries)) is not None:
+            self._note(why)
+            return False
+        counts, width = None, len(entities.biases)
+        try:
+            full = width > self._most
+            if not full:
+                with torch.inference_mode(), _current(self.device):
+                    counts = self._count_blocks(queries, entities, places, accumulator, count)
+        except torch.cuda.OutOfMemoryError as error:
+            full = True
+            self._take_less(width, error)
+        if full:  # outside the handler, which keeps the tensors of the failure
+            halve()
+            return True
+        if counts is None:
+            self._note("vectors, biases or scores that are huge, infinite or undefined: no bound holds")
+            return False
+        accumulator.counts[:] += counts
+        return True
+
+    def _take_less(self, width: int, error: Exception) -> None:
+        """Halve the blocks and the chunks after a chunk for which the device had too little memory."""
+        if width <= 1:
+            raise RunError(
+                f"{describe(self.device)} has no memory left for a single candidate. Free it, or say device: cpu."
+            ) from error
+        self._most, self.memory = width // 2, max(LEAST_MEMORY, self.memory // 2)
+        torch.cuda.empty_cache()
+
+    def _obstacle(self, queries: QueryVectors) -> str | None:
+        """Say why queries are nothing for the device."""
+        if queries.vectors.shape[1] > MOST_DIMENSIONS:
+            return f"vectors of more than {MOST_DIMENSIONS} dimensions"
+        return None if self._precisions else "scores of which most are nearly equal: no screen pays"
+
+    def _count_blocks(
+        self,
+        queries: QueryVectors,
+        entities: EntityVectors,
+        places: IntArray,
+        accumulator: CountAccumulator,
+        count: Count,
+    ) -> IntArray | None:
+        """Count all blocks of queries; int64[answer, 4], or None where no bound holds."""
+        products = queries.similarity in PRODUCTS
+        chunk = DeviceVectors.of_entities(entities, self.device, products=products)
+        limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
+        if not (chunk.largest() < LARGEST and np.abs(accumulator.thresholds).max(initial=0.0) < limit):
+            return None
+        offsets, parts = accumulator.task.queries.offsets, [np.empty((0, 4), np.int64)]
+        effort, compared = np.zeros(2, np.int64), 0
+        for block in slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1])))):
+            mine = slice(offsets[block.start], offsets[block.stop])
+            on_device = DeviceVectors.of_queries(queries, block, self.device)
+            if not on_device.largest() < LARGEST:
+                return None
+            owners = accumulator.task.queries.owners[mine] - block.start
+            answers = Answers.of(accumulator.thresholds[mine], owners, places[mine], self.device)
+            on_host = QueryVectors(queries.similarity, queries.vectors[block], queries.offsets[block])
+            counting = BlockCounting((on_host, entities), on_device, chunk, answers, self.pairs, self.memory // 4)
+            (greater, tied), (known_greater, known_tied) = count(counting, block)
+            columns = torch.stack([greater, tied, greater - known_greater, tied - known_tied], dim=1)
+            parts.append(columns.cpu().numpy())
+            effort += counting.effort
+            compared += counting.compared
+        self._adapt_precision(compared, effort[None])
+        return np.concatenate(parts)
+
+
+def _current(device: Any) -> AbstractContextManager[Any]:
+    """Make a GPU the current one, on which Triton starts its programs."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def comparison_of(device: Any) -> tuple[Callable[..., Compared], float]:
+    """Return the comparison for a device, and its bytes per pair: the fused one on a GPU, if Triton is there.
+
+    Triton's interpreter (``TRITON_INTERPRET=1``) takes the place of a GPU.
+    """
+    if importlib.util.find_spec("triton") is None:
+        return compare, BYTES_PER_PAIR
+    if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+        return compare, BYTES_PER_PAIR
+    from kgeval.ranking.kernels.device.fused_comparison import FUSED_BYTES_PER_PAIR, compare_fused
+
+    return compare_fused, FUSED_BYTES_PER_PAIR

@@ -1,0 +1,81 @@
+"""Pairs on a device: scores in float64 of queries and candidates that are listed, and how far they may be off.
+
+The sums are taken in any order, as in ``refinement``; each of two float64 sums of n terms is within γ(2n) of the exact
+one, so they are within twice that of each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
+from kgeval.ranking.kernels.rounding import U64
+from kgeval.scorers.numerics.similarity import Similarity
+
+FLOOR = 2.0**-500
+"""what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
+
+ARRAYS = 6
+"""arrays of pair × dimension in float64 that are held at a time"""
+
+
+class Bounds(NamedTuple):
+    """A lower and an upper bound of the canonical score of each pair; float64[pair]."""
+
+    lows: Any
+    highs: Any
+
+
+def score_pairs(
+    similarity: Similarity,
+    queries: DeviceVectors,
+    entities: DeviceVectors,
+    owners: Any,
+    candidates: Any,
+    *,
+    memory: int,
+) -> Bounds:
+    """Score pairs of a query and an entity, as many at a time as the memory holds."""
+    dim = queries.exact.shape[1]
+    step = max(1, memory // (8 * ARRAYS * max(dim, 1)))
+    lows, highs = (torch.empty(len(owners), dtype=torch.float64, device=owners.device) for _ in range(2))
+    for start in range(0, len(owners), step):
+        part = slice(start, start + step)
+        query, entity = owners[part], candidates[part]
+        found = _similarities(similarity, queries.exact[query], entities.exact[entity].double())
+        size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else found.abs()
+        added, offset = entities.added[entity], queries.added[query]
+        slack = (2 * dim + 64) * 2 * U64 * 1.01 * size + FLOOR * (dim + 1)
+        slack += 2.0**-48 * (found.abs() + added.abs() + offset.abs())
+        middle = found + added + offset
+        lows[part], highs[part] = middle - slack, middle + slack
+    return Bounds(lows, highs)
+
+
+def _similarities(similarity: Similarity, queries: Any, entities: Any) -> Any:
+    if similarity == "dot":
+        return (queries * entities).sum(dim=1)
+    difference = queries - entities
+    if similarity == "l1":
+        return -difference.abs_().sum(dim=1)
+    if similarity == "modulus":
+        half = difference.shape[1] // 2
+        return -difference[:, :half].square().add_(difference[:, half:].square()).sqrt_().sum(dim=1)
+    squares = difference.square_().sum(dim=1)
+    return -squares.sqrt_() if similarity == "l2" else -squares
+
+
+def expand(owners: Any, offsets: Any) -> tuple[Any, Any]:
+    """Pair rows with the places of their owners' lists; int64[pair] each.
+
+    >>> first, place = expand(torch.tensor([1, 0, 1]), torch.tensor([0, 1, 3]))
+    >>> first.tolist(), place.tolist()
+    ([0, 0, 1, 2, 2], [1, 2, 0, 1, 2])
+    """
+    lengths = offsets[owners + 1] - offsets[owners]
+    rows = torch.repeat_interleave(torch.arange(len(owners), device=owners.device), lengths)
+    ends = lengths.cumsum(0)
+    places = torch.arange(len(rows), device=owners.device) - (ends - lengths - offsets[owners])[rows]
+    return rows, places

@@ -1,0 +1,102 @@
+"""Vectors on a device: as they are stored, and rounded for a screen, with what the rounding loses.
+
+A screen of products takes float16, scaled by powers of two so that no number overflows: each query by itself, and the
+entities of a chunk together. Eleven significant bits, against the eight of bfloat16, at the same rate. A screen of
+distances takes float32. The losses are measured in float64, in the norm of the similarity, so the bounds hold for
+whatever the rounding did; numbers too small for float16 are lost, and measured as lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+
+PRODUCTS = ("dot", "l2", "squared_l2")
+"""the similarities that are screened by products; l1 and modulus are by sums"""
+
+TOP_EXPONENT = 10
+"""scaled numbers stay below two to it: sums of their products stay far from the end of float32"""
+
+MOST_SCALE = 62
+"""the largest power of two of a scale; two of them together stay within float32"""
+
+PADDED = 32
+"""dimensions of products are filled up with zeros to a multiple of so many"""
+
+MEASURED = 2**22
+"""numbers that are widened to float64 at a time, while they are measured"""
+
+INFLATED = 1 + 2.0**-30
+"""by this factor measured norms are taken larger: a sum of squares in float64 may lose that much of 2²² terms"""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceVectors:
+    """Rows of numbers on a device."""
+
+    exact: Any
+    """float32 or float64[row, dim], as they are stored"""
+    added: Any
+    """float64[row], what is added to scores: the biases of entities, the offsets of queries"""
+    rounded: Any
+    """float16[row, dim, filled up with zeros], scaled; float32[row, dim] for distances"""
+    scales: Any
+    """float64[row], the powers of two that rows were multiplied with; ones for distances"""
+    norms: Any
+    """float64[row], no less than the norm of each row"""
+    errors: Any
+    """float64[row], no less than the norm of what the rounding lost"""
+
+    @classmethod
+    def of_queries(cls, queries: QueryVectors, part: slice, device: Any) -> DeviceVectors:
+        """Copy some queries to a device, and round them."""
+        arrays = queries.vectors[part], queries.offsets[part]
+        return cls._of(arrays, device, products=queries.similarity in PRODUCTS, together=False)
+
+    @classmethod
+    def of_entities(cls, entities: EntityVectors, device: Any, *, products: bool) -> DeviceVectors:
+        """Copy entities to a device, and round them with one scale."""
+        return cls._of((entities.vectors, entities.biases), device, products=products, together=True)
+
+    @classmethod
+    def _of(cls, arrays: tuple[Any, Any], device: Any, *, products: bool, together: bool) -> DeviceVectors:
+        exact, added = (to_device(array, device) for array in arrays)
+        rows, dim = exact.shape
+        shape = (rows, -(-dim // PADDED) * PADDED if products else dim)
+        rounded = exact.new_zeros(shape, dtype=torch.float16 if products else torch.float32)
+        scales, norms, errors = (torch.ones(rows, dtype=torch.float64, device=device) for _ in range(3))
+        if products and rows:
+            largest = exact.abs().amax(dim=1).double() if dim else scales * 0
+            scales = _powers(largest.amax().expand(rows) if together else largest)
+        order = 2 if products else 1
+        step = max(1, MEASURED // max(dim, 1))
+        for start in range(0, rows, step):
+            part = slice(start, start + step)
+            wide, scale = exact[part].double(), scales[part, None]
+            rounded[part, :dim] = (wide * scale).to(rounded.dtype)
+            norms[part] = torch.linalg.vector_norm(wide, ord=order, dim=1)
+            errors[part] = torch.linalg.vector_norm(wide - rounded[part, :dim].double() / scale, ord=order, dim=1)
+        return cls(exact, added, rounded, scales, norms * INFLATED, errors * INFLATED)
+
+    def largest(self) -> float:
+        """The largest norm or addition; NaN where one is."""
+        sizes = torch.cat([self.norms, self.added.abs()])
+        return float(sizes.amax()) if len(sizes) else 0.0
+
+
+def to_device(array: np.ndarray[Any, Any], device: Any) -> Any:
+    """Copy an array to a device; one that cannot be written is copied on the host first, which torch wants so."""
+    plain = np.ascontiguousarray(array)
+    return torch.from_numpy(plain if plain.flags.writeable else plain.copy()).to(device)
+
+
+def _powers(largest: Any) -> Any:
+    """Return the powers of two that bring numbers to just below two to ``TOP_EXPONENT``; float64, exactly."""
+    exponents = torch.where(torch.isfinite(largest), TOP_EXPONENT - torch.frexp(largest).exponent, 0)
+    exponents = torch.where(largest > 0, exponents, 0).long().clamp(-MOST_SCALE, MOST_SCALE)
+    return ((exponents + 1023) << 52).view(torch.float64)

@@ -1,0 +1,78 @@
+"""Devices: the names of what can count, and whether it is there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kgeval.errors import InputError
+
+NAMES = re.compile(r"auto|cpu|cuda(:\d+)?|torch:cpu")
+"""``torch:cpu`` takes the way of the GPU on torch's CPU device: slower than ``cpu``, for tests and for comparison"""
+
+
+def check_name(name: str) -> str:
+    """Refuse what is no name of a device, without looking whether there is one.
+
+    >>> check_name("cuda:1")
+    'cuda:1'
+    >>> check_name("gpu")
+    Traceback (most recent call last):
+    ValueError: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:0
+    """
+    if not NAMES.fullmatch(name):
+        raise ValueError(f"{name!r} is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:0")
+    return name
+
+
+def find_device(name: str) -> Any:
+    """Return the ``torch.device`` of a name other than ``auto`` and ``cpu``.
+
+    Raises
+    ------
+    InputError
+        if this machine, or its torch, has no such GPU, with those that it has
+    """
+    import torch
+
+    if name == "torch:cpu":
+        return torch.device("cpu")
+    if torch.version.cuda is None:
+        raise InputError(
+            f"device: {name}, and torch {torch.__version__} is built without CUDA. Install a build of torch with CUDA "
+            "(https://pytorch.org/get-started), or say device: cpu."
+        )
+    if not torch.cuda.is_available():
+        raise InputError(
+            f"device: {name}, and torch sees no GPU. See whether nvidia-smi lists one and whether CUDA_VISIBLE_DEVICES "
+            "hides it, or say device: cpu."
+        )
+    count, index = torch.cuda.device_count(), int(name.partition(":")[2] or torch.cuda.current_device())
+    if index >= count:
+        there = ", ".join(f"cuda:{number}" for number in range(count))
+        raise InputError(
+            f"device: {name}, this machine has {count} GPU{'s' * (count > 1)} ({there}). Choose one of these."
+        )
+    return torch.device("cuda", index)
+
+
+def describe(device: Any) -> str:
+    """Name a device for the manifest of a run."""
+    import torch
+
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else f"torch:{device}"
+
+
+def free_bytes(device: Any, host_memory: int, limit: int | None = None) -> int:
+    """Return the bytes that blocks may take on a device: four fifths of what a GPU has free, and no more than a limit.
+
+    Torch's CPU device takes the memory of the host.
+    """
+    import torch
+
+    if device.type != "cuda":
+        return host_memory
+    # What torch holds and does not use is free for it as well.
+    idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free = int((torch.cuda.mem_get_info(device)[0] + idle) * 0.8)
+    return free if limit is None else min(free, limit)

@@ -1,0 +1,149 @@
+"""Comparison fused behind the product, by Triton: the screen's scores stay in registers, and bits come out.
+
+What ``plain_comparison`` does with a matrix in memory, a tile at a time: a number of each answer for those that are
+certainly above, and a bit of each pair for those that are undecided. So a pair takes an eighth of a byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from kgeval.ranking.kernels.device.band import AnswerSide, CandidateSide
+from kgeval.ranking.kernels.device.device_vectors import PADDED, PRODUCTS
+from kgeval.ranking.kernels.device.plain_comparison import Compared
+from kgeval.scorers.numerics.similarity import Similarity
+
+FUSED_BYTES_PER_PAIR = 4
+"""of a pair: its bit, and what is made of the words that have any: nearly all of them if one bit in twenty is set"""
+
+ANSWERS, CANDIDATES = 128, 128
+"""the sides of a tile"""
+
+FEW_ANSWERS, FEW_CANDIDATES = 32, 32
+"""the sides of a tile of distances, whose sums take no tensor cores, and of few answers"""
+
+WORD = 32
+"""bits of a word"""
+
+KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
+
+
+def compare_fused(
+    similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
+) -> Compared:
+    """Compare all candidates with a block of answers, as ``plain_comparison.compare`` does."""
+    number, width = len(queries), len(entities)
+    above = torch.zeros(number, dtype=torch.int32, device=queries.device)
+    words = torch.empty((number, -(-width // WORD)), dtype=torch.int32, device=queries.device)
+    products = similarity in PRODUCTS
+    large = products and number > FEW_ANSWERS
+    rows, columns = (ANSWERS, CANDIDATES) if large else (FEW_ANSWERS, FEW_CANDIDATES)
+    grid = (triton.cdiv(number, rows) * triton.cdiv(width, columns),)
+    if number and width:
+        _compare_tile[grid](
+            *((queries.contiguous(), entities) if products else (queries.T.contiguous(), entities.T.contiguous())),
+            *answer_side,
+            *candidate_side,
+            above,
+            words,
+            number,
+            width,
+            queries.shape[1],
+            words.shape[1],
+            KIND=KINDS[similarity],
+            ROWS=rows,
+            COLUMNS=columns,
+            DEPTH=PADDED,
+            num_warps=8 if large else 4,
+            num_stages=4,
+        )
+    return Compared(above.long(), *_pairs(words))
+
+
+def _pairs(words: Any) -> tuple[Any, Any]:
+    """Find the places of the bits that are set; int64[pair] each."""
+    rows, places = words.nonzero(as_tuple=True)
+    bits = (words[rows, places, None] >> torch.arange(WORD, device=words.device, dtype=torch.int32)) & 1
+    found, bit = bits.nonzero(as_tuple=True)
+    return rows[found], places[found] * WORD + bit
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    queries,
+    entities,
+    middles,
+    scales,
+    constants,
+    per_norms,
+    per_errors,
+    addeds,
+    norms,
+    errors,
+    slacks,
+    above,
+    words,
+    number,
+    width,
+    dim,
+    num_words,
+    KIND: tl.constexpr,  # noqa: N803
+    ROWS: tl.constexpr,  # noqa: N803
+    COLUMNS: tl.constexpr,  # noqa: N803
+    DEPTH: tl.constexpr,  # noqa: N803
+):
+    # Neighbouring programs take the answers of the same candidates, which so are in cache.
+    tiles = tl.cdiv(number, ROWS)
+    row = (tl.program_id(0) % tiles) * ROWS + tl.arange(0, ROWS)
+    first = (tl.program_id(0) // tiles) * COLUMNS
+    column = first + tl.arange(0, COLUMNS)
+    there, here = row < number, column < width
+    # What is beyond the last is computed as the last is, and not counted.
+    row_there, column_there = tl.minimum(row, number - 1).to(tl.int64), tl.minimum(column, width - 1).to(tl.int64)
+    scores = tl.zeros((ROWS, COLUMNS), tl.float32)
+    if KIND == 0:
+        depth = tl.arange(0, DEPTH)
+        left, right = queries + row_there * dim, entities + column_there * dim
+        for start in range(0, dim, DEPTH):
+            query = tl.load(left[:, None] + (start + depth)[None, :])
+            entity = tl.load(right[None, :] + (start + depth)[:, None])
+            scores = tl.dot(query, entity, scores)
+    elif KIND == 1:
+        left, right = queries + row_there, entities + column_there
+        for _ in range(dim):
+            scores += tl.abs(tl.load(left)[:, None] - tl.load(right)[None, :])
+            left += number
+            right += width
+    else:
+        half = tl.full((1,), dim // 2, tl.int64)
+        left, right = queries + row_there, entities + column_there
+        for _ in range(dim // 2):
+            real = tl.load(left)[:, None] - tl.load(right)[None, :]
+            imaginary = tl.load(left + half * number)[:, None] - tl.load(right + half * width)[None, :]
+            scores += tl.sqrt(real * real + imaginary * imaginary)
+            left += number
+            right += width
+    middle = tl.load(middles + row, mask=there, other=0.0)[:, None]
+    scale = tl.load(scales + row, mask=there, other=0.0)[:, None]
+    constant = tl.load(constants + row, mask=there, other=0.0)[:, None]
+    per_norm = tl.load(per_norms + row, mask=there, other=0.0)[:, None]
+    per_error = tl.load(per_errors + row, mask=there, other=0.0)[:, None]
+    added = tl.load(addeds + column, mask=here, other=0.0)[None, :]
+    norm = tl.load(norms + column, mask=here, other=0.0)[None, :]
+    error = tl.load(errors + column, mask=here, other=0.0)[None, :]
+    slack = tl.load(slacks + column, mask=here, other=0.0)[None, :]
+    difference = scores * scale + added - middle
+    band = per_norm * norm + per_error * error + slack + constant
+    valid = there[:, None] & here[None, :]
+    certain = (difference > band) & valid
+    # What is no number is undecided.
+    undecided = valid ^ (certain | ((difference < -band) & valid))
+    tl.atomic_add(above + row, tl.sum(certain.to(tl.int32), axis=1), mask=there)
+    bits = tl.reshape(undecided.to(tl.int32), (ROWS, COLUMNS // 32, 32)) << tl.arange(0, 32)[None, None, :]
+    place = first // 32 + tl.arange(0, COLUMNS // 32)
+    target = words + row.to(tl.int64)[:, None] * num_words + place[None, :]
+    tl.store(target, tl.sum(bits, axis=2), mask=there[:, None] & (place < num_words)[None, :])
