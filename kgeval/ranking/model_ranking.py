@@ -32,7 +32,15 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import RESTRICTED_SAMPLE, notes_on_repeats, notes_on_unseen, undefined_rank
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
-from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST, to_rank_columns, with_counts_of
+from kgeval.ranking.table_rows import (
+    MULTIPLICITY,
+    WITH_TEST,
+    RankedPart,
+    concatenated_parts,
+    stacked,
+    to_rank_columns,
+    with_counts_of,
+)
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
@@ -68,10 +76,34 @@ def rank_model(  # noqa: PLR0913
     title
         what the result calls the model; by default what the model calls itself
     """
-    dataset = as_dataset(dataset)
+    ranking = prepare_ranking(
+        model,
+        as_dataset(dataset),
+        evaluation,
+        rules=rules,
+        entities=entities,
+        relations=relations,
+        restrict_entities_to=restrict_entities_to,
+        progress=progress,
+    )
+    return ranking.rank(title)
+
+
+def prepare_ranking(
+    model: Any,
+    dataset: Dataset,
+    evaluation: Evaluation,
+    *,
+    rules: Rules = STANDARD,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    restrict_entities_to: IntArray | None = None,
+    progress: Progress | None = None,
+) -> ModelRanking:
+    """Find out what :func:`rank_model` will rank; nothing is ranked yet."""
     evaluation = evaluation.model_copy(update={"corruption": evaluation.corruption.prepare(dataset)})
     scorer = align(model, dataset, entities=entities, relations=relations)
-    ranking = ModelRanking.of(
+    return ModelRanking.of(
         scorer.by_place() if rules.listed else scorer,
         dataset,
         evaluation=evaluation,
@@ -79,20 +111,6 @@ def rank_model(  # noqa: PLR0913
         restrict_entities_to=restrict_entities_to,
         progress=progress or _unwatched,
     )
-    return ranking.rank(title or scorer.title)
-
-
-@dataclass(frozen=True, eq=False)
-class RankedPart:
-    """The counts of some triples of the split on one side."""
-
-    side: Side
-    data: pa.Table
-    """as :data:`kgeval.ranking.rank_table.SCHEMA` says, in the order of the split"""
-    notes: tuple[str, ...]
-    """what is odd about the candidates"""
-    num_candidates: IntArray
-    """int64[query], before those that may not compete were left out"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +171,16 @@ class ModelRanking:
         engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
         return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes))
 
-    def rank(self, title: str) -> RankTable:
-        """Rank all sides, and lay the counts out as a table."""
+    def rank(self, title: str | None = None, rank_parts: RankParts | None = None) -> RankTable:
+        """Rank all sides, each at once or as ``rank_parts`` divides them, and lay the counts out as a table."""
         with bound_threads(self.evaluation.threads):
             notes = self.notes_on_scores()
-            parts = [self.part(side, np.arange(len(self.known))) for side in self.sides]
-        return self.table(parts, title, notes=notes)
+            parts = self.whole_sides() if rank_parts is None else rank_parts(self)
+        return self.table(parts, title or self.scorer.title, notes=notes)
+
+    def whole_sides(self) -> list[RankedPart]:
+        """Rank each side at once."""
+        return [self.part(side, np.arange(len(self.known))) for side in self.sides]
 
     def notes_on_scores(self) -> tuple[str, ...]:
         """Note what a look at some of the model's scores finds."""
@@ -183,8 +205,8 @@ class ModelRanking:
     def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
         """Lay the counts of all parts out as a table: side after side, each in the order of the split."""
         evaluation, dataset = self.evaluation, self.dataset
-        sides = [_concatenated([part for part in parts if part.side == side]) for side in self.sides]
-        data = _stacked([side.data for side in sides])
+        sides = [concatenated_parts([part for part in parts if part.side == side]) for side in self.sides]
+        data = stacked([side.data for side in sides])
         if (times := dataset.multiplicity.get(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         notes_on_candidates = (note for side in sides for note in self._notes_on_candidates(side))
@@ -218,7 +240,7 @@ class ModelRanking:
         parts = [self._rank_rows(side, triples[known], competing, self._rank)]
         if self.evaluation.unseen == "worst" and not known.all():
             parts.append(self._rank_rows(side, triples[~known], self.allowed, rank_last))
-        return _concatenated(parts)
+        return concatenated_parts(parts)
 
     def _rank_rows(
         self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]
@@ -268,6 +290,9 @@ class ModelRanking:
         return ranked
 
 
+RankParts = Callable[[ModelRanking], Sequence[RankedPart]]  # all sides, in parts
+
+
 def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
     splits = evaluation.corruption.learns_from
     if splits and not any(split in dataset.splits for split in splits):
@@ -275,17 +300,6 @@ def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> N
             f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
             "compete, and there are none."
         )
-
-
-def _concatenated(parts: Sequence[RankedPart]) -> RankedPart:
-    """Concatenate parts of one side, in the order of the split."""
-    data = _stacked([part.data for part in parts]).sort_by("triple")
-    notes = tuple(note for part in parts for note in part.notes)
-    return RankedPart(parts[0].side, data, notes, np.concatenate([part.num_candidates for part in parts]))
-
-
-def _stacked(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def _unwatched(_answers: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.progress import Progress
 from kgeval.ranking.evaluation import Keep
+from kgeval.ranking.model_ranking import ModelRanking, RankParts, prepare_ranking
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.ranking_notes import check_unseen
@@ -34,8 +35,24 @@ class ModelEvaluation(ABC):
         """Refuse a model that does not fit, before any model is evaluated."""
 
     @abstractmethod
-    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
-        """Evaluate a model; ``title`` is its name in the result, ``policies`` are those of its metrics of ranks."""
+    def evaluate(
+        self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress, rank_parts: RankParts
+    ) -> Result:
+        """Evaluate a model.
+
+        Parameters
+        ----------
+        model
+            the model
+        title
+            its name in the result
+        policies
+            those of its metrics of ranks
+        progress
+            called with the number of answers that were just ranked
+        rank_parts
+            how a ranking is divided; a task is not
+        """
 
     @property
     @abstractmethod
@@ -67,10 +84,16 @@ class Ranking(ModelEvaluation):
         """Refuse a model that does not know the triples."""
         check_unseen(model, self._dataset, self._settings)
 
-    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> RankResult:
-        """Rank with a model."""
+    def prepare(self, model: Any, progress: Progress) -> ModelRanking:
+        """Find out what will be ranked."""
         resolved = self._config.resolved_evaluation(self._dataset)
-        table = resolved.rank(model, self._dataset, progress=progress, title=title)
+        return prepare_ranking(model, self._dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
+
+    def evaluate(
+        self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress, rank_parts: RankParts
+    ) -> RankResult:
+        """Rank with a model."""
+        table = self.prepare(model, progress).rank(title, rank_parts)
         by = self._config.by or ()
         grouped = with_slices(table, by, self._dataset)
         predictions = self._predict(model, table.model)
@@ -98,7 +121,9 @@ class TaskEvaluation(ModelEvaluation):
         self._config, self._dataset, self._task = config, dataset, task
         self.num_ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
 
-    def evaluate(self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress) -> Result:
+    def evaluate(
+        self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress, rank_parts: RankParts
+    ) -> Result:
         """Score the labelled triples with a model."""
         metrics, task, by = self._config.metrics, self._task, self._config.by or ()
         if isinstance(task, Classification):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,51 +11,31 @@ from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
 from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, is_run, read_common_table, read_json
 from kgeval.runs.outcome import Outcome
+from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.runs.stored_result import read_result
 
-IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel")
-"""configuration keys that no number of a run depends on"""
 
-
-def refuse_changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+def refuse_changes(folder: Path, current: Fingerprint) -> None:
     """Refuse a stored run that differs from the current one, and name what has changed.
-
-    Parameters
-    ----------
-    folder
-        the run directory
-    config
-        the current configuration
-    manifest
-        of the current manifest: ``dataset``, with its ``sha256``; ``sha256``, of the inputs; ``versions``
 
     Raises
     ------
     InputError
         if anything has changed, or its files are damaged
     """
-    changed = [*_changes(folder, config, manifest)]
+    damaged = [f"{name} is not as it was written" for name in altered(folder)]
+    changed = [*damaged, *current.changes(_stored_fingerprint(folder))]
     if changed:
         shown = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
         what = f"{str(folder)!r} already holds a run, and this would be another: {shown}"
         raise InputError(f"{what}. Choose another folder, or add --force.")
 
 
-def _changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[str]:
-    before = read_json(folder / MANIFEST)
-    for name in altered(folder):
-        yield f"{name} is not as it was written"
-    old, new = _leaves(_stored_config(folder)), _leaves(config)
-    for key in old | new:
-        if old.get(key) != new.get(key):
-            yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
-    if _block(before, "dataset").get("sha256") != manifest["dataset"]["sha256"]:
-        yield "the dataset has other triples"
-    old_files, new_files = _block(before, "sha256"), manifest["sha256"]
-    yield from (f"{path} has changed" for path in old_files | new_files if old_files.get(path) != new_files.get(path))
-    old_version, new_version = (_block(content, "versions").get("kgeval") for content in (before, manifest))
-    if old_version != new_version:
-        yield f"kgeval was {old_version}, is {new_version}"
+def _stored_fingerprint(folder: Path) -> Fingerprint:
+    manifest = read_json(folder / MANIFEST)
+    dataset, versions = _block(manifest, "dataset"), _block(manifest, "versions")
+    config = leaves(_stored_config(folder))
+    return Fingerprint(config, dataset.get("sha256"), _block(manifest, "sha256"), versions.get("kgeval"))
 
 
 def _block(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -69,17 +49,6 @@ def _stored_config(folder: Path) -> Any:
         return read_yaml(read_settings(folder / CONFIG))
     except (OSError, ValueError, FileError) as error:
         raise InputError(f"{str(folder / CONFIG)!r} cannot be read ({reason(error)}). Add --force.") from error
-
-
-def _leaves(content: Any, prefix: str = "") -> dict[str, str]:
-    """Flatten a configuration: its values by dotted keys, without the irrelevant ones."""
-    if not isinstance(content, dict):
-        return {prefix: str(content)}
-    leaves: dict[str, str] = {}
-    for key, value in content.items():
-        if key not in IRRELEVANT:
-            leaves |= _leaves(value, f"{prefix}.{key}" if prefix else str(key))
-    return leaves
 
 
 def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:
