@@ -68,7 +68,7 @@ class _Commands(click.Group):
             with termination_as_interrupt():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            say(f"Error: {stop or 'interrupted'}.", err=True)
+            say(f"Error: {str(stop) or 'interrupted'}.", err=True)
             ctx.exit(exit_status(stop))
         except KgevalError as error:
             say(f"Error: {error}", err=True)

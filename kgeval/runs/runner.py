@@ -26,7 +26,7 @@ from kgeval.runs.resume import read_outcome, refuse_changes
 from kgeval.runs.run_page import write_page
 from kgeval.runs.shards.executors.local_executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
-from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.runs.shards.shard_store import ShardStore, counting_shards
 from kgeval.runs.shards.sharded_ranking import ShardedRanking
 from kgeval.runs.trackers import report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
@@ -99,6 +99,7 @@ def run(
         warn(f"{str(out)!r} holds other files ({examples}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
         stages = _reserve_folders(config, out, force=force, stack=stack)
+        stack.enter_context(counting_shards(stages.values()))
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = config.dataset.load()

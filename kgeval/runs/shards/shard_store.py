@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import InputError, TableError
+from kgeval.errors import InputError, Interrupted, TableError
 from kgeval.run_directory.contents import read_json
 from kgeval.run_directory.staging import SHARDS
 from kgeval.runs.shards.division import Shard
@@ -57,6 +58,11 @@ class ShardStore:
     def count(self) -> int | None:
         """How many shards the run was divided into, if it was begun."""
         return int(self.about["shards"]) if self.begun else None
+
+    @property
+    def num_done(self) -> int:
+        """How many shards are there."""
+        return len({path.name.partition("-")[0] for path in self.folder.glob("*-*.parquet")})
 
     def begin(self, fingerprint: Fingerprint, count: int, *, configuration: dict[str, Any], force: bool) -> None:
         """Begin a run, or continue the one that is there; with ``force``, another one is deleted.
@@ -126,3 +132,22 @@ class ShardStore:
         digest = hashlib.sha256(content).hexdigest()
         with replacing(self.folder / f"{shard.number:05}-{digest}.parquet") as partial:
             partial.write_bytes(content)
+
+
+@contextmanager
+def counting_shards(stages: Iterable[Path | None]) -> Iterator[None]:
+    """Let an interruption say how many shards are done on one of several stages.
+
+    Raises
+    ------
+    Interrupted
+        in place of a ``KeyboardInterrupt``, where a run was begun
+    """
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        for store in (ShardStore(stage) for stage in stages if stage is not None):
+            if store.begun:
+                progress = f"{store.num_done} of {store.count} shards"
+                raise Interrupted(f"interrupted after {progress}; the same command continues it") from stop
+        raise

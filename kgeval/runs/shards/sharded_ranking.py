@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgeval.errors import Interrupted
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.table_rows import RankedPart
 from kgeval.runs.shards.division import Shard, divide, usual_count
@@ -47,15 +46,9 @@ class ShardedRanking:
         kept = len(done)
         ranking.engine.progress(sum(len(shard.counts) for shard in done.values()))
         missing = [shard for shard in shards if shard.number not in done]
-        try:
-            with closing(self.executor.rank(ranking, missing, self.warn)) as ranked:
-                for shard, counts in ranked:
-                    done[shard.number] = self._keep(shard, counts)
-        except KeyboardInterrupt as stop:
-            if self.store is None:
-                raise
-            progress = f"{len(done)} of {len(shards)} shards"
-            raise Interrupted(f"interrupted after {progress}; the same command continues it") from stop
+        with closing(self.executor.rank(ranking, missing, self.warn)) as ranked:
+            for shard, counts in ranked:
+                done[shard.number] = self._keep(shard, counts)
         self.facts["ranking"] = {"kernel": ranking.engine.kernel.stats()["kernel"], "shards": len(shards)}
         if kept:
             self.facts["continued"] = {"kept": kept, "computed": len(shards) - kept}
