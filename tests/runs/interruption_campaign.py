@@ -92,6 +92,8 @@ def stop(out: Path, number: int) -> str:
     if wanted == signal.SIGKILL or code == 0 or is_run(out):
         return wanted.name if code else "too late"
     message = Path(told).read_text()
+    if code in (-signal.SIGTERM, 99) or message.strip() == "Aborted!":
+        return "a signal before the command began"
     assert code == 128 + wanted, (code, message)
     assert "interrupted" in message, message
     if "after" in message:  # not before the run has found what is there
