@@ -32,15 +32,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import RESTRICTED_SAMPLE, notes_on_repeats, notes_on_unseen, undefined_rank
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
-from kgeval.ranking.table_rows import (
-    MULTIPLICITY,
-    WITH_TEST,
-    RankedPart,
-    concatenated_parts,
-    stacked,
-    to_rank_columns,
-    with_counts_of,
-)
+from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
@@ -200,13 +192,13 @@ class ModelRanking:
             return part
         wider = self.evaluation.model_copy(update={"filter": (*known_splits, "test")})
         again = replace(self, evaluation=wider, engine=replace(self.engine, progress=_unwatched))
-        return replace(part, data=with_counts_of(part.data, WITH_TEST, again._rank_triples(side, triples).data))
+        return replace(part, data=with_test_known(part.data, again._rank_triples(side, triples).data))
 
     def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
         """Lay the counts of all parts out as a table: side after side, each in the order of the split."""
         evaluation, dataset = self.evaluation, self.dataset
-        sides = [concatenated_parts([part for part in parts if part.side == side]) for side in self.sides]
-        data = stacked([side.data for side in sides])
+        sides = [join_parts([part for part in parts if part.side == side]) for side in self.sides]
+        data = stack([side.data for side in sides])
         if (times := dataset.multiplicity.get(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         notes_on_candidates = (note for side in sides for note in self._notes_on_candidates(side))
@@ -240,7 +232,7 @@ class ModelRanking:
         parts = [self._rank_rows(side, triples[known], competing, self._rank)]
         if self.evaluation.unseen == "worst" and not known.all():
             parts.append(self._rank_rows(side, triples[~known], self.allowed, rank_last))
-        return concatenated_parts(parts)
+        return join_parts(parts)
 
     def _rank_rows(
         self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]
@@ -290,7 +282,8 @@ class ModelRanking:
         return ranked
 
 
-RankParts = Callable[[ModelRanking], Sequence[RankedPart]]  # all sides, in parts
+RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
+"""ranks all sides of a ranking, in parts"""
 
 
 def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:

@@ -51,20 +51,20 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
     return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
 
 
-def with_counts_of(table: pa.Table, prefix: str, other: pa.Table) -> pa.Table:
-    """Add the filtered counts of another table of the same rows, under names that begin with ``prefix``."""
+def with_test_known(table: pa.Table, other: pa.Table) -> pa.Table:
+    """Add the filtered counts of another table of the same rows, for which the triples of test were known too."""
     for name in ("greater", "tied", "candidates"):
-        table = table.append_column(prefix + name, other[name])
+        table = table.append_column(WITH_TEST + name, other[name])
     return table
 
 
-def concatenated_parts(parts: Sequence[RankedPart]) -> RankedPart:
+def join_parts(parts: Sequence[RankedPart]) -> RankedPart:
     """Concatenate parts of one side, in the order of the split."""
-    data = stacked([part.data for part in parts]).sort_by("triple")
+    data = stack([part.data for part in parts]).sort_by("triple")
     notes = tuple(note for part in parts for note in part.notes)
     return RankedPart(parts[0].side, data, notes, np.concatenate([part.num_candidates for part in parts]))
 
 
-def stacked(tables: list[pa.Table]) -> pa.Table:
+def stack(tables: list[pa.Table]) -> pa.Table:
     """Stack tables whose labels may be numbered differently."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
