@@ -110,6 +110,6 @@ def merge(
         missing = [number for number in range(1, count + 1) if not store.begun or store.read(number) is None]
         if missing:
             numbers = ", ".join(map(str, missing[:10])) + (", …" if len(missing) > 10 else "")
-            what = f"of the {count} shards in {str(folder / name)!r}, {len(missing)} are missing: {numbers}"
+            what = f"of the {count} shards in {str(folder / name)!r}, missing: {numbers}"
             raise InputError(f"{what}. 'kgeval run CONFIG --shard {missing[0]}/{count}' makes the first of them.")
     return run(config, folder, force=force, watch=watch, warn=warn)
