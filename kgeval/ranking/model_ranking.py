@@ -176,9 +176,13 @@ class ModelRanking:
 
     def notes_on_scores(self) -> tuple[str, ...]:
         """Note what a look at some of the model's scores finds."""
-        triples = Triples(self.dataset.split(self.evaluation.split).ids[: len(self.known)][self.known])
-        repeatable = notes_on_repeatability(self.scorer, triples, self.sides)
+        repeatable = notes_on_repeatability(self.scorer, self.triples, self.sides)
         return (*notes_on_equal_rows(self.scorer.scorer, self.sides), *repeatable)
+
+    @property
+    def triples(self) -> Triples:
+        """The triples that the model knows."""
+        return Triples(self.dataset.split(self.evaluation.split).ids[: len(self.known)][self.known])
 
     def part(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank some triples of the split (int64[triple], its rows) on one side.

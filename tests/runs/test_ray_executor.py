@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from kgeval.runs.shards.executors.ray_executor import RayExecutor, _rank_shard
 from kgeval.runs.shards.ranked_shard import joined
 from kgeval.runs.shards.shard_store import ShardStore
 from tests.conftest import random_dataset
+from tests.runs.test_shards import distmult
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +112,16 @@ def test_a_worker_that_is_killed_is_replaced(cluster, tmp_path):
     assert killed
     assert {path.name for path in tmp_path.iterdir()} > set(killed)
     assert ours.equals(table_of(ranking, LocalExecutor()))
+
+
+def test_a_worker_chooses_the_kernel_that_is_right_on_its_machine(cluster):
+    """Eight-bit products that are exact where the command was given need not be so elsewhere."""
+    dataset = random_dataset()
+    ranking = prepare_ranking(distmult(dataset), dataset, Evaluation(threads=1))
+    foreign = replace(ranking, engine=replace(ranking.engine, kernel=None))
+    done = list(RayExecutor(workers=1).rank(foreign, divide(ranking, 3), pytest.fail))
+    parts = [joined(ranking, side, [ranked for shard, ranked in done if shard.side == side]) for side in ranking.sides]
+    assert ranking.table(parts, "a model").data.equals(ranking.rank("a model").data)
 
 
 def undefined(heads, relations, tails):

@@ -28,9 +28,8 @@ from kgeval.threads import bound_threads
 class ShardDone:
     """What became of a shard of one model."""
 
-    name: str
-    """the model's, empty where there is only one"""
     folder: Path
+    """the model's run directory"""
     ranks: int
     """how many there are in the shard"""
     kept: bool
@@ -58,20 +57,20 @@ def run_shard(
 
     def rank(job: Job) -> ShardDone:
         model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
-        print_of_job = fingerprint(job, dataset, model, evaluation, hashes)
+        current = fingerprint(job, dataset, model, evaluation, hashes)
         with watch(job.name or evaluation.activity, None) as progress:
             ranking = evaluation.prepare(model, progress)
             shard = divide_exactly(ranking, count)[number - 1]
 
             def begin() -> None:
-                store.begin(print_of_job, count, configuration=config.document.content, force=force)
+                store.begin(current, count, configuration=config.document.content, force=force)
 
             with reserve_shard(out / job.name, number, force=force, prepare=begin):
                 kept = store.read(number)
                 if kept is None:
                     with bound_threads(config.evaluation.threads):
                         store.write(shard, RankedShard.of(ranking.part(shard.side, shard.rows)))
-        return ShardDone(job.name, out / job.name, len(shard.rows), kept is not None)
+        return ShardDone(out / job.name, len(shard.rows), kept is not None)
 
     return [rank(job) for job in jobs]
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from kgeval.arrays import IntArray
 from kgeval.data.triples import Side
 from kgeval.errors import ConfigError, KgevalError, RunError, reason
+from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.runs.shards.division import Shard
 from kgeval.runs.shards.executors.executor import Executor
@@ -27,7 +28,7 @@ RETRIES = 10
 
 
 class RayExecutor(Executor):
-    """Ranks in workers of Ray, each with a copy of nothing: model and dataset lie once in the memory of each node."""
+    """Ranks in workers of Ray; model and dataset lie once in the shared memory of each node."""
 
     kind: Literal["ray"] = "ray"
     address: str = "auto"
@@ -117,16 +118,22 @@ def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kge
     if (own := version("kgeval")) != kgeval:
         raise RunError(f"a worker of Ray has kgeval {own}, and this is {kgeval}. Install one version on all nodes.")
     with bound_threads(threads):
-        return RankedShard.of(_fetched(shared[0]).part(side, rows))
+        return RankedShard.of(_fetched(shared[0], threads).part(side, rows))
 
 
 @lru_cache(maxsize=1)
-def _fetched(reference: Any) -> ModelRanking:
-    """Fetch model and dataset, once in a worker; their arrays stay in the node's shared memory."""
+def _fetched(reference: Any, threads: int) -> ModelRanking:
+    """Fetch model and dataset, once in a worker; their arrays stay in the node's shared memory.
+
+    Which kernels are exact and fast depends on the processor, and memory on the node: both are found out anew.
+    """
     import ray
 
     ranking: ModelRanking = ray.get(reference)
-    return ranking
+    engine = engine_for(ranking.scorer, ranking.triples, ranking.evaluation)
+    others = 1 if ranking.evaluation.memory_limit else max(1, (os.cpu_count() or 1) // threads)
+    engine = replace(engine, memory=engine.memory // others, tie_rule=ranking.engine.tie_rule)
+    return replace(ranking, engine=engine)
 
 
 def _ignore(_answers: int) -> None:
