@@ -239,6 +239,13 @@ def test_a_shard_of_another_run_is_refused(interrupted, config, place, monkeypat
         run(interrupted, place / "run")
 
 
+@pytest.mark.parametrize("content", ["{}", '{"shards": 5, "fingerprint": {"seed": 0}}'])
+def test_what_does_not_say_what_the_shards_are_of_is_refused(interrupted, place, content):
+    (place / "run" / STAGE / SHARDS / "run.json").write_text(content)
+    with pytest.raises(InputError, match=r"run\.json' is damaged, or another version's\. Remove the folder"):
+        run(interrupted, place / "run")
+
+
 def test_an_interrupted_replacement_is_continued_by_the_same_command(config, place, monkeypatch):
     run(load_config(config(evaluation={"split": "valid"})), place / "run")
     before = table(place / "run")

@@ -45,8 +45,20 @@ class ShardStore:
         """
         about = read_json(self.folder / RUN)
         if not isinstance(about.get("shards"), int) or not isinstance(about.get("fingerprint"), dict):
-            raise InputError(f"{str(self.folder / RUN)!r} is damaged. Add --force to begin anew.")
+            raise self._damaged()
         return about
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What the shards depend on."""
+        try:
+            return Fingerprint(**self.about["fingerprint"])
+        except TypeError as error:  # another version's, perhaps
+            raise self._damaged() from error
+
+    def _damaged(self) -> InputError:
+        what = f"{str(self.folder / RUN)!r} is damaged, or another version's"
+        return InputError(f"{what}. Remove the folder that it is in, to begin anew.")
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -86,14 +98,13 @@ class ShardStore:
     @cached_property
     def _run(self) -> str:
         """What names the run in the files of its shards."""
-        return f"{Fingerprint(**self.about['fingerprint']).digest}/{self.count}"
+        return f"{self.fingerprint.digest}/{self.count}"
 
     def changes(self, fingerprint: Fingerprint, count: int | None) -> Iterator[str]:
         """Say in what a run differs from the one that is there; its number of shards may be left open."""
-        about = self.about
-        yield from fingerprint.changes(Fingerprint(**about["fingerprint"]))
-        if count not in (None, about["shards"]):
-            yield f"shards was {about['shards']}, is {count}"
+        yield from fingerprint.changes(self.fingerprint)
+        if count not in (None, self.count):
+            yield f"shards was {self.count}, is {count}"
 
     def refusal(self, changes: list[str]) -> InputError:
         """Refuse a run that differs from the one that is there."""

@@ -51,6 +51,8 @@ class RayExecutor(Executor):
         RunError
             if workers are lost again and again
         """
+        if not shards:
+            return
         threads = ranking.evaluation.threads or 1
         with self._connected(threads, warn) as ray:
             workers = self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
@@ -84,20 +86,24 @@ class RayExecutor(Executor):
         if ray.is_initialized():
             yield ray
             return
-        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
-            ray.init(**{"address": self.address, **quiet, **self.options})
+            self._init(ray, address=self.address)
         except ConnectionError as error:
             if self.address != "auto":
                 raise ConfigError(f"executor.address: no cluster at {self.address!r} ({reason(error)}).") from error
             warn("no Ray cluster was found; one was started on this machine, for this run.")
-            alone = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
             processors = {} if self.workers is None else {"num_cpus": self.workers * threads}
-            ray.init(**{"address": "local", **alone, **processors, **quiet, **self.options})
+            self._init(ray, address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **processors)
         try:
             yield ray
         finally:
             ray.shutdown()
+
+    def _init(self, ray: Any, **arguments: Any) -> None:
+        try:
+            ray.init(**{"log_to_driver": False, "logging_level": "ERROR", **arguments, **self.options})
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ConfigError(f"executor.options: Ray refuses to start with them ({reason(error)}).") from error
 
 
 def _result(ray: Any, done: Any) -> RankedShard:
