@@ -29,7 +29,13 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.ranking_notes import RESTRICTED_SAMPLE, notes_on_repeats, notes_on_unseen, undefined_rank
+from kgeval.ranking.ranking_notes import (
+    RESTRICTED_SAMPLE,
+    notes_on_repeats,
+    notes_on_unseen,
+    require_splits_of_corruption,
+    undefined_rank,
+)
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
@@ -145,7 +151,7 @@ class ModelRanking:
         """
         split, corruption = evaluation.split, evaluation.corruption
         known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-        _require_splits_of_corruption(evaluation, dataset)
+        require_splits_of_corruption(evaluation, dataset)
         notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, split), *notes_on_repeats(dataset, split)]
         notes += [*notes_on_unseen(dataset, evaluation, known), *(quirk.note for quirk in quirks if quirk.note)]
         sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
@@ -286,17 +292,7 @@ class ModelRanking:
         return ranked
 
 
-RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
-"""ranks all sides of a ranking, in parts"""
-
-
-def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
-    splits = evaluation.corruption.learns_from
-    if splits and not any(split in dataset.splits for split in splits):
-        raise InputError(
-            f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
-            "compete, and there are none."
-        )
+RankParts = Callable[[ModelRanking], Sequence[RankedPart]]  # all sides, in parts
 
 
 def _unwatched(_answers: int) -> None:

@@ -68,7 +68,8 @@ def divide_exactly(ranking: ModelRanking, count: int) -> list[Shard]:
 
 def is_divisible(ranking: ModelRanking) -> bool:
     """Whether the queries of a side are independent: no quirk compares them, and no file has to fit them as a whole."""
-    return not ranking.quirks and isinstance(ranking.evaluation.corruption, AllEntities | Sampled)
+    compared = any(quirk.compares_queries for quirk in ranking.quirks)
+    return not compared and isinstance(ranking.evaluation.corruption, AllEntities | Sampled)
 
 
 def usual_count(ranking: ModelRanking) -> int:
