@@ -12,6 +12,9 @@ KgevalError
 │   └── FileError         a file that is none of data, or asks for too much: all of the above but a MetricError
 └── RunError           the work began and could not be finished                        (exit code 1)
     └── ScoreError        a model gave a score that cannot be ranked
+
+KeyboardInterrupt
+└── Interrupted        a run was stopped, and says what is kept                      (exit code 130 or 143)
 """
 
 from __future__ import annotations
@@ -79,6 +82,10 @@ class RunError(KgevalError):
 
 class ScoreError(RunError):
     """A model gave a score that cannot be ranked."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was stopped by a signal; its message says what is kept and how it is continued."""
 
 
 def reason(error: BaseException) -> str:

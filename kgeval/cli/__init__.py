@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kgeval.cli.interruptions import exit_status, termination_as_interrupt
 from kgeval.cli.streams import discard_output, say
 from kgeval.errors import KgevalError, did_you_mean
 from kgeval.progress import loops_shown
@@ -21,6 +22,7 @@ COMMANDS = {
     "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
     "list": "List metrics, models, baselines, formats, protocols, corruptions, slices or datasets.",
+    "merge": "Finish a run whose shards were ranked by jobs of their own.",
     "negatives": "Write the synthetic negatives of a dataset's triples.",
     "plot": "Draw the leaderboard, slices, relations or ranks of runs.",
     "predict": "Predict the best answers of queries, with what is known of each.",
@@ -63,7 +65,11 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with termination_as_interrupt():
+                return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            say(f"Error: {str(stop) or 'interrupted'}.", err=True)
+            ctx.exit(exit_status(stop))
         except KgevalError as error:
             say(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,28 @@ class KnownAnswers:
         """Find where the answers of queries begin and end; int64[query] both."""
         keys = np.where(queries.relations < self.width, queries.anchors * self.width + queries.relations, -1)
         return np.searchsorted(self.keys, keys, "left"), np.searchsorted(self.keys, keys, "right")
+
+
+class SortedFacts:
+    """The known answers of some splits, sorted once for each filter and side; a copy in another process is empty."""
+
+    def __init__(self, splits: Mapping[Any, Triples]) -> None:
+        self._splits = splits
+        self._sorted: dict[tuple[tuple[str, ...], Side], KnownAnswers] = {}
+
+    def __reduce__(self) -> tuple[type[SortedFacts], tuple[Mapping[Any, Triples]]]:
+        return SortedFacts, (self._splits,)
+
+    def of(self, splits: Collection[str], side: Side) -> KnownAnswers:
+        """Return the known answers of a side, sorted now unless they were before."""
+        triples = {name: triples for name, triples in self._splits.items() if name in splits}
+        if (tuple(triples), side) not in self._sorted:
+            self._sorted[tuple(triples), side] = KnownAnswers.of([*triples.values()], side)
+        return self._sorted[tuple(triples), side]
+
+    def forget(self) -> None:
+        """Free the memory of all that is sorted."""
+        self._sorted.clear()
 
 
 def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray]:

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.triples import Side
 from kgeval.metrics.estimates.sampling import STRATUM, TYPED
-from kgeval.ranking.model_ranking import ModelRanking, RankedPart
+from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.table_rows import MULTIPLICITY
+from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart
 
 
 @dataclass(eq=False)

@@ -32,7 +32,7 @@ from kgeval.protocols.protocol_candidates import all_entities
 from kgeval.protocols.sampled_ranking import rank_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.model_ranking import RankParts, ranking_of
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.rules import Rules
@@ -219,6 +219,7 @@ class ResolvedEvaluation:
         relations: Labels | None = None,
         progress: Progress | bool | None = None,
         title: str | None = None,
+        rank_parts: RankParts | None = None,
         earlier: RankTable | None = None,
     ) -> RankTable:
         """Rank a model; the parameters that are not named here are those of :func:`kgeval.evaluate`.
@@ -227,6 +228,8 @@ class ResolvedEvaluation:
         ----------
         title
             its name in the result
+        rank_parts
+            how the ranking is divided; by default each side is ranked at once
         earlier
             of an estimate: an earlier sample of the same, which is gone on with
         """
@@ -242,10 +245,9 @@ class ResolvedEvaluation:
                 relations=relations,
                 progress=report,
             )
-            title = title or ranking.scorer.title
             if estimate is None:
-                return ranking.rank(title)
-            options = MetricOptions(self.ties)
+                return ranking.rank(title, rank_parts)
+            options, title = MetricOptions(self.ties), title or ranking.scorer.title
             return rank_sample(ranking, estimate, title=title, options=options, earlier=earlier)
 
 

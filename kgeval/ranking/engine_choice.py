@@ -10,7 +10,7 @@ import numpy as np
 
 from kgeval.corruption import AllEntities
 from kgeval.data.queries import Queries
-from kgeval.data.triples import Triples
+from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError
 from kgeval.files.budget import free_memory
 from kgeval.ranking.engine import Engine
@@ -92,11 +92,16 @@ def _operations(
     """Count the operations on vectors of some similarities, by default any; none where candidates are not shared."""
     if not isinstance(evaluation.corruption, AllEntities):
         return 0
-    dims = 0
-    for side in evaluation.sides:
-        example = Queries.of(Triples(triples.ids[:1]), side)
-        for _, view in scorer.views(example):
-            if isinstance(view, VectorScorer) and (similarities is None or view.similarity in similarities):
-                # Vectors of another shape are refused when they are ranked.
-                dims += int(np.prod(np.shape(view.entity_vectors(side, example.answers))[1:]))
+    dims = sum(vector_dims(scorer, triples, side, similarities) for side in evaluation.sides)
     return 2 * len(triples) * scorer.num_entities * dims
+
+
+def vector_dims(scorer: Aligned, triples: Triples, side: Side, similarities: Collection[str] | None = None) -> int:
+    """Count the numbers in an entity's vector, by the first triple; 0 if it has none, or is compared in another way."""
+    dims = 0
+    example = Queries.of(Triples(triples.ids[:1]), side)
+    for _, view in scorer.views(example):
+        if isinstance(view, VectorScorer) and (similarities is None or view.similarity in similarities):
+            # Vectors of another shape are refused when they are ranked.
+            dims += int(np.prod(np.shape(view.entity_vectors(side, example.answers))[1:]))
+    return dims

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ import pyarrow as pa
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.sampled import Sampled
-from kgeval.data.dataset import Dataset, Split
-from kgeval.data.known import KnownAnswers
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import SortedFacts
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -34,11 +34,12 @@ from kgeval.ranking.ranking_notes import (
     notes_on_device,
     notes_on_repeats,
     notes_on_unseen,
+    require_splits_of_corruption,
     undefined_rank,
 )
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
-from kgeval.ranking.table_rows import MULTIPLICITY, WITH_TEST, to_rank_columns, with_counts_of
+from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
 from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
@@ -71,7 +72,7 @@ def rank_model(  # noqa: PLR0913
         restrict_entities_to=restrict_entities_to,
         progress=progress,
     )
-    return ranking.rank(title or ranking.scorer.title)
+    return ranking.rank(title)
 
 
 def ranking_of(
@@ -114,19 +115,6 @@ def ranking_of(
 
 
 @dataclass(frozen=True, eq=False)
-class RankedPart:
-    """The counts of some triples of the split on one side."""
-
-    side: Side
-    data: pa.Table
-    """as :data:`kgeval.ranking.rank_table.SCHEMA` says, in the order of the split"""
-    notes: tuple[str, ...]
-    """what is odd about the candidates"""
-    num_candidates: IntArray
-    """int64[query], before those that may not compete were left out"""
-
-
-@dataclass(frozen=True, eq=False)
 class ModelRanking:
     """One model on one dataset: what stays the same for all of its queries."""
 
@@ -145,8 +133,8 @@ class ModelRanking:
     """bool[entity], whether it may compete"""
     notes: tuple[str, ...]
     """what a reader should know of model, dataset and rules"""
-    sorted_facts: dict[tuple[tuple[Split, ...], Side], KnownAnswers] = field(default_factory=dict)
-    """the known answers by filter and side, sorted once for all parts of a side"""
+    facts: SortedFacts
+    """the known answers, sorted once for all parts of a side"""
 
     @classmethod
     def of(
@@ -168,7 +156,7 @@ class ModelRanking:
         """
         split, corruption = evaluation.split, evaluation.corruption
         known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-        _require_splits_of_corruption(evaluation, dataset)
+        require_splits_of_corruption(evaluation, dataset)
         notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, split), *notes_on_repeats(dataset, split)]
         notes += [*notes_on_unseen(dataset, evaluation, known), *(quirk.note for quirk in quirks if quirk.note)]
         sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
@@ -184,26 +172,45 @@ class ModelRanking:
         tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
         triples = Triples(dataset.split(split).ids[: len(known)][known])
         engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
-        return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes))
+        return cls(
+            scorer,
+            dataset,
+            evaluation,
+            rules,
+            quirks,
+            sides,
+            engine,
+            known,
+            allowed,
+            tuple(notes),
+            SortedFacts(dataset.splits),
+        )
 
-    def rank(self, title: str) -> RankTable:
-        """Rank all sides, and lay the counts out as a table."""
+    def rank(self, title: str | None = None, rank_parts: RankParts | None = None) -> RankTable:
+        """Rank all sides, each at once or as ``rank_parts`` divides them, and lay the counts out as a table."""
         with bound_threads(self.evaluation.threads):
             notes = self.notes_on_scores()
-            parts = [self._whole_side(side) for side in self.sides]
-        return self.table(parts, title, notes=notes)
+            parts = self.whole_sides() if rank_parts is None else rank_parts(self)
+        return self.table(parts, title or self.scorer.title, notes=notes)
+
+    def whole_sides(self) -> list[RankedPart]:
+        """Rank each side at once."""
+        return [self._whole_side(side) for side in self.sides]
 
     def _whole_side(self, side: Side) -> RankedPart:
-        """Rank all triples on one side, whose sorted facts are then needed no longer."""
         part = self.part(side, np.arange(len(self.known)))
-        self.sorted_facts.clear()
+        self.facts.forget()
         return part
 
     def notes_on_scores(self) -> tuple[str, ...]:
         """Note what a look at some of the model's scores finds."""
-        triples = Triples(self.dataset.split(self.evaluation.split).ids[: len(self.known)][self.known])
-        repeatable = notes_on_repeatability(self.scorer, triples, self.sides)
+        repeatable = notes_on_repeatability(self.scorer, self.triples, self.sides)
         return (*notes_on_equal_rows(self.scorer.scorer, self.sides), *repeatable)
+
+    @property
+    def triples(self) -> Triples:
+        """The triples that the model knows."""
+        return Triples(self.dataset.split(self.evaluation.split).ids[: len(self.known)][self.known])
 
     def part(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank some triples of the split (int64[triple], its rows) on one side.
@@ -217,13 +224,13 @@ class ModelRanking:
             return part
         wider = self.evaluation.model_copy(update={"filter": (*known_splits, "test")})
         again = replace(self, evaluation=wider, engine=replace(self.engine, progress=_unwatched))
-        return replace(part, data=with_counts_of(part.data, WITH_TEST, again._rank_triples(side, triples).data))
+        return replace(part, data=with_test_known(part.data, again._rank_triples(side, triples).data))
 
     def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
         """Lay the counts of all parts out as a table: side after side, each in the order of the split."""
         evaluation, dataset = self.evaluation, self.dataset
-        sides = [_concatenated([part for part in parts if part.side == side]) for side in self.sides]
-        data = _stacked([side.data for side in sides])
+        sides = [join_parts([part for part in parts if part.side == side]) for side in self.sides]
+        data = stack([side.data for side in sides])
         if (times := dataset.multiplicity.get(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         work = self.engine.kernel.stats()
@@ -258,7 +265,7 @@ class ModelRanking:
         parts = [self._rank_rows(side, triples[known], competing, self._rank)]
         if self.evaluation.unseen == "worst" and not known.all():
             parts.append(self._rank_rows(side, triples[~known], self.allowed, rank_last))
-        return _concatenated(parts)
+        return join_parts(parts)
 
     def _rank_rows(
         self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]
@@ -279,9 +286,9 @@ class ModelRanking:
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
         """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""
         corruption, split = self.evaluation.corruption, self.evaluation.split
-        known = self._known_answers(self.evaluation.filter, side)
+        known = self.facts.of(self.evaluation.filter, side)
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
-        avoided = self._known_answers((*self.evaluation.filter, split), side)
+        avoided = self.facts.of((*self.evaluation.filter, split), side)
         collect = Queries.per_triple if self.scorer.each_triple else corruption.queries
         queries = collect(Triples(self.dataset.split(split).ids[rows]), side)
         widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
@@ -295,13 +302,6 @@ class ModelRanking:
             chosen, notes = replace(chosen, notes=(*chosen.notes, *notes)), ()
             yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
 
-    def _known_answers(self, splits: tuple[Split, ...], side: Side) -> KnownAnswers:
-        """Sort the facts of some splits, unless they are sorted already."""
-        triples = {name: triples for name, triples in self.dataset.splits.items() if name in splits}
-        if (tuple(triples), side) not in self.sorted_facts:
-            self.sorted_facts[tuple(triples), side] = KnownAnswers.of([*triples.values()], side)
-        return self.sorted_facts[tuple(triples), side]
-
     def _rank(self, task: RankingTask) -> Ranked:
         try:
             ranked = self.engine.rank(self.scorer, task)
@@ -312,24 +312,8 @@ class ModelRanking:
         return ranked
 
 
-def _require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
-    splits = evaluation.corruption.learns_from
-    if splits and not any(split in dataset.splits for split in splits):
-        raise InputError(
-            f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
-            "compete, and there are none."
-        )
-
-
-def _concatenated(parts: Sequence[RankedPart]) -> RankedPart:
-    """Concatenate parts of one side, in the order of the split."""
-    data = _stacked([part.data for part in parts]).sort_by("triple")
-    notes = tuple(note for part in parts for note in part.notes)
-    return RankedPart(parts[0].side, data, notes, np.concatenate([part.num_candidates for part in parts]))
-
-
-def _stacked(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
+"""ranks all sides of a ranking, in parts"""
 
 
 def _unwatched(_answers: int) -> None:

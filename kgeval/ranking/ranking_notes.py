@@ -31,6 +31,22 @@ def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
     notes_on_unseen(dataset, evaluation, align(model, dataset).knows(dataset.split(evaluation.split)))
 
 
+def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
+    """Refuse a corruption that learns from splits of which the dataset has none.
+
+    Raises
+    ------
+    InputError
+        with the splits
+    """
+    splits = evaluation.corruption.learns_from
+    if splits and not any(split in dataset.splits for split in splits):
+        raise InputError(
+            f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
+            "compete, and there are none."
+        )
+
+
 def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
     """Say what becomes of the triples that the model does not know; ``known`` is bool[triple].
 

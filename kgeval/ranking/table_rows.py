@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 
@@ -16,6 +19,19 @@ MULTIPLICITY = "multiplicity"
 
 WITH_TEST = "with_test_"
 """what the names of counts begin with for which the triples of test were known answers too"""
+
+
+@dataclass(frozen=True, eq=False)
+class RankedPart:
+    """The counts of some triples of the split on one side."""
+
+    side: Side
+    data: pa.Table
+    """as :data:`kgeval.ranking.rank_table.SCHEMA` says, in the order of the split"""
+    notes: tuple[str, ...]
+    """what is odd about the candidates"""
+    num_candidates: IntArray
+    """int64[query], before those that may not compete were left out"""
 
 
 def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
@@ -35,8 +51,20 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
     return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
 
 
-def with_counts_of(table: pa.Table, prefix: str, other: pa.Table) -> pa.Table:
-    """Add the filtered counts of another table of the same rows, under names that begin with ``prefix``."""
+def with_test_known(table: pa.Table, other: pa.Table) -> pa.Table:
+    """Add the filtered counts of another table of the same rows, for which the triples of test were known too."""
     for name in ("greater", "tied", "candidates"):
-        table = table.append_column(prefix + name, other[name])
+        table = table.append_column(WITH_TEST + name, other[name])
     return table
+
+
+def join_parts(parts: Sequence[RankedPart]) -> RankedPart:
+    """Concatenate parts of one side, in the order of the split."""
+    data = stack([part.data for part in parts]).sort_by("triple")
+    notes = tuple(note for part in parts for note in part.notes)
+    return RankedPart(parts[0].side, data, notes, np.concatenate([part.num_candidates for part in parts]))
+
+
+def stack(tables: list[pa.Table]) -> pa.Table:
+    """Stack tables whose labels may be numbered differently."""
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()

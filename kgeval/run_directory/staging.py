@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,6 +33,12 @@ LOCK, STAGE = ".kgeval.lock", ".kgeval.partial"
 TRAINED = "training.json"
 """on the stage: the training that made its model; written once the model is complete"""
 
+SHARDS = "shards"
+"""on the stage: the folder of a ranking's shards that are done"""
+
+PATIENCE = 10
+"""seconds that one process of several waits for another to begin its shard"""
+
 
 class ParquetTable(Protocol):
     """A table that can be written."""
@@ -46,8 +52,9 @@ class ParquetTable(Protocol):
 def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = False) -> Iterator[Path]:
     """Lock a folder for a run, and yield the stage inside it, where the run is written until it is complete.
 
-    What a killed process left is cleared, except a model that it had trained. If the process was killed while it moved
-    a complete run from the stage into its folder, the move is finished first. A folder that stays empty is removed.
+    What a killed process left is cleared, except a model that it had trained and shards that it had ranked. If the
+    process was killed while it moved a complete run from the stage into its folder, the move is finished first. A
+    folder that stays empty is removed.
 
     Parameters
     ----------
@@ -63,16 +70,17 @@ def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = F
     Raises
     ------
     InputError
-        if it has a run, part of one or a model, and may not; if another process writes into it; if it is a file, or
-        its name is no UTF-8 text; if its stage is a link to another folder
+        if it has a run, part of one or a model, and may not; if another process writes into it, or ranks a shard of it;
+        if it is a file, or its name is no UTF-8 text; if its stage is a link to another folder
     RunError
         if it cannot be made or written to
     """
     stage = folder / STAGE
     with locked(folder):
-        if stage.is_symlink():  # clearing it would delete the files of another folder
-            what = f"{str(stage)!r} is a link to another folder, whose files would be cleared"
-            raise InputError(f"{what}. Remove the link.")
+        _refuse_link(stage)
+        for lock in (stage / SHARDS).glob("*.lock"):
+            _lock(lock, _in_use(folder)).release()
+            lock.unlink(missing_ok=True)
         try:
             _clear(stage, keep=trains)
             _refuse_use(folder, force=force, resume=resume, trains=trains)
@@ -84,10 +92,49 @@ def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = F
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def reserve_shard(
+    folder: Path, number: int, *, force: bool, prepare: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Lock one shard of a run, which is written to the stage; other processes may rank others at the same time.
+
+    Parameters
+    ----------
+    folder
+        the run directory, which need not exist
+    number
+        that of the shard
+    force
+        whether the folder may hold an existing run, which stays until the new one is complete
+    prepare
+        called while no other process writes there
+
+    Raises
+    ------
+    InputError
+        as :func:`reserve` does, or if another process ranks the same shard
+    RunError
+        if it cannot be made or written to
+    """
+    stage = folder / STAGE
+    with locked(folder, wait=PATIENCE):
+        _refuse_link(stage)
+        _refuse_use(folder, force=force, resume=False, trains=False)
+        with _as_run_error(folder):
+            (stage / SHARDS).mkdir(parents=True, exist_ok=True)
+        prepare()
+        what = f"another process is ranking shard {number} in {str(folder)!r}"
+        lock = _lock(stage / SHARDS / f"{number:05}.lock", f"{what}. Take another shard, or wait for it.")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
     """Make a folder and lock it for this process; it is removed if it stays empty.
 
-    The system releases the lock of a process that dies.
+    The system releases the lock of a process that dies. Another's is waited for so many seconds.
 
     Raises
     ------
@@ -98,7 +145,9 @@ def locked(folder: Path) -> Iterator[None]:
     """
     missing = _missing_folders(folder)
     try:
-        lock = _lock(folder)
+        with _as_run_error(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        lock = _lock(folder / LOCK, _in_use(folder), wait=wait)
         try:
             yield
         finally:
@@ -111,16 +160,25 @@ def locked(folder: Path) -> Iterator[None]:
                 path.rmdir()
 
 
-def _lock(folder: Path) -> FileLock:
-    lock = FileLock(folder / LOCK, timeout=0)
-    with _as_run_error(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+def _lock(path: Path, in_use: str, *, wait: float = 0) -> FileLock:
+    """Lock a file; ``in_use`` is the error's message where another process has locked it."""
+    lock = FileLock(path)
+    with _as_run_error(path.parent):
         try:
-            lock.acquire()
+            lock.acquire(timeout=wait)
         except Timeout as error:  # before OSError, of which it is a subclass
-            what = f"another process is writing a run into {str(folder)!r}"
-            raise InputError(f"{what}. Choose another folder, or wait for it.") from error
+            raise InputError(in_use) from error
     return lock
+
+
+def _in_use(folder: Path) -> str:
+    return f"another process is writing a run into {str(folder)!r}. Choose another folder, or wait for it."
+
+
+def _refuse_link(stage: Path) -> None:
+    if stage.is_symlink():  # clearing it would delete the files of another folder
+        what = f"{str(stage)!r} is a link to another folder, whose files would be cleared"
+        raise InputError(f"{what}. Remove the link.")
 
 
 def write_run(
@@ -168,6 +226,7 @@ def _publish(stage: Path) -> None:
         for name in set(tables_in(folder)) - own:  # of an earlier run, which may have been of another kind
             (folder / name).unlink(missing_ok=True)
         (stage / TRAINED).unlink(missing_ok=True)
+        shutil.rmtree(stage / SHARDS, ignore_errors=True)
         if (stage / MODEL).exists() and (folder / MODEL).exists():
             shutil.rmtree(folder / MODEL)
         for path in sorted(stage.iterdir(), key=lambda path: path.name == MANIFEST):  # the manifest last
@@ -175,15 +234,16 @@ def _publish(stage: Path) -> None:
 
 
 def _clear(stage: Path, *, keep: bool) -> None:
-    """Finish an interrupted move; otherwise delete what is on the stage, except a trained model if ``keep``."""
+    """Finish an interrupted move; otherwise clear the stage, except for shards, and a trained model if ``keep``."""
     with _as_run_error(stage.parent):
         if _complete_run(stage):
             _publish(stage)
-        trained = {MODEL, TRAINED} if keep and (stage / TRAINED).is_file() else set()
+        kept = {MODEL, TRAINED} if keep and (stage / TRAINED).is_file() else set()
+        kept |= {SHARDS} if (stage / SHARDS).is_dir() and any((stage / SHARDS).iterdir()) else set()
         for path in stage.iterdir() if stage.is_dir() else ():
-            if path.name not in trained:
+            if path.name not in kept:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        if stage.is_dir() and not trained:
+        if stage.is_dir() and not kept:
             stage.rmdir()
 
 

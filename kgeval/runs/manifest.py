@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import Job
 from kgeval.runs.model_evaluation import ModelEvaluation
 from kgeval.runs.results import Result
+from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.scorers.scorer import Scorer, VectorScorer
 
 
@@ -43,6 +45,18 @@ def config_content(config: RunConfig, *, escape: bool = True) -> dict[str, Any]:
     inapplicable = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else None
     content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
     return dict(escaped(content)) if escape else content
+
+
+def fingerprint(
+    job: Job,
+    dataset: Dataset,
+    model: Scorer | VectorScorer | None,
+    evaluation: ModelEvaluation,
+    hashes: FileHashes,
+) -> Fingerprint:
+    """Collect what the numbers of a model's run depend on."""
+    files = hashes.of_inputs(dataset, model, evaluation)
+    return Fingerprint(leaves(config_content(job.config)), dataset.sha256(), files, version("kgeval"))
 
 
 def manifest(

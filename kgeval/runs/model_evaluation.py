@@ -11,6 +11,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.progress import Progress
 from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.evaluation import Keep
+from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
@@ -43,11 +44,23 @@ class ModelEvaluation(ABC):
         title: str | None,
         policies: Mapping[str, Any],
         progress: Progress,
+        rank_parts: RankParts | None = None,
         earlier: RankTable | None = None,
     ) -> Result:
-        """Evaluate a model; ``title`` is its name in the result, ``policies`` are those of its metrics of ranks.
+        """Evaluate a model.
 
-        Of an estimate, ``earlier`` is a smaller sample of the same.
+        Parameters
+        ----------
+        model
+            the model
+        title
+            its name in the result
+        policies
+            those of its metrics of ranks
+        progress
+            called with the number of answers that were just ranked
+        rank_parts, earlier
+            how a ranking is divided, and of an estimate a smaller sample of the same; a task has neither
         """
 
     @property
@@ -82,6 +95,11 @@ class Ranking(ModelEvaluation):
         named_device(self._settings)
         check_unseen(model, self._dataset, self._settings)
 
+    def prepare(self, model: Any, progress: Progress) -> ModelRanking:
+        """Find out what will be ranked."""
+        resolved = self._config.resolved_evaluation(self._dataset)
+        return ranking_of(model, self._dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
+
     def evaluate(
         self,
         model: Any,
@@ -89,11 +107,14 @@ class Ranking(ModelEvaluation):
         title: str | None,
         policies: Mapping[str, Any],
         progress: Progress,
+        rank_parts: RankParts | None = None,
         earlier: RankTable | None = None,
     ) -> RankResult:
         """Rank with a model."""
         resolved = self._config.resolved_evaluation(self._dataset)
-        table = resolved.rank(model, self._dataset, progress=progress, title=title, earlier=earlier)
+        table = resolved.rank(
+            model, self._dataset, progress=progress, title=title, rank_parts=rank_parts, earlier=earlier
+        )
         by = self._config.by or ()
         grouped = with_slices(table, by, self._dataset)
         predictions = self._predict(model, table.model)
@@ -128,7 +149,8 @@ class TaskEvaluation(ModelEvaluation):
         title: str | None,
         policies: Mapping[str, Any],
         progress: Progress,
-        earlier: RankTable | None = None,  # a task has no estimates
+        rank_parts: RankParts | None = None,
+        earlier: RankTable | None = None,
     ) -> Result:
         """Score the labelled triples with a model."""
         metrics, task, by = self._config.metrics, self._task, self._config.by or ()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,64 +12,45 @@ from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
 from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, is_run, read_common_table, read_json
 from kgeval.runs.outcome import Outcome
+from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.runs.stored_result import read_result
 
-IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device")
-"""configuration keys that no number of a run depends on"""
-
-ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"
+SIZES = ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"
 """the keys of an estimate that say how many triples are ranked, in an order that does not depend on them"""
 
 
-def refuse_changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+def refuse_changes(folder: Path, current: Fingerprint) -> None:
     """Refuse a stored run that differs from the current one, and name what has changed.
 
     An estimate that has become tighter is no change: its sample is gone on with.
-
-    Parameters
-    ----------
-    folder
-        the run directory
-    config
-        the current configuration
-    manifest
-        of the current manifest: ``dataset``, with its ``sha256``; ``sha256``, of the inputs; ``versions``
 
     Raises
     ------
     InputError
         if anything has changed, or its files are damaged
     """
-    changed = [*_changes(folder, config, manifest)]
+    damaged, stored = [f"{name} is not as it was written" for name in altered(folder)], _stored_fingerprint(folder)
+    if _is_tighter(stored.config, current.config):
+        sizes = {key: current.config[key] for key in SIZES if key in current.config}
+        stored = replace(stored, config={**stored.config, **sizes})
+    changed = [*damaged, *current.changes(stored)]
     if changed:
         shown = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
         what = f"{str(folder)!r} already holds a run, and this would be another: {shown}"
         raise InputError(f"{what}. Choose another folder, or add --force.")
 
 
-def _changes(folder: Path, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[str]:
-    before = read_json(folder / MANIFEST)
-    for name in altered(folder):
-        yield f"{name} is not as it was written"
-    old, new = _leaves(_stored_config(folder)), _leaves(config)
-    for key in old | new:
-        if key in (ERROR, TRIPLES) and _is_tighter(old, new):
-            continue
-        if old.get(key) != new.get(key):
-            yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
-    if _block(before, "dataset").get("sha256") != manifest["dataset"]["sha256"]:
-        yield "the dataset has other triples"
-    old_files, new_files = _block(before, "sha256"), manifest["sha256"]
-    yield from (f"{path} has changed" for path in old_files | new_files if old_files.get(path) != new_files.get(path))
-    old_version, new_version = (_block(content, "versions").get("kgeval") for content in (before, manifest))
-    if old_version != new_version:
-        yield f"kgeval was {old_version}, is {new_version}"
+def _stored_fingerprint(folder: Path) -> Fingerprint:
+    manifest = read_json(folder / MANIFEST)
+    dataset, versions = _block(manifest, "dataset"), _block(manifest, "versions")
+    config = leaves(_stored_config(folder))
+    return Fingerprint(config, dataset.get("sha256"), _block(manifest, "sha256"), versions.get("kgeval"))
 
 
-def goes_on(folder: Path, config: Mapping[str, Any]) -> bool:
-    """Whether a stored run is an estimate that the current configuration wants tighter."""
-    old, new = _leaves(_stored_config(folder)), _leaves(config)
-    return _is_tighter(old, new) and any(old.get(key) != new.get(key) for key in (ERROR, TRIPLES))
+def goes_on(folder: Path, current: Fingerprint) -> bool:
+    """Whether a stored run is an estimate that is now wanted tighter."""
+    old, new = _stored_fingerprint(folder).config, current.config
+    return _is_tighter(old, new) and any(old.get(key) != new.get(key) for key in SIZES)
 
 
 def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
@@ -89,17 +71,6 @@ def _stored_config(folder: Path) -> Any:
         return read_yaml(read_settings(folder / CONFIG))
     except (OSError, ValueError, FileError) as error:
         raise InputError(f"{str(folder / CONFIG)!r} cannot be read ({reason(error)}). Add --force.") from error
-
-
-def _leaves(content: Any, prefix: str = "") -> dict[str, str]:
-    """Flatten a configuration: its values by dotted keys, without the irrelevant ones."""
-    if not isinstance(content, dict):
-        return {prefix: str(content)}
-    leaves: dict[str, str] = {}
-    for key, value in content.items():
-        if key not in IRRELEVANT:
-            leaves |= _leaves(value, f"{prefix}.{key}" if prefix else str(key))
-    return leaves
 
 
 def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:

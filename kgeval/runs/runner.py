@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, reason
 from kgeval.progress import Progress
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import METRICS, REPORT, as_json, describe_machine, is_run, other_files, read_ranks
+from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files, read_ranks
 from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
-from kgeval.runs.manifest import FileHashes, config_content, manifest
+from kgeval.runs.manifest import FileHashes, config_content, fingerprint, manifest
 from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
 from kgeval.runs.run_page import write_page
+from kgeval.runs.shards.executors.local_executor import LocalExecutor
+from kgeval.runs.shards.fingerprint import Fingerprint
+from kgeval.runs.shards.shard_store import ShardStore, counting_shards
+from kgeval.runs.shards.sharded_ranking import ShardedRanking
 from kgeval.runs.trackers import report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
@@ -93,15 +100,16 @@ def run(
         warn(f"{str(out)!r} holds other files ({examples}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
         stages = _reserve_folders(config, out, force=force, stack=stack)
+        stack.enter_context(counting_shards(stages.values()))
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = config.dataset.load()
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, FileHashes(), force)
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force)
         several = config.models is not None
-        outcomes = _run_several(work, jobs, out, force=force, warn=warn) if several else [work.run(jobs[0])]
+        outcomes = _run_several(work, jobs, out) if several else [work.run(jobs[0])]
         if config.report and out is not None:
             with watch("building the page", None):
                 write_page(out, dataset, warn=warn)
@@ -127,13 +135,11 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack:
     }
 
 
-def _run_several(
-    work: _Work, jobs: Sequence[Job], out: Path | None, *, force: bool, warn: Callable[[str], None]
-) -> list[Outcome]:
+def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Outcome]:
     """Evaluate several models, except those with a stored run, and keep their common table up to date."""
-    stored, failures = work.read_all(jobs, force=force)
+    stored, failures = work.read_all(jobs)
     for name, error in failures.items():
-        warn(f"{name} cannot be read, the other models are evaluated: {error}")
+        work.warn(f"{name} cannot be read, the other models are evaluated: {error}")
     outcomes: list[Outcome] = []
 
     def write_table() -> None:
@@ -176,11 +182,12 @@ class _Work:
     clock: Clock
     """with the steps before the first model"""
     watch: Watch
+    warn: Callable[[str], None]
     hashes: FileHashes
     force: bool
     """whether stored runs are replaced, and nothing is taken from them"""
 
-    def read_all(self, jobs: Sequence[Job], *, force: bool) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
+    def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
         """Read all models before the first is evaluated.
 
         Returns
@@ -191,14 +198,17 @@ class _Work:
         Raises
         ------
         ConfigError
-            with all models whose path, format or options are wrong, or that do not fit the dataset
+            with all models whose path, format or options are wrong, that do not fit the dataset, or that are not those
+            of the shards that an interrupted run left
         """
         stored, unreadable, problems = {}, {}, []
         for job in jobs:
             try:
                 model = job.read(self.dataset, self.evaluation)
-                if job.folder is not None and is_run(job.folder) and not force:
-                    stored[job] = self.hashes.of_inputs(self.dataset, model, self.evaluation)
+                if job.folder is not None and is_run(job.folder) and not self.force:
+                    stored[job] = self._fingerprint(job, model)
+                elif job.stage is not None and not self.force:
+                    self._refuse_other_shards(job, model)
             except (InputError, OSError, MemoryError) as error:
                 if not isinstance(error, InputError) or _is_damage(job, error):
                     unreadable[job.name] = _as_failure(error)
@@ -206,25 +216,29 @@ class _Work:
                     problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
-        outcomes = {job.name: self._read_stored(job, sha256) for job, sha256 in stored.items()}
+        outcomes = {job.name: self._read_stored(job, current) for job, current in stored.items()}
         return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
 
-    def _read_stored(self, job: Job, sha256: Mapping[str, str]) -> Outcome | None:
+    def _read_stored(self, job: Job, current: Fingerprint) -> Outcome | None:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
         folder = job.folder or Path()
-        self._refuse_changes(job, sha256)
-        return None if goes_on(folder, config_content(job.config)) else read_outcome(folder, job.name, (), {})
-
-    def _refuse_changes(self, job: Job, sha256: Mapping[str, str]) -> None:
-        current = {"dataset": {"sha256": self.dataset.sha256()}, "sha256": sha256, **describe_machine()}
-        refuse_changes(job.folder or Path(), config_content(job.config), current)
+        refuse_changes(folder, current)
+        return None if goes_on(folder, current) else read_outcome(folder, job.name, (), {})
 
     def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
         """Read the sample of a stored estimate, which is gone on with."""
         if self.force or self.config.evaluation.estimate is None or job.folder is None or not is_run(job.folder):
             return None
-        self._refuse_changes(job, self.hashes.of_inputs(self.dataset, model, self.evaluation))
+        refuse_changes(job.folder, self._fingerprint(job, model))
         return read_ranks(job.folder)
+
+    def _refuse_other_shards(self, job: Job, model: Checkpoint | FittedBaseline | None) -> None:
+        """Refuse to continue an interrupted run that was another, before any model is ranked."""
+        store = ShardStore(job.stage or Path())
+        if model is not None and store.begun:
+            changes = [*store.changes(self._fingerprint(job, model), self.config.evaluation.shards)]
+            if changes:
+                raise store.refusal(changes)
 
     def run(self, job: Job) -> Outcome:
         """Evaluate a model, and report it to the tracker when everything is written."""
@@ -240,11 +254,16 @@ class _Work:
         clock = Clock(dict(self.clock.seconds))
         with clock.time(job.step), job.watched(self.watch(f"loading {job.name or 'model'}", None)):
             model = job.load(self.dataset)
+        sharded = self._sharded(job, model)
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks) as progress:
-            policies = job.config.policies
             result = self.evaluation.evaluate(
-                model, title=job.title, policies=policies, progress=progress, earlier=self._earlier(job, model)
+                model,
+                title=job.title,
+                policies=job.config.policies,
+                progress=progress,
+                rank_parts=sharded.rank_parts,
+                earlier=self._earlier(job, model),
             )
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
@@ -253,9 +272,26 @@ class _Work:
             write_run(
                 job.stage,
                 config=config_content(job.config),
-                manifest=manifest(job, self.dataset, model, self.evaluation, result, self.hashes, clock.seconds),
+                manifest=manifest(job, self.dataset, model, self.evaluation, result, self.hashes, clock.seconds)
+                | sharded.facts,
                 tables=result.tables,
                 metrics=metrics,
                 curves=result.curves,
             )
         return outcome
+
+    def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
+        """Return how a model's ranking is divided; shards of a live model are not kept, as nobody else has it."""
+        is_kept = job.stage is not None and isinstance(model, Checkpoint | FittedBaseline)
+        return ShardedRanking(
+            self.config.executor or LocalExecutor(),
+            self.config.evaluation.shards,
+            ShardStore(job.stage or Path()) if is_kept else None,
+            partial(self._fingerprint, job, model),
+            dict(self.config.document.content),
+            self.force,
+            self.warn,
+        )
+
+    def _fingerprint(self, job: Job, model: Scorer | VectorScorer | None) -> Fingerprint:
+        return fingerprint(job, self.dataset, model, self.evaluation, self.hashes)

@@ -237,7 +237,8 @@ def test_an_interruption_is_no_traceback(place, monkeypatch):
 
     monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
     result = invoke(*EVALUATE, "--out", "interrupted")
-    assert result.exit_code == 1
+    assert result.exit_code == 130
+    assert result.output.endswith("Error: interrupted.\n")
     assert not (place / "interrupted").exists()
 
 

@@ -301,7 +301,7 @@ def test_formats_and_layouts_are_told_with_the_rest(config):
     )
     assert problems(config(content)) == [
         "dataset.layout: unknown dataset layout 'lables' (config line 1). Did you mean 'labels'?",
-        "model.format: unknown checkpoint format 'pyken' (config line 4). Did you mean 'pykeen'?",
+        "model.format: unknown checkpoint format 'pyken' (config line 4). Did you mean 'pykeen' or 'pykg2vec'?",
         "evaluation.split: unknown value 'tst' (config line 5). Did you mean 'test'?",
     ]
 

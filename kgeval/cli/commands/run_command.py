@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from kgeval.runs.outcome import Outcome
 
 
+def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    number, slash, count = text.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise click.BadParameter(f"expected K/N such as 3/16, with K from 1 to N, found {text!r}.")
+    return int(number), int(count)
+
+
 @click.command("run")
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
 @click.option(
@@ -22,6 +32,9 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=FOLDER, help="The run directory, instead of the configuration's.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@click.option(
+    "--shard", metavar="K/N", callback=_shard, help="Rank only the K-th of N parts; 'kgeval merge' finishes the run."
+)
 @FAIL_UNDER
 @DIGITS
 @QUIET
@@ -31,6 +44,7 @@ def command(
     overrides: tuple[str, ...],
     out: Path | None,
     force: bool,
+    shard: tuple[int, int] | None,
     fail_under: dict[str, float],
     as_json: bool,
 ) -> None:
@@ -39,21 +53,19 @@ def command(
     Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (of a task,
     labels.parquet); one with several models gives a directory for each of them, and one table. A model whose run is
     there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
-    the same.
+    the same. A run that was interrupted is continued by the same command.
     """
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
-    from kgeval.errors import ConfigError, RunError
+    from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
 
     run_configs = {path: load_config(path, overrides) for path in configs}
-    several = len(configs) > 1
-    folders = {path: _folder(path, config.output, out, several=several) for path, config in run_configs.items()}
-    if len(set(folders.values())) < len(folders):
-        raise ConfigError(
-            "two configurations would be written to one folder: run them one by one, or name their outputs."
-        )
+    folders = _folders(run_configs, out)
+    if shard is not None:
+        _run_shards(run_configs, folders, shard, force=force)
+        return
     for config in run_configs.values():
         refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     outcomes: dict[Path, list[Outcome]] = {}
@@ -100,6 +112,34 @@ def _run(config: RunConfig, folder: Path, *, force: bool, several: bool) -> tupl
         if not several:
             raise
         return [], error
+
+
+def _run_shards(
+    configs: Mapping[Path, RunConfig], folders: Mapping[Path, Path], shard: tuple[int, int], *, force: bool
+) -> None:
+    """Rank one shard of each model, and say what is there now."""
+    from kgeval.cli.display import watching
+    from kgeval.cli.streams import say
+    from kgeval.runs.shards.shard_job import run_shard
+
+    number, count = shard
+    for path, config in configs.items():
+        for done in run_shard(config, folders[path], number, count, force=force, watch=watching):
+            what = "was there already" if done.kept else f"{done.ranks:,} ranks"
+            say(f"{done.folder}: shard {number} of {count}, {what}")
+
+
+def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, Path]:
+    """Return the run directory of each configuration."""
+    from kgeval.errors import ConfigError
+
+    several = len(configs) > 1
+    folders = {path: _folder(path, config.output, out, several=several) for path, config in configs.items()}
+    if len(set(folders.values())) < len(folders):
+        raise ConfigError(
+            "two configurations would be written to one folder: run them one by one, or name their outputs."
+        )
+    return folders
 
 
 def _folder(config: Path, output: str | None, out: Path | None, *, several: bool) -> Path:

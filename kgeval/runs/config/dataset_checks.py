@@ -78,6 +78,7 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
     for side in evaluation.sides:
         queries = corruption.queries(dataset.split(evaluation.split), side)
         corruption.choose(queries, known_answers(queries, []), dataset)
+        corruption.notes(queries, dataset)
     return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
 
 

@@ -35,6 +35,7 @@ from kgeval.runs.config.types import (
     writable,
 )
 from kgeval.runs.config.yaml_document import Document
+from kgeval.runs.shards.executors.executor import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
 from kgeval.settings.messages import short_repr
 from kgeval.settings.settings import Settings, listed
@@ -119,6 +120,10 @@ class DatasetConfig(Settings):
 class RunEvaluation(Evaluation):
     """How the models are evaluated."""
 
+    shards: Annotated[int, Field(ge=1)] | None = None
+    """in how many parts the queries are ranked, each of which is kept when a run is interrupted; by default as many as
+    make about a minute of work each. They change no rank"""
+
     @field_validator("corruption")
     @classmethod
     def _file_there(cls, value: Corruption) -> Corruption:
@@ -141,6 +146,8 @@ class Evaluated(Settings):
     said, corruption, ties, filter and metrics; ``kgeval list protocols`` shows all"""
     evaluation: RunEvaluation = RunEvaluation()
     """how the models are evaluated"""
+    executor: ExecutorConfig | None = None
+    """where the shards are ranked; by default here"""
 
 
 class RunConfig(MetricRequest, Evaluated):
@@ -188,6 +195,10 @@ class RunConfig(MetricRequest, Evaluated):
             raise ValueError(f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'")
         if self.evaluation.estimate is not None and self.intervals is not None:
             raise ValueError("intervals: every metric of an estimate has the interval that holds it. Leave them out")
+        if self.evaluation.estimate is not None and (self.evaluation.shards, self.executor) != (None, None):
+            raise ValueError("estimate: a sample is ranked in this process. Leave out evaluation.shards and executor")
+        if self.executor is not None and self.task is not None:
+            raise ValueError("executor: it ranks the shards of a ranking, and a task has none. Leave it out")
         if self.task is not None and "evaluation" in self.model_fields_set:
             raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
         return self

@@ -1,0 +1,1 @@
+"""Executors: where the shards of a ranking are ranked, one kind a file."""

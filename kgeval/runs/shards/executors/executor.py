@@ -1,0 +1,42 @@
+"""What every executor is: a setting with a kind, which ranks shards in the order in which they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cache
+from typing import Annotated, get_args
+
+from kgeval.discovery import subclasses
+from kgeval.ranking.model_ranking import ModelRanking
+from kgeval.runs.shards.division import Shard
+from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.settings.by_kind import ByKind
+from kgeval.settings.settings import Settings
+
+
+class Executor(Settings):
+    """Ranks shards somewhere."""
+
+    kind: str
+
+    def rank(
+        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
+    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+        """Rank shards, and yield each when it is done; ``warn`` is called with what a user should know."""
+        raise NotImplementedError
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it ranks in this process."""
+        return False
+
+
+@cache
+def executors() -> Mapping[str, type[Executor]]:
+    """All executors by kind."""
+    found = [kind for kind in subclasses("kgeval.runs.shards.executors", Executor) if kind is not Executor]
+    return {get_args(executor.model_fields["kind"].annotation)[0]: executor for executor in found}
+
+
+ExecutorConfig = Annotated[Executor, ByKind(Executor, executors)]
+"""Any executor: the type of the configuration's ``executor`` block."""

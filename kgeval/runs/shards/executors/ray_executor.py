@@ -1,0 +1,146 @@
+"""Shards as tasks of Ray, on this machine or a cluster: Ray schedules them, and tries again where a worker is lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from importlib.metadata import version
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from kgeval.arrays import IntArray
+from kgeval.data.triples import Side
+from kgeval.errors import ConfigError, KgevalError, RunError, reason
+from kgeval.ranking.engine_choice import engine_for
+from kgeval.ranking.model_ranking import ModelRanking
+from kgeval.runs.shards.division import Shard
+from kgeval.runs.shards.executors.executor import Executor
+from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.threads import bound_threads
+
+RETRIES = 10
+"""how often a shard is begun again whose worker was lost"""
+
+
+class RayExecutor(Executor):
+    """Ranks in workers of Ray; model and dataset lie once in the shared memory of each node."""
+
+    kind: Literal["ray"] = "ray"
+    address: str = "auto"
+    """the cluster's; ``auto`` is the one that this machine belongs to, or else one that is started on it alone"""
+    workers: Annotated[int, Field(ge=1)] | None = None
+    """how many shards are ranked at a time, each with ``evaluation.threads`` threads, by default one; by default as
+    many as the cluster has processors for"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """further arguments of ``ray.init``"""
+
+    def rank(
+        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
+    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+        """Rank shards in workers, as many at a time as there are workers.
+
+        Raises
+        ------
+        ConfigError
+            if Ray is not installed, or there is no such cluster
+        RunError
+            if workers are lost again and again
+        """
+        if not shards:
+            return
+        threads = ranking.evaluation.threads or 1
+        with self._connected(threads, warn) as ray:
+            workers = self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
+            unwatched = replace(ranking, engine=replace(ranking.engine, progress=_ignore))
+            shared = ray.put(unwatched)
+            rank_shard = ray.remote(num_cpus=threads, max_retries=RETRIES)(_rank_shard)
+            waiting = iter(shards)
+            running: dict[Any, Shard] = {}
+
+            def start(count: int) -> None:
+                for shard in islice(waiting, count):
+                    # In a list, the reference is not replaced by its object: a worker fetches it once, not for a shard.
+                    running[rank_shard.remote([shared], shard.side, shard.rows, threads, version("kgeval"))] = shard
+
+            start(workers)
+            while running:
+                (done, *_), _ = ray.wait([*running], num_returns=1)
+                counts = _result(ray, done)
+                ranking.engine.progress(len(counts.counts))
+                yield running.pop(done), counts
+                start(1)
+
+    @contextmanager
+    def _connected(self, threads: int, warn: Callable[[str], None]) -> Iterator[Any]:
+        """Connect to a cluster, or start one on this machine; what was started is ended afterwards."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would tell its makers of each use
+        try:
+            import ray
+        except ImportError as error:
+            raise ConfigError("executor.kind: Ray is not installed. Run: pip install 'kgeval[ray]'") from error
+        if ray.is_initialized():
+            yield ray
+            return
+        try:
+            self._init(ray, address=self.address)
+        except ConnectionError as error:
+            if self.address != "auto":
+                raise ConfigError(f"executor.address: no cluster at {self.address!r} ({reason(error)}).") from error
+            warn("no Ray cluster was found; one was started on this machine, for this run.")
+            processors = {} if self.workers is None else {"num_cpus": self.workers * threads}
+            self._init(ray, address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **processors)
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+    def _init(self, ray: Any, **arguments: Any) -> None:
+        try:
+            ray.init(**{"log_to_driver": False, "logging_level": "ERROR", **arguments, **self.options})
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ConfigError(f"executor.options: Ray refuses to start with them ({reason(error)}).") from error
+
+
+def _result(ray: Any, done: Any) -> RankedShard:
+    """Fetch the counts of a shard that is done; an error of kgeval in a worker is raised as it is."""
+    try:
+        counts: RankedShard = ray.get(done)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, KgevalError):
+            raise error.cause from error
+        raise RunError(f"a worker of Ray failed: {reason(error.cause)}.") from error
+    except ray.exceptions.RayError as error:
+        raise RunError(f"workers of Ray were lost {RETRIES} times: {reason(error)}.") from error
+    return counts
+
+
+def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kgeval: str) -> RankedShard:
+    """Rank a shard in a worker."""
+    if (own := version("kgeval")) != kgeval:
+        raise RunError(f"a worker of Ray has kgeval {own}, and this is {kgeval}. Install one version on all nodes.")
+    with bound_threads(threads):
+        return RankedShard.of(_fetched(shared[0], threads).part(side, rows))
+
+
+@lru_cache(maxsize=1)
+def _fetched(reference: Any, threads: int) -> ModelRanking:
+    """Fetch model and dataset, once in a worker; their arrays stay in the node's shared memory.
+
+    Which kernels are exact and fast depends on the processor, and memory on the node: both are found out anew.
+    """
+    import ray
+
+    ranking: ModelRanking = ray.get(reference)
+    engine = engine_for(ranking.scorer, ranking.triples, ranking.evaluation)
+    others = 1 if ranking.evaluation.memory_limit else max(1, (os.cpu_count() or 1) // threads)
+    engine = replace(engine, memory=engine.memory // others, tie_rule=ranking.engine.tie_rule)
+    return replace(ranking, engine=engine)
+
+
+def _ignore(_answers: int) -> None:
+    """Report no progress: the driver does, when a shard is done."""

@@ -1,0 +1,65 @@
+"""The fingerprint of a run: what its numbers depend on, so that an earlier one is continued or taken only if equal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
+"""configuration keys that no number of a run depends on"""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What the numbers of a run depend on."""
+
+    config: Mapping[str, str]
+    """values by dotted keys, as :func:`leaves` returns them"""
+    dataset: str | None
+    """the SHA-256 of its triples"""
+    files: Mapping[str, str]
+    """the SHA-256 of each input file"""
+    version: str | None
+    """that of kgeval"""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the whole, without the names of the files: they may lie elsewhere on another machine."""
+        content = [sorted(self.config.items()), self.dataset, sorted(self.files.values()), self.version]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def changes(self, earlier: Fingerprint) -> Iterator[str]:
+        """Say what has changed since an earlier run, with both values."""
+        old, new = earlier.config, self.config
+        for key in [*old, *(key for key in new if key not in old)]:
+            if old.get(key) != new.get(key):
+                yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
+        if earlier.dataset != self.dataset:
+            yield "the dataset has other triples"
+        for path in [*earlier.files, *(path for path in self.files if path not in earlier.files)]:
+            if earlier.files.get(path) != self.files.get(path):
+                yield f"{path} has changed"
+        if earlier.version != self.version:
+            yield f"kgeval was {earlier.version}, is {self.version}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+
+def leaves(content: Any, prefix: str = "") -> dict[str, str]:
+    """Flatten a configuration: its values by dotted keys, without the irrelevant ones.
+
+    >>> leaves({"evaluation": {"split": "test", "threads": 2}, "seed": 0})
+    {'evaluation.split': 'test', 'seed': '0'}
+    """
+    if not isinstance(content, dict):
+        return {prefix: str(content)}
+    found: dict[str, str] = {}
+    for key, value in content.items():
+        if key not in IRRELEVANT:
+            found |= leaves(value, f"{prefix}.{key}" if prefix else str(key))
+    return found

@@ -1,0 +1,114 @@
+"""One shard of a run as a job of its own, for job arrays; and the merge that finishes the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgeval.errors import ConfigError, InputError
+from kgeval.run_directory.contents import is_run
+from kgeval.run_directory.staging import STAGE, reserve_shard
+from kgeval.runs.config.dataset_checks import check_against_dataset
+from kgeval.runs.config.load import check
+from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.config.yaml_document import Document
+from kgeval.runs.jobs import Job, jobs_of
+from kgeval.runs.manifest import FileHashes, fingerprint
+from kgeval.runs.model_evaluation import Ranking
+from kgeval.runs.outcome import Outcome
+from kgeval.runs.runner import Watch, no_progress, no_warning, run
+from kgeval.runs.shards.division import divide_exactly
+from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.threads import bound_threads
+
+
+@dataclass(frozen=True)
+class ShardDone:
+    """What became of a shard of one model."""
+
+    folder: Path
+    """the model's run directory"""
+    ranks: int
+    """how many there are in the shard"""
+    kept: bool
+    """whether it was there already"""
+
+
+def run_shard(
+    config: RunConfig, out: Path, number: int, count: int, *, force: bool = False, watch: Watch = no_progress
+) -> list[ShardDone]:
+    """Rank one of ``count`` shards of each model of a configuration; other processes may rank others.
+
+    Raises
+    ------
+    ConfigError
+        if it has a task, or models that are trained
+    InputError
+        if another process ranks the same shard, or the shards that are there are of another run
+    """
+    _refuse_indivisible(config, count)
+    dataset = config.dataset.load()
+    config = check_against_dataset(config, dataset)
+    jobs = jobs_of(config, {name: out / name / STAGE for name in config.jobs}, dataset)
+    config = config.resolved(dataset)
+    evaluation, hashes = Ranking(config, dataset), FileHashes()
+
+    def rank(job: Job) -> ShardDone:
+        model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
+        current = fingerprint(job, dataset, model, evaluation, hashes)
+        with watch(job.name or evaluation.activity, None) as progress:
+            ranking = evaluation.prepare(model, progress)
+            shard = divide_exactly(ranking, count)[number - 1]
+
+            def begin() -> None:
+                store.begin(current, count, configuration=config.document.content, force=force)
+
+            with reserve_shard(out / job.name, number, force=force, prepare=begin):
+                kept = store.read(number)
+                if kept is None:
+                    with bound_threads(config.evaluation.threads):
+                        store.write(shard, RankedShard.of(ranking.part(shard.side, shard.rows)))
+        return ShardDone(out / job.name, len(shard.rows), kept is not None)
+
+    return [rank(job) for job in jobs]
+
+
+def _refuse_indivisible(config: RunConfig, count: int) -> None:
+    if config.task is not None or any(model.trains for model in config.jobs.values()):
+        raise ConfigError("--shard: it divides the ranking of models that are there, no task and no training.")
+    if config.evaluation.shards not in (None, count):
+        raise ConfigError(
+            f"--shard: one of {count}, and evaluation.shards is {config.evaluation.shards}. Leave one out."
+        )
+
+
+def merge(
+    folder: Path, *, force: bool = False, watch: Watch = no_progress, warn: Callable[[str], None] = no_warning
+) -> list[Outcome]:
+    """Finish a run whose shards were ranked by jobs of their own.
+
+    Raises
+    ------
+    InputError
+        if shards are missing, with their numbers, or are not of one run
+    KgevalError
+        whatever :func:`kgeval.runs.runner.run` raises
+    """
+    stores = [ShardStore(stage) for stage in (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))]
+    begun = [store for store in stores if store.begun]
+    if not begun:
+        raise InputError(f"{str(folder)!r} holds no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one.")
+    config = check(Document(f"the configuration of {folder}", begun[0].configuration))
+    for name in config.jobs:
+        store = ShardStore(folder / name / STAGE)
+        if not store.begun and is_run(folder / name):
+            continue
+        count = begun[0].count or 1
+        missing = [number for number in range(1, count + 1) if not store.begun or store.read(number) is None]
+        if missing:
+            numbers = ", ".join(map(str, missing[:10])) + (", …" if len(missing) > 10 else "")
+            what = f"of the {count} shards in {str(folder / name)!r}, missing: {numbers}"
+            raise InputError(f"{what}. 'kgeval run CONFIG --shard {missing[0]}/{count}' makes the first of them.")
+    return run(config, folder, force=force, watch=watch, warn=warn)

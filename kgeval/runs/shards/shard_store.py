@@ -1,0 +1,164 @@
+"""The store of a run's shards on its stage: each file is written whole, and has its SHA-256 in its name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kgeval.errors import InputError, Interrupted, TableError
+from kgeval.run_directory.contents import read_json
+from kgeval.run_directory.staging import SHARDS
+from kgeval.runs.shards.division import Shard
+from kgeval.runs.shards.fingerprint import Fingerprint
+from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.storage.atomic import replacing, write_text
+
+RUN = "run.json"
+"""what the shards are of: their number, the fingerprint of the run, and its configuration"""
+
+
+class ShardStore:
+    """The shards that are done of one model's run."""
+
+    def __init__(self, stage: Path) -> None:
+        self.folder = stage / SHARDS
+
+    @property
+    def begun(self) -> bool:
+        """Whether an interrupted run, or the parts of a divided one, are there."""
+        return (self.folder / RUN).is_file()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The content of ``run.json``: ``shards``, ``fingerprint`` and ``configuration``.
+
+        Raises
+        ------
+        InputError
+            if it is damaged
+        """
+        about = read_json(self.folder / RUN)
+        if not isinstance(about.get("shards"), int) or not isinstance(about.get("fingerprint"), dict):
+            raise self._damaged()
+        return about
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What the shards depend on."""
+        try:
+            return Fingerprint(**self.about["fingerprint"])
+        except TypeError as error:  # another version's, perhaps
+            raise self._damaged() from error
+
+    def _damaged(self) -> InputError:
+        what = f"{str(self.folder / RUN)!r} is damaged, or another version's"
+        return InputError(f"{what}. Remove the folder that it is in, to begin anew.")
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """The configuration of the run, as its file had it."""
+        configuration = self.about.get("configuration")
+        return dict(configuration) if isinstance(configuration, dict) else {}
+
+    @property
+    def count(self) -> int | None:
+        """How many shards the run was divided into, if it was begun."""
+        return int(self.about["shards"]) if self.begun else None
+
+    @property
+    def num_done(self) -> int:
+        """How many shards are there."""
+        return len({path.name.partition("-")[0] for path in self.folder.glob("*-*.parquet")})
+
+    def begin(self, fingerprint: Fingerprint, count: int, *, configuration: dict[str, Any], force: bool) -> None:
+        """Begin a run, or continue the one that is there; with ``force``, another one is deleted.
+
+        Raises
+        ------
+        InputError
+            if the one that is there depends on something else, or is divided otherwise, with both values
+        RunError
+            if nothing can be written
+        """
+        if self.begun and (changes := [*self.changes(fingerprint, count)]):
+            if not force:
+                raise self.refusal(changes)
+            shutil.rmtree(self.folder)
+        if not self.begun:
+            about = {"schema": 1, "shards": count, "fingerprint": fingerprint.to_dict()}
+            text = json.dumps(about | {"configuration": configuration}, default=str, indent=2)
+            write_text(self.folder / RUN, text)
+
+    @cached_property
+    def _run(self) -> str:
+        """What names the run in the files of its shards."""
+        return f"{self.fingerprint.digest}/{self.count}"
+
+    def changes(self, fingerprint: Fingerprint, count: int | None) -> Iterator[str]:
+        """Say in what a run differs from the one that is there; its number of shards may be left open."""
+        yield from fingerprint.changes(self.fingerprint)
+        if count not in (None, self.count):
+            yield f"shards was {self.count}, is {count}"
+
+    def refusal(self, changes: list[str]) -> InputError:
+        """Refuse a run that differs from the one that is there."""
+        shown = ", ".join(changes[:5]) + (", …" if len(changes) > 5 else "")
+        what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another: {shown}"
+        return InputError(f"{what}. Choose another folder, or add --force.")
+
+    def read(self, number: int) -> RankedShard | None:
+        """Read a shard; one that is missing or damaged is None.
+
+        Raises
+        ------
+        InputError
+            if it is a shard of another run
+        """
+        for path in self.folder.glob(f"{number:05}-*.parquet"):
+            content = path.read_bytes()
+            if path.stem.partition("-")[2] != hashlib.sha256(content).hexdigest():
+                path.unlink(missing_ok=True)
+                continue
+            try:
+                return RankedShard.from_bytes(content, self._run)
+            except TableError as error:
+                raise InputError(f"{str(path)!r}: {error} Remove it, or add --force to begin anew.") from error
+        return None
+
+    def write(self, shard: Shard, ranked: RankedShard) -> None:
+        """Write a shard.
+
+        Raises
+        ------
+        RunError
+            if it cannot be written
+        """
+        content = ranked.to_bytes(self._run)
+        digest = hashlib.sha256(content).hexdigest()
+        with replacing(self.folder / f"{shard.number:05}-{digest}.parquet") as partial:
+            partial.write_bytes(content)
+
+
+@contextmanager
+def counting_shards(stages: Iterable[Path | None]) -> Iterator[None]:
+    """Let an interruption say how many shards are done on one of several stages.
+
+    Raises
+    ------
+    Interrupted
+        in place of a ``KeyboardInterrupt``, where a run was begun
+    """
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        for store in (ShardStore(stage) for stage in stages if stage is not None):
+            if store.begun:
+                progress = f"{store.num_done} of {store.count} shards"
+                raise Interrupted(f"interrupted after {progress}; the same command continues it") from stop
+        raise

@@ -1,0 +1,33 @@
+"""Interrupted runs: whatever stopped them, the same command ends with the bytes of an undisturbed run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgeval.cli.interruptions import termination_as_interrupt
+
+CASES = 10
+"""a hundred take a few minutes: ``python -m tests.runs.interruption_campaign 100``"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked and killed")
+def test_runs_that_are_killed_filled_up_and_robbed_end_as_if_nothing_was():
+    campaign = [sys.executable, "-m", "tests.runs.interruption_campaign", str(CASES)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(campaign, check=False, capture_output=True, text=True, timeout=300, cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert all(kind in done.stdout for kind in ("SIGKILL", "SIGTERM", "SIGINT", "full disk"))
+
+
+def test_a_termination_can_be_caught_and_is_put_back():
+    import signal
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), termination_as_interrupt():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -1,0 +1,157 @@
+"""Shards as jobs of their own: in any order, any number at once; the merge finishes the run or says what it lacks."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from kgeval.errors import ConfigError, InputError
+from kgeval.run_directory.contents import is_run
+from kgeval.run_directory.staging import SHARDS, STAGE, reserve, reserve_shard
+from kgeval.runs.config.load import load_config
+from kgeval.runs.runner import run
+from kgeval.runs.shards.shard_job import merge, run_shard
+from tests.cli.conftest import invoke
+
+COUNT = 4
+
+
+def table(folder):
+    return {name: (folder / name).read_bytes() for name in ("ranks.parquet", "metrics.json")}
+
+
+@pytest.fixture
+def settings(config, place):
+    settings = load_config(config())
+    run(settings, place / "whole")
+    return settings
+
+
+def test_jobs_in_any_order_are_merged(settings, place):
+    done = [run_shard(settings, place / "run", number, COUNT)[0] for number in (3, 1, 4, 2)]
+    assert sum(part.ranks for part in done) == 10
+    assert not is_run(place / "run")
+    (outcome,) = merge(place / "run")
+    assert table(place / "run") == table(place / "whole")
+    assert outcome.summary.to_dict()["metrics"]["both"]["count"] == 10
+
+
+def test_a_shard_that_is_there_is_not_ranked_again(settings, place, monkeypatch):
+    run_shard(settings, place / "run", 2, COUNT)
+    monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", lambda *_: pytest.fail("it was ranked again"))
+    assert run_shard(settings, place / "run", 2, COUNT)[0].kept
+
+
+def test_missing_shards_are_named(settings, place):
+    with pytest.raises(InputError, match="holds no shards"):
+        merge(place / "run")
+    run_shard(settings, place / "run", 2, COUNT)
+    with pytest.raises(InputError, match=r"of the 4 shards in .*run', missing: 1, 3, 4\. .*--shard 1/4' makes"):
+        merge(place / "run")
+    path = next((place / "run" / STAGE / SHARDS).glob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"missing: 1, 2, 3, 4\."):
+        merge(place / "run")
+
+
+def test_the_whole_command_ranks_what_is_missing(settings, place):
+    run_shard(settings, place / "run", 2, COUNT)
+    run(settings, place / "run")
+    assert table(place / "run") == table(place / "whole")
+
+
+def test_jobs_of_another_configuration_or_division_are_refused(settings, config, place):
+    run_shard(settings, place / "run", 2, COUNT)
+    other = load_config(config(evaluation={"filter": []}))
+    with pytest.raises(InputError, match=r"evaluation\.filter was .*, is \[\]"):
+        run_shard(other, place / "run", 3, COUNT)
+    with pytest.raises(InputError, match="shards was 4, is 5"):
+        run_shard(settings, place / "run", 3, 5)
+    with pytest.raises(ConfigError, match=r"--shard: one of 4, and evaluation\.shards is 8"):
+        run_shard(load_config(config(evaluation={"shards": 8})), place / "new", 3, COUNT)
+    with pytest.raises(InputError, match="into 100 shards, but into"):
+        run_shard(settings, place / "new", 3, 100)
+
+
+def test_a_folder_with_a_run_takes_no_shards_but_by_force(settings, place):
+    with pytest.raises(InputError, match="already holds a run"):
+        run_shard(settings, place / "whole", 1, 2)
+    for number in (1, 2):
+        run_shard(settings, place / "whole", number, 2, force=True)
+    with pytest.raises(InputError, match="already holds a run"):
+        merge(place / "whole")
+    before = table(place / "whole")
+    merge(place / "whole", force=True)
+    assert table(place / "whole") == before
+    assert not (place / "whole" / STAGE).exists()
+
+
+def test_two_jobs_of_one_shard_and_a_run_beside_jobs_are_refused(settings, place):
+    with reserve_shard(place / "run", 1, force=False):
+        with pytest.raises(InputError, match=r"another process is ranking shard 1 in .*run'"):
+            run_shard(settings, place / "run", 1, COUNT)
+        with pytest.raises(InputError, match="another process is writing a run into"):
+            run(settings, place / "run")
+        run_shard(settings, place / "run", 2, COUNT)
+    run(settings, place / "run")
+    assert table(place / "run") == table(place / "whole")
+
+
+def test_a_job_beside_a_whole_run_is_refused(settings, place, monkeypatch):
+    monkeypatch.setattr("kgeval.run_directory.staging.PATIENCE", 0.1)
+    with reserve(place / "run", force=False), pytest.raises(InputError, match="another process is writing a run into"):
+        run_shard(settings, place / "run", 1, COUNT)
+
+
+def test_jobs_that_begin_together_wait_for_each_other(settings, place):
+    errors = []
+
+    def job(number):
+        try:
+            run_shard(settings, place / "run", number, COUNT)
+        except Exception as error:
+            errors.append(error)
+
+    jobs = [threading.Thread(target=job, args=(number,)) for number in range(1, COUNT + 1)]
+    for thread in jobs:
+        thread.start()
+    for thread in jobs:
+        thread.join()
+    assert not errors
+    merge(place / "run")
+    assert table(place / "run") == table(place / "whole")
+
+
+def test_jobs_of_several_models(config, place):
+    models = {"a": "model.safetensors", "b": "spare/other.safetensors"}
+    settings = load_config(config(model=None, models=models))
+    run(settings, place / "whole")
+    run_shard(settings, place / "run", 1, 2)
+    with pytest.raises(InputError, match=r"shards in .*run/a', missing: 2"):
+        merge(place / "run")
+    run_shard(settings, place / "run", 2, 2)
+    assert [outcome.name for outcome in merge(place / "run")] == ["a", "b"]
+    for name in models:
+        assert table(place / "run" / name) == table(place / "whole" / name)
+
+
+def test_a_task_or_a_training_is_not_divided(config, place):
+    with pytest.raises(ConfigError, match="--shard: it divides the ranking of models that are there"):
+        run_shard(load_config(config(model={"kind": "pykeen", "model": "TransE"})), place / "run", 1, 2)
+
+
+def test_the_commands(settings, place):
+    arguments = ("run", "experiment.yaml", "--out", "run", "--shard")
+    for number in (1, 2):
+        result = invoke(*arguments, f"{number}/2")
+        assert f"run: shard {number} of 2, 5 ranks" in result.output
+    assert "was there already" in invoke(*arguments, "2/2").output
+    result = invoke("merge", "run")
+    assert result.exit_code == 0
+    assert "mrr" in result.output
+    assert table(place / "run") == table(place / "whole")
+    for wrong in ("3", "0/2", "3/2", "a/b"):
+        result = invoke(*arguments, wrong)
+        assert result.exit_code == 2
+        assert "expected K/N such as 3/16" in result.output

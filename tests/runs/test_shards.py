@@ -1,0 +1,305 @@
+"""Shards: the same table as at once, whatever an interrupted run left of them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kgeval import RankTable
+from kgeval.corruption import AllEntities, TypeConstrained, Uniform
+from kgeval.data.queries import Queries
+from kgeval.errors import ConfigError, InputError, Interrupted, RunError
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_ranking import ranking_of
+from kgeval.run_directory.staging import SHARDS, STAGE
+from kgeval.runs.config.load import load_config
+from kgeval.runs.runner import run
+from kgeval.runs.shards import division
+from kgeval.runs.shards.division import divide, divide_exactly, usual_count
+from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.scorers.families.products.distmult import DistMult
+from tests.conftest import random_dataset
+
+SHARDED = {"shards": 5}
+
+
+def distmult(dataset, dim=4):
+    rng = np.random.default_rng(0)
+    sizes = (len(dataset.entities), len(dataset.relations))
+    return DistMult(*(rng.normal(size=(size, dim)) for size in sizes))
+
+
+@pytest.fixture
+def ranking():
+    """Prepare the ranking of a random graph."""
+
+    def prepare(**settings):
+        dataset = random_dataset()
+        return ranking_of(distmult(dataset), dataset, Evaluation(**settings))
+
+    return prepare
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 16])
+def test_shards_hold_whole_queries_and_each_triple_once(ranking, count):
+    whole = ranking()
+    shards = divide(whole, count)
+    assert [shard.number for shard in shards] == [*range(1, max(count, 2) + 1)]  # a shard is of one side
+    for side in whole.sides:
+        of_side = [shard.rows for shard in shards if shard.side == side]
+        assert sorted(np.concatenate(of_side)) == [*range(len(whole.known))]
+        queries = Queries.of(whole.dataset.test, side)
+        owner = np.empty(len(whole.known), np.int64)
+        owner[queries.triples] = queries.owners
+        owners = [set(owner[rows]) for rows in of_side]
+        assert sum(map(len, owners)) == len(queries)  # no query is in two
+        assert max(map(len, owners)) - min(map(len, owners)) <= 1
+
+
+def test_there_are_no_more_shards_than_queries(ranking):
+    whole = ranking(sides=("tail",))
+    queries = len(Queries.of(whole.dataset.test, "tail"))
+    assert len(divide(whole, 10**6)) == queries
+    with pytest.raises(InputError, match=f"into 1000000 shards, but into {queries}: it has no more queries"):
+        divide_exactly(whole, 10**6)
+
+
+def test_candidates_of_a_type_are_chosen_for_a_whole_side(ranking):
+    whole = ranking(corruption=TypeConstrained())
+    assert [shard.side for shard in divide(whole, 7)] == ["head", "tail"]
+    with pytest.raises(InputError, match="the queries of a side are ranked together"):
+        divide_exactly(whole, 7)
+    assert usual_count(whole) == 1
+
+
+@pytest.mark.parametrize(("corruption", "candidates"), [(AllEntities(), 30), (Uniform(count=7), 7)])
+def test_shards_are_as_many_as_make_a_minute(ranking, monkeypatch, corruption, candidates):
+    whole = ranking(corruption=corruption)
+    assert usual_count(whole) == 1
+    queries = sum(len(Queries.of(whole.dataset.test, side)) for side in whole.sides)
+    monkeypatch.setattr(division, "MINUTE", 100)
+    assert usual_count(whole) == queries * candidates * 4 // 100
+
+
+def table(folder):
+    return {name: (folder / name).read_bytes() for name in ("ranks.parquet", "metrics.json")}
+
+
+def manifest(folder):
+    return json.loads((folder / "manifest.json").read_text())
+
+
+SETTINGS = {
+    "all entities": {},
+    "drawn": {"evaluation": {"corruption": {"kind": "uniform", "count": 3}}},
+    "by type": {"evaluation": {"corruption": {"kind": "typed"}}},
+    "one side": {"evaluation": {"sides": ["tail"]}},
+    "with test known too": {"protocol": "libkge", "evaluation": {"split": "valid"}},
+    "as PyKEEN": {"protocol": "pykeen", "by": ["relation"]},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_the_files_are_those_of_a_ranking_at_once(config, place, settings):
+    run(load_config(config(**settings)), place / "whole")
+    for count in (2, 5):
+        evaluation = {**settings.get("evaluation", {}), "shards": count}
+        run(load_config(config(**{**settings, "evaluation": evaluation})), place / f"in {count}")
+        assert table(place / f"in {count}") == table(place / "whole")
+        sides = 2 if "corruption" in evaluation and evaluation["corruption"]["kind"] == "typed" else count
+        assert manifest(place / f"in {count}")["ranking"]["shards"] == sides
+        assert not (place / f"in {count}" / STAGE).exists()
+
+
+@pytest.mark.parametrize("unseen", ["drop", "worst"])
+def test_triples_that_the_model_does_not_know_are_where_they_were(config, place, unseen):
+    with (place / "graph/test.txt").open("a") as file:
+        file.write("e1\teats\tnobody\nnobody\tlikes\te2\n")
+    run(load_config(config(evaluation={"unseen": unseen})), place / "whole")
+    run(load_config(config(evaluation={"unseen": unseen, "shards": 5})), place / "run")
+    ours, whole = (RankTable.from_parquet(place / name).to_pandas() for name in ("run", "whole"))
+    labels = [name for name in ours if ours[name].dtype == "category"]  # whose codes may differ
+    pd.testing.assert_frame_equal(ours.astype(dict.fromkeys(labels, str)), whole.astype(dict.fromkeys(labels, str)))
+    assert table(place / "run")["metrics.json"] == table(place / "whole")["metrics.json"]
+
+
+def interrupt_after(monkeypatch, shards, error=KeyboardInterrupt):
+    """Let the writing of a shard fail, after some were written."""
+    write, written = ShardStore.write, []
+
+    def stop(store, shard, ranked):
+        if len(written) == shards:
+            raise error
+        written.append(shard.number)
+        write(store, shard, ranked)
+
+    monkeypatch.setattr(ShardStore, "write", stop)
+    return written
+
+
+@pytest.fixture
+def interrupted(config, place, monkeypatch):
+    """Run until three of five shards are done; return the configuration."""
+    settings = load_config(config(evaluation=SHARDED))
+    run(settings, place / "whole")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 3)
+        with pytest.raises(Interrupted, match="interrupted after 3 of 5 shards; the same command continues it"):
+            run(settings, place / "run")
+    return settings
+
+
+def shards_in(folder):
+    return sorted((folder / STAGE / SHARDS).glob("*.parquet"))
+
+
+def test_shards_that_are_done_are_not_ranked_again(interrupted, place, monkeypatch):
+    assert len(shards_in(place / "run")) == 3
+    written = interrupt_after(monkeypatch, 100)
+    run(interrupted, place / "run")
+    assert written == [4, 5]
+    assert manifest(place / "run")["continued"] == {"kept": 3, "computed": 2}
+    assert "continued" not in manifest(place / "whole")
+    assert table(place / "run") == table(place / "whole")
+    assert {path.name for path in (place / "run").iterdir()} == {path.name for path in (place / "whole").iterdir()}
+
+
+def test_another_number_of_threads_or_place_continues_it(interrupted, config, place):
+    (place / "run").rename(place / "moved")
+    run(load_config(config(evaluation={**SHARDED, "threads": 1}, executor={"kind": "local"})), place / "moved")
+    assert manifest(place / "moved")["continued"] == {"kept": 3, "computed": 2}
+
+
+def test_the_number_of_shards_may_be_left_open_afterwards(interrupted, config, place):
+    run(load_config(config()), place / "run")
+    assert manifest(place / "run")["continued"] == {"kept": 3, "computed": 2}
+
+
+DAMAGE = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-9]),
+    "a bit": lambda path: path.write_bytes(path.read_bytes()[:200] + b"\x00" + path.read_bytes()[201:]),
+    "empty": lambda path: path.write_bytes(b""),
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_shard_is_computed_again(interrupted, place, damage):
+    damage(shards_in(place / "run")[1])
+    run(interrupted, place / "run")
+    assert manifest(place / "run")["continued"] == {"kept": 2, "computed": 3}
+    assert table(place / "run") == table(place / "whole")
+
+
+CHANGES = {
+    "a setting": (["evaluation.filter=[train]"], r"evaluation\.filter was \['train', .*\], is \['train'\]"),
+    "the division": (["evaluation.shards=4"], "shards was 5, is 4"),
+    "nothing divided": (["evaluation.shards=1"], "shards was 5, is 2"),
+}
+
+
+@pytest.mark.parametrize(("overrides", "message"), CHANGES.values(), ids=CHANGES)
+def test_another_configuration_is_refused_or_begun_anew(interrupted, place, overrides, message):
+    changed = load_config(place / "experiment.yaml", overrides)
+    with pytest.raises(InputError, match=rf"run' holds shards of an interrupted run.*: {message}\. .*--force"):
+        run(changed, place / "run")
+    assert len(shards_in(place / "run")) == 3
+    run(changed, place / "run", force=True)
+    assert "continued" not in manifest(place / "run")
+    run(changed, place / "new")
+    assert table(place / "run") == table(place / "new")
+
+
+def test_another_dataset_checkpoint_or_version_is_refused(interrupted, place, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("kgeval.runs.manifest.version", lambda _: "9.9")
+        with pytest.raises(InputError, match=r"kgeval was .*, is 9\.9"):
+            run(interrupted, place / "run")
+    (place / "spare/other.safetensors").rename(place / "model.safetensors")
+    with pytest.raises(InputError, match=r"model\.safetensors has changed"):
+        run(interrupted, place / "run")
+    (place / "graph/train.txt").write_text("e1\teats\te2\n" * 2)
+    with pytest.raises(InputError, match="the dataset has other triples"):
+        run(interrupted, place / "run")
+
+
+def test_a_shard_of_another_run_is_refused(interrupted, config, place, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 3)
+        with pytest.raises(Interrupted):
+            run(load_config(config(evaluation={**SHARDED, "filter": []})), place / "other")
+    for path in shards_in(place / "run")[:1]:
+        path.unlink()
+    foreign = shards_in(place / "other")[0]
+    foreign.rename(place / "run" / STAGE / SHARDS / foreign.name)
+    with pytest.raises(InputError, match=r"00001-.*it is a shard of another run\. Remove it, or add --force"):
+        run(interrupted, place / "run")
+
+
+@pytest.mark.parametrize("content", ["{}", '{"shards": 5, "fingerprint": {"seed": 0}}'])
+def test_what_does_not_say_what_the_shards_are_of_is_refused(interrupted, place, content):
+    (place / "run" / STAGE / SHARDS / "run.json").write_text(content)
+    with pytest.raises(InputError, match=r"run\.json' is damaged, or another version's\. Remove the folder"):
+        run(interrupted, place / "run")
+
+
+def test_an_interrupted_replacement_is_continued_by_the_same_command(config, place, monkeypatch):
+    run(load_config(config(evaluation={"split": "valid"})), place / "run")
+    before = table(place / "run")
+    settings = load_config(config(evaluation=SHARDED))
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 2)
+        with pytest.raises(Interrupted, match="2 of 5"):
+            run(settings, place / "run", force=True)
+    assert table(place / "run") == before
+    run(settings, place / "run", force=True)
+    assert manifest(place / "run")["continued"] == {"kept": 2, "computed": 3}
+
+
+def test_a_full_disk_keeps_what_is_done(config, place, monkeypatch):
+    settings = load_config(config(evaluation=SHARDED))
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 4, RunError("cannot write: no space left"))
+        with pytest.raises(RunError, match="no space left"):
+            run(settings, place / "run")
+    run(settings, place / "run")
+    assert manifest(place / "run")["continued"] == {"kept": 4, "computed": 1}
+
+
+def test_of_several_models_each_is_continued(config, place, monkeypatch):
+    models = {"a": "model.safetensors", "b": "spare/other.safetensors"}
+    settings = load_config(config(model=None, models=models, evaluation=SHARDED))
+    run(settings, place / "whole")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 7)
+        with pytest.raises(Interrupted, match="2 of 5"):
+            run(settings, place / "run")
+    with pytest.raises(ConfigError, match=r"models\.b: .*holds shards of an interrupted run.*seed was 0, is 1"):
+        run(load_config(place / "experiment.yaml", ["seed=1", "models={b: spare/other.safetensors}"]), place / "run")
+    first, second = run(settings, place / "run")
+    assert (first.stored, second.stored) == (True, False)
+    assert manifest(place / "run/b")["continued"] == {"kept": 2, "computed": 3}
+    assert table(place / "run/b") == table(place / "whole/b")
+
+
+def test_a_trained_model_and_its_shards_are_kept(config, place, monkeypatch):
+    model = {"kind": "pykeen", "model": "DistMult", "model_kwargs": {"embedding_dim": 4}}
+    training = {"training_kwargs": {"num_epochs": 1, "batch_size": 4}, "device": "cpu"}
+    settings = load_config(config(model={**model, **training}, evaluation=SHARDED))
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 3)
+        with pytest.raises(Interrupted, match="3 of 5"):
+            run(settings, place / "run")
+    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained again"))
+    run(settings, place / "run")
+    assert manifest(place / "run")["continued"] == {"kept": 3, "computed": 2}
+
+
+def test_a_task_has_no_executor(config):
+    with pytest.raises(ConfigError, match="executor: it ranks the shards of a ranking, and a task has none"):
+        load_config(config(task={"kind": "classification"}, executor={"kind": "local"}))
+    with pytest.raises(ConfigError, match="executor"):
+        load_config(config(executor={"kind": "rai"}))
