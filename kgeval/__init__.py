@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from kgeval.reports.reporting import report as report
     from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
+    from kgeval.scorers.adapters.dual_encoder import DualEncoder as DualEncoder
     from kgeval.scorers.family import Family as Family
     from kgeval.scorers.scorer import Scorer as Scorer
     from kgeval.scorers.scorer import VectorScorer as VectorScorer
@@ -63,6 +64,7 @@ _HOMES = {
     "CallableScorer": "scorers.adapters.array_scorers",
     "CorruptionGenerator": "corruption.generator",
     "Dataset": "data.dataset",
+    "DualEncoder": "scorers.adapters.dual_encoder",
     "Estimate": "metrics.estimates.estimate",
     "Family": "scorers.family",
     "KgevalError": "errors",

@@ -66,6 +66,11 @@ class Checkpoint:
         return self.model.family if isinstance(self.model, Reciprocal) else self.model
 
     @property
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """The arrays of numbers that must be finite, by name."""
+        return self.family.arrays
+
+    @property
     def title(self) -> str:
         """Its name in results: the family, and its first file."""
         return f"{self.family.name} ({with_folder(self.files[0])})"
@@ -127,7 +132,7 @@ class Checkpoint:
         CheckpointError
             with the array, row, label and column of the first such value
         """
-        for name, array in self.family.arrays.items():
+        for name, array in self.arrays.items():
             count, where = _nonfinite(array)
             if count:
                 labels = {"entity": self.entities, "relation": self.relations}.get(name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint, with_folder
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import Family
@@ -12,7 +14,7 @@ from kgeval.scorers.family import Family
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelWithoutFormula(Checkpoint):
-    """A scorer that was read from files and is no model family. What is not finite in it, its reader has refused."""
+    """A scorer that was read from files and is no model family."""
 
     @property
     def family(self) -> Family:
@@ -24,6 +26,11 @@ class ModelWithoutFormula(Checkpoint):
             always
         """
         raise CheckpointError(f"{self.files[0]}: it is of no model family, so that it cannot be converted.")
+
+    @property
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """None: its reader has refused what is not finite."""
+        return {}
 
     @property
     def title(self) -> str:
@@ -38,6 +45,3 @@ class ModelWithoutFormula(Checkpoint):
             "relations": self.num_relations,
             "files": [str(path) for path in self.files],
         }
-
-    def refuse_nonfinite(self) -> None:
-        """Do nothing: the reader has."""

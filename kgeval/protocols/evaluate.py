@@ -28,7 +28,7 @@ def evaluate(  # noqa: PLR0913
     entities: Labels | None = None,
     relations: Labels | None = None,
     split: Split = "test",
-    sides: Side | Sequence[Side] = ("head", "tail"),
+    sides: Side | Sequence[Side] | None = None,
     protocol: str | Protocol = "standard",
     filter: Split | Sequence[Split] | None = None,
     corruption: Corruption | None = None,
@@ -56,7 +56,8 @@ def evaluate(  # noqa: PLR0913
         the label of each of the model's ids, where it has none of its own and its ids are not the dataset's: a list, an
         array or a ``Vocabulary``, or a dictionary of the id of each label
     split, sides
-        which triples, and which of their sides are predicted; one side may be given as text
+        which triples, and which of their sides are predicted; one side may be given as text. By default all that the
+        model answers: both, but for a model of tails alone
     protocol
         whose rules decide which scores tie with an answer's, which entities compete, and which answers are filtered:
         the name of a framework, such as ``"libkge"``, in any case, or a ``Protocol``.
@@ -109,7 +110,7 @@ def evaluate(  # noqa: PLR0913
     ...     [-np.inf, 0.753, 0.234, 0.789, 0.695, 0.456],
     ...     [-np.inf, 0.293, 0.901, 0.201, 0.156, 0.345],
     ... ]))
-    >>> table = evaluate(scores, data, sides=("tail",))
+    >>> table = evaluate(scores, data)
     >>> table.column("greater")
     array([1, 0])
     >>> summary = summarize(table, ["hits@1", "hits@3", "mrr"])

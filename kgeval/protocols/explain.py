@@ -52,7 +52,7 @@ def explain(  # noqa: PLR0913
     entities: Labels | None = None,
     relations: Labels | None = None,
     split: Split = "test",
-    sides: Side | Sequence[Side] = ("head", "tail"),
+    sides: Side | Sequence[Side] | None = None,
     filter: Split | Sequence[Split] | None = None,
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",

@@ -33,7 +33,7 @@ def predict(  # noqa: PLR0913
     entities: Labels | None = None,
     relations: Labels | None = None,
     split: Split = "test",
-    sides: Side | Sequence[Side] = ("head", "tail"),
+    sides: Side | Sequence[Side] | None = None,
     filter: Split | Sequence[Split] | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",

@@ -233,7 +233,7 @@ class ResolvedEvaluation:
         earlier
             of an estimate: an earlier sample of the same, which is gone on with
         """
-        evaluation, estimate = self.evaluation, self.evaluation.estimate
+        evaluation, estimate = self.evaluation.for_model(model), self.evaluation.estimate
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if estimate is None else None
         with reporting(answers, progress=progress) as report:
             ranking = ranking_of(

@@ -14,6 +14,7 @@ from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.kernels.device.devices import check_name
+from kgeval.scorers.scorer import sides_of
 from kgeval.settings.settings import Settings, listed
 
 LEAST_MEMORY = 4096
@@ -62,7 +63,7 @@ class Evaluation(Settings):
     split: Split = "test"
     """the split whose triples are ranked"""
     sides: Sides = ("head", "tail")
-    """the sides that are predicted"""
+    """the sides that are predicted; what is left out is all that the model answers"""
     filter: Filter = ("train", "valid", "test")
     """the splits whose triples are known answers; none is the raw setting"""
     corruption: Corruption = AllEntities()
@@ -98,6 +99,8 @@ class Evaluation(Settings):
     def of(cls, **settings: Any) -> Evaluation:
         """Make settings of keywords, of which a filter or a corruption that is None is left to the protocol.
 
+        Sides that are None are left to the model.
+
         Raises
         ------
         InputError
@@ -108,5 +111,9 @@ class Evaluation(Settings):
         >>> sorted(Evaluation.of(split="valid", filter=None, corruption=None).model_fields_set)
         ['split']
         """
-        left_out = {name for name in ("filter", "corruption") if settings.get(name) is None}
+        left_out = {name for name in ("filter", "corruption", "sides") if settings.get(name) is None}
         return cls(**{name: value for name, value in settings.items() if name not in left_out})
+
+    def for_model(self, model: Any) -> Evaluation:
+        """Predict the sides that a model answers, unless the sides are said."""
+        return self if "sides" in self.model_fields_set else self.model_copy(update={"sides": sides_of(model)})

@@ -32,7 +32,9 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
     notes_on_device,
+    notes_on_missing_answers,
     notes_on_repeats,
+    notes_on_sides,
     notes_on_unseen,
     require_splits_of_corruption,
     undefined_rank,
@@ -104,6 +106,7 @@ def ranking_of(
     dataset = as_dataset(dataset)
     evaluation = evaluation.model_copy(update={"corruption": evaluation.corruption.prepare(dataset)})
     scorer = align(model, dataset, entities=entities, relations=relations)
+    evaluation = evaluation.for_model(scorer)
     return ModelRanking.of(
         scorer.by_place() if rules.listed else scorer,
         dataset,
@@ -159,6 +162,7 @@ class ModelRanking:
         require_splits_of_corruption(evaluation, dataset)
         notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, split), *notes_on_repeats(dataset, split)]
         notes += [*notes_on_unseen(dataset, evaluation, known), *(quirk.note for quirk in quirks if quirk.note)]
+        notes += notes_on_sides(scorer)
         sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
         if left := len(known) - rules.num_ranked(len(known)):
             notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
@@ -235,6 +239,7 @@ class ModelRanking:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         work = self.engine.kernel.stats()
         further = [note for side in sides for note in self._notes_on_candidates(side)] + notes_on_device(work)
+        further += notes_on_missing_answers(self.scorer, data)
         return RankTable(
             data,
             evaluation.split,

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.scorers.alignment import align
+from kgeval.scorers.adapters.prediction_lists import PredictionLists
+from kgeval.scorers.alignment import Aligned, align
 
 RESTRICTED_SAMPLE = (
     "candidates were drawn from all entities, and then restricted to the entities that may compete: queries have fewer "
@@ -72,6 +74,21 @@ def notes_on_device(work: Mapping[str, Any]) -> list[str]:
     """Say what a device left to the processor; ``work`` is what the kernel says of itself."""
     device = work.get("device")
     return [f"counted by the processor, not on {device}: {what}." for what in work.get("on_host", ())]
+
+
+def notes_on_sides(scorer: Aligned) -> list[str]:
+    """Say that a model answers one side alone."""
+    return [f"the model answers {scorer.sides[0]}s alone."] if len(scorer.sides) == 1 else []
+
+
+def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
+    """Say of how many queries a list lacks the answer, which then ties with all that it leaves out."""
+    if not isinstance(scorer.scorer, PredictionLists):
+        return []
+    listed = ranks["score"].to_numpy() > -np.inf
+    missing = int((~listed).sum())
+    what = f"the lists of predictions lack the answer of {missing:,} of the {len(listed):,} triples and sides"
+    return [f"{what}: it ties with all entities that they leave out."] if missing else []
 
 
 def notes_on_repeats(dataset: Dataset, split: str) -> list[str]:

@@ -42,8 +42,10 @@ class FileHashes:
 
 def config_content(config: RunConfig, *, escape: bool = True) -> dict[str, Any]:
     """Return the content of a model's ``config.yaml``, without keys that do not apply to its task."""
-    inapplicable = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else None
+    inapplicable = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else set()
     content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
+    if "evaluation" in content and "sides" not in config.evaluation.model_fields_set:
+        del content["evaluation"]["sides"]  # they are the model's to say
     return dict(escaped(content)) if escape else content
 
 

@@ -30,11 +30,13 @@ class ModelEvaluation(ABC):
     """its key among the ``seconds`` of the manifest"""
     activity: str
     """its name in the display of progress"""
-    num_ranks: int | None
-    """how many ranks it computes, if any"""
 
     def check(self, model: Any) -> None:  # noqa: B027  # a task has nothing to check before it scores
         """Refuse a model that does not fit, before any model is evaluated."""
+
+    @abstractmethod
+    def num_ranks(self, model: Any) -> int | None:
+        """How many ranks it computes of a model, if that is known."""
 
     @abstractmethod
     def evaluate(
@@ -87,8 +89,6 @@ class Ranking(ModelEvaluation):
     def __init__(self, config: RunConfig, dataset: Dataset) -> None:
         self._config, self._dataset, self._settings = config, dataset, config.evaluation
         self._keep = self._settings.keep or Keep()
-        ranks = len(dataset.split(self._settings.split)) * len(self._settings.sides)
-        self.num_ranks = ranks if self._settings.estimate is None else None  # of which nobody knows how many
 
     def check(self, model: Any) -> None:
         """Refuse a device that is not there, and a model that does not know the triples."""
@@ -99,6 +99,11 @@ class Ranking(ModelEvaluation):
         """Find out what will be ranked."""
         resolved = self._config.resolved_evaluation(self._dataset)
         return ranking_of(model, self._dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
+
+    def num_ranks(self, model: Any) -> int | None:
+        """One of each triple and side that the model answers; of an estimate, nobody knows how many."""
+        ranks = len(self._dataset.split(self._settings.split)) * len(self._settings.for_model(model).sides)
+        return ranks if self._settings.estimate is None else None
 
     def evaluate(
         self,
@@ -140,7 +145,10 @@ class TaskEvaluation(ModelEvaluation):
 
     def __init__(self, config: RunConfig, dataset: Dataset, task: Classification | Confidences) -> None:
         self._config, self._dataset, self._task = config, dataset, task
-        self.num_ranks = len(dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
+
+    def num_ranks(self, model: Any) -> int | None:
+        """One of each fact and side, where facts are ranked."""
+        return len(self._dataset.test) * len(self._task.sides) if isinstance(self._task, Confidences) else None
 
     def evaluate(
         self,

@@ -256,7 +256,7 @@ class _Work:
             model = job.load(self.dataset)
         sharded = self._sharded(job, model)
         activity = job.name or self.evaluation.activity
-        with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks) as progress:
+        with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
             result = self.evaluation.evaluate(
                 model,
                 title=job.title,

@@ -19,10 +19,11 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, UsageError
-from kgeval.scorers.adapters.array_scorers import CallableScorer, ScoreTable
+from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
+from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen
 from kgeval.scorers.scorer import (
     LabelledModel,
@@ -31,6 +32,7 @@ from kgeval.scorers.scorer import (
     Scorer,
     TensorScorer,
     VectorScorer,
+    sides_of,
     views_of,
 )
 from kgeval.scorers.sparse_scorer import SparseScorer
@@ -71,6 +73,11 @@ class Aligned(PartitionedScorer):
         """What results call the model: the title of what was aligned or of the scorer in it, or the scorer's class."""
         titles = (getattr(scorer, "title", None) for scorer in (self.source, self.scorer))
         return next((str(title) for title in titles if title), type(self.scorer).__name__)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that the scorer answers."""
+        return sides_of(self.scorer)
 
     @property
     def each_triple(self) -> bool:
@@ -150,8 +157,8 @@ def align(
     if source.numbering == "files":
         _refuse_foreign_ids(source, dataset)
     of_entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
-    # A score table speaks only of the relations that its triples name.
-    num_relations = len(dataset.relations) if isinstance(scorer, ScoreTable) else scorer.num_relations
+    # Arrays of triples speak only of the relations that these name.
+    num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
     of_relations = _match(dataset, dataset.relations, labels[1], num_relations)
     notes = (*of_entities.notes, *of_relations.notes)
     matches = (("entity", labels[0], of_entities), ("relation", labels[1], of_relations))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import CheckpointError
-from kgeval.scorers.adapters.array_scorers import ScoreTable
+from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.scorer import LabelledModel, Numbering, Scorer, VectorScorer
 
 PYKEEN = "PyKEEN"
@@ -40,12 +40,12 @@ def labelled(
     CheckpointError
         if it has another number of ids, or if it has other labels of its own
     """
-    if isinstance(scorer, ScoreTable) and relations is not None:
-        scorer = replace(scorer, relations=relations)  # without labels, it has the relations that its triples name
     model = scorer.model if isinstance(scorer, LabelledModel) else scorer
+    # Without labels, arrays of triples have the relations that these name.
+    num_relations = None if isinstance(model, TripleArrays) else model.num_relations
     found = (
         _labels(scorer, "entity", entities, model.num_entities),
-        _labels(scorer, "relation", relations, model.num_relations),
+        _labels(scorer, "relation", relations, num_relations),
     )
     if not isinstance(scorer, LabelledModel):
         return LabelledScorer(model, *found)
@@ -62,7 +62,7 @@ def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str
     return labels if fit and dataset.id_source == PYKEEN else {}
 
 
-def _labels(scorer: Any, kind: str, labels: Labels | None, size: int) -> Vocabulary | None:
+def _labels(scorer: Any, kind: str, labels: Labels | None, size: int | None) -> Vocabulary | None:
     attribute = "entities" if kind == "entity" else "relations"
     kept = getattr(scorer, attribute, None)
     # Of that name, a scorer of one's own may have its vectors.
@@ -70,7 +70,7 @@ def _labels(scorer: Any, kind: str, labels: Labels | None, size: int) -> Vocabul
     found = own if labels is None else Vocabulary.of(labels, kind)
     if found is None:
         return None
-    if len(found) != size:
+    if size is not None and len(found) != size:
         raise CheckpointError(
             f"the model has {size} {kind} ids, and there are {len(found)} {kind} labels: one for each id is needed."
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
-from kgeval.data.triples import Side
+from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
@@ -255,6 +255,18 @@ def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
             f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must be "
             "equally wide."
         )
+
+
+def sides_of(model: Any) -> tuple[Side, ...]:
+    """List the sides that a model answers: those of the attribute ``sides`` of its scorer, or both.
+
+    >>> sides_of(object())
+    ('head', 'tail')
+    """
+    while isinstance(model, LabelledModel):
+        model = model.model
+    own = getattr(model, "sides", SIDES)
+    return tuple(side for side in SIDES if isinstance(own, Collection) and side in own) or SIDES
 
 
 def views_of(scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:

@@ -12,7 +12,17 @@ from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_d
 from kgeval.checkpoints.reader import formats
 from kgeval.protocols.protocol import find_protocol
 from tests.checkpoints.conftest import same_tables
-from tests.checkpoints.frameworks import ALL, CASES, LABELS, UNFILTERED, UNREAD, expected_ranks, folder_of, options_of
+from tests.checkpoints.frameworks import (
+    ALL,
+    CASES,
+    ENCODED,
+    LABELS,
+    UNFILTERED,
+    UNREAD,
+    expected_ranks,
+    folder_of,
+    options_of,
+)
 from tests.checkpoints.printed import PROTOCOLS, printed_by
 
 TIES = {"libkge": 0.5, "openke": 0.0, "pyg": 0.5, "pykeen": 0.5, "rotate": 0.5, "transx": 0.5, "tucker": 0.5}
@@ -109,7 +119,7 @@ def test_every_folder_is_tested(shared):
         for path in (shared / "checkpoints").glob("*/*")
         if path.is_dir() and path.name != "_data"
     }
-    assert folders == {*ALL, *UNREAD}
+    assert folders == {*ALL, *ENCODED, *UNREAD}
 
 
 @pytest.mark.parametrize(("framework", "variant"), ALL)

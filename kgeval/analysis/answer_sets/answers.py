@@ -72,7 +72,7 @@ def answers(  # noqa: PLR0913
     list_sets: bool = False,
     entities: Labels | None = None,
     relations: Labels | None = None,
-    sides: Side | Sequence[Side] = ("head", "tail"),
+    sides: Side | Sequence[Side] | None = None,
     filter: Split | Sequence[Split] | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
@@ -152,6 +152,7 @@ def answers(  # noqa: PLR0913
         why = "sets are calibrated on valid, and made for test"
         raise InputError(f"dataset {dataset.name} has no {missing[0]} triples: {why}.")
     scorer = align(as_model(model, dataset, nan=nan), dataset, entities=entities, relations=relations)
+    settings = settings.for_model(scorer)
     total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(settings.sides)
     with reporting(total, progress=progress) as report, bound_threads(threads):
         tables = [

@@ -18,8 +18,9 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_labels, folder_of
-from kgeval.errors import CheckpointError, FileError, reason
-from kgeval.files.opening import checked, read_json
+from kgeval.checkpoints.shared.mapped_array import mapped_array
+from kgeval.errors import CheckpointError, FileError
+from kgeval.files.opening import read_json
 from kgeval.scorers.families.distances.rotate import RotatE
 from kgeval.scorers.families.distances.transe import TransE
 from kgeval.scorers.families.distances.transr import TransR
@@ -45,12 +46,12 @@ class DGLKEFiles:
     @property
     def entity(self) -> FloatArray:
         """The entities' table."""
-        return _array(self.folder / f"{self.prefix}_entity.npy")
+        return mapped_array(self.folder / f"{self.prefix}_entity.npy")
 
     @property
     def relation(self) -> FloatArray:
         """The relations' table."""
-        return _array(self.folder / f"{self.prefix}_relation.npy")
+        return mapped_array(self.folder / f"{self.prefix}_relation.npy")
 
     def number(self, name: str) -> float:
         """Return a number of the configuration.
@@ -96,7 +97,7 @@ def _rotate(parts: DGLKEFiles) -> Family:
 
 
 def _transr(parts: DGLKEFiles) -> Family:
-    projection = _array(parts.folder / f"{parts.prefix}projection.npy")
+    projection = mapped_array(parts.folder / f"{parts.prefix}projection.npy")
     return TransR(parts.entity, parts.relation, projection=projection, norm=1, normalization="none")
 
 
@@ -111,20 +112,6 @@ MODELS: dict[str, Callable[[DGLKEFiles], Family]] = {
     "SimplE": lambda parts: SimplE(parts.entity, parts.relation),
     "TransR": _transr,
 }
-
-
-def _array(file: Path) -> FloatArray:
-    """Map an array from disk; only its header is read."""
-    try:
-        checked(file)
-        array: FloatArray = np.lib.format.open_memmap(file, mode="r")
-    except FileError:
-        raise
-    except Exception as error:  # numpy has many ways of refusing a damaged file
-        raise CheckpointError(f"{file}: not a readable array, or cut short ({reason(error)}).") from error
-    if array.ndim != 2 or array.dtype.kind != "f":
-        raise CheckpointError(f"{file}: expected a table of floating-point numbers, found {array.dtype} {array.shape}.")
-    return array
 
 
 def _config(folder: Path) -> dict[str, Any] | None:

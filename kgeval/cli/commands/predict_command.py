@@ -139,7 +139,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     with watching("loading model"):
         model = load_model(config, dataset)
     given = {name: getattr(settings, name) for name in settings.model_fields_set}
-    total = _num_queries(dataset, settings.split, settings.sides) if queries is None else len(queries)
+    total = _num_queries(dataset, settings.split, settings.for_model(model).sides) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
         table = predict(
             model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **given

@@ -88,6 +88,7 @@ def predict_model(
     """
     dataset = as_dataset(dataset)
     scorer = align(model, dataset, entities=entities, relations=relations)
+    evaluation = evaluation.for_model(scorer)
     if request.rows is None:
         split, parts = evaluation.split, [*queries_of_split(dataset, evaluation.split, evaluation.sides)]
     else:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.arrays import FloatArray, IntArray
-from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
-from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.functions import FunctionCaller, ScoreFunction, refuse_other_arguments
-from kgeval.scorers.adapters.score_arrays import as_array, as_float64
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.scorer import refuse_other_queries
 
 BATCH_TRIPLES = 2**17
@@ -101,8 +96,7 @@ class CallableScorer:
         return np.concatenate([np.empty(0), *parts]).reshape(shape)
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreTable:
+class ScoreTable(TripleArrays):
     """Scores of all entities in the place of one side of some triples, computed elsewhere.
 
     Parameters
@@ -111,7 +105,8 @@ class ScoreTable:
         the triples that the rows belong to
     head, tail
         float[triple, entity], arrays or tensors; row ``i`` holds the score of every entity in the place of triple
-        ``i``'s head or tail; one of them may be missing if that side is not evaluated
+        ``i``'s head or tail; one of them may be missing, and that side is then not evaluated. An array may be mapped
+        from disk (``np.load(path, mmap_mode="r")``)
     entities, relations
         the label of each column, and of each relation id, where those are not the ids of the dataset, as
         :class:`CallableScorer` takes them. The triples are then in the table's own ids too
@@ -123,43 +118,15 @@ class ScoreTable:
     array([[0.5, 0.9]])
     """
 
-    triples: Triples
-    head: npt.NDArray[Any] | None = None
-    tail: npt.NDArray[Any] | None = None
-    entities: Labels | None = None
-    relations: Labels | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "triples", Triples.of(self.triples))
-        if self.head is None and self.tail is None:
-            raise InputError("a score table needs the scores of heads or tails.")
-        for side in SIDES:
-            if (scores := getattr(self, side)) is None:
-                continue
-            table = as_array(scores, f"the score table's {side}")
-            if table.ndim != 2 or len(table) != len(self.triples):
-                expected = f"one row for each of the {len(self.triples)} triples"
-                raise InputError(f"score table: {side} has shape {table.shape}; expected {expected}.")
-            object.__setattr__(self, side, table)
-        if self.head is not None and self.tail is not None and self.head.shape != self.tail.shape:
-            widths = f"{self.head.shape[1]} and {self.tail.shape[1]}"
-            raise InputError(f"score table: head and tail have {widths} columns; expected one for each entity in both.")
+    what, content = "score table", "scores"
 
     @property
     def num_entities(self) -> int:
         """How many entities have a column."""
-        table = self.tail if self.tail is not None else self.head
-        return int(table.shape[1])  # type: ignore[union-attr]
-
-    @property
-    def num_relations(self) -> int:
-        """How many relations have a label; without labels, how many the triples speak of: the largest id and one."""
-        if self.relations is not None:
-            return len(Vocabulary.of(self.relations, "relation"))
-        return int(self.triples.relations.max(initial=-1)) + 1
+        return int(self.array_of(self.sides[0]).shape[1])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look the scores up.
+        """Look the scores up; rows of triples that ask the same query hold the same scores.
 
         Raises
         ------
@@ -167,28 +134,8 @@ class ScoreTable:
             if the table has no row for a query
         """
         refuse_other_queries(queries, candidates)
-        table = self.head if queries.side == "head" else self.tail
-        if table is None:
-            other = "tail" if queries.side == "head" else "head"
-            raise InputError(f"the score table has no scores of {queries.side}s. Evaluate sides=('{other}',).")
-        rows = self._rows(queries)
-        return as_float64(table[rows[:, None], candidates], "the score table")
-
-    def _rows(self, queries: Queries) -> IntArray:
-        """Find a row that asks each query; rows that ask the same query hold the same scores."""
-        anchors, relations, _ = self.triples.queries_of_side(queries.side)
-        numbered = Triples(np.stack([anchors, relations, np.arange(len(anchors))], 1))
-        as_tail_queries = Queries(
-            "tail", queries.anchors, queries.relations, queries.offsets, queries.answers, queries.triples
-        )
-        rows = known_answers(as_tail_queries, [numbered])
-        if (rows.lengths == 0).any():
-            query = int(np.argmax(rows.lengths == 0))
-            raise InputError(
-                f"the score table has no row for the {queries.side} query with anchor {queries.anchors[query]} "
-                f"and relation {queries.relations[query]}."
-            )
-        return rows.ids[rows.offsets[:-1]]
+        table = self.array_of(queries.side)
+        return as_float64(table[self.rows_of(queries)[:, None], candidates], "the score table")
 
 
 def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:

@@ -15,7 +15,7 @@ neither on its neighbours nor on the batch or the machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -42,9 +42,20 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
     InputError
         if there is no such similarity, with the nearest one
     """
-    if similarity not in _CANONICAL:
-        raise InputError(f"unknown similarity {similarity!r}. {did_you_mean(str(similarity), get_args(Similarity))}")
+    refuse_other_similarities(similarity)
     return _CANONICAL[similarity](queries, entities)
+
+
+def refuse_other_similarities(similarity: Any) -> None:
+    """Refuse what is no similarity.
+
+    Raises
+    ------
+    InputError
+        with the nearest one
+    """
+    if similarity not in get_args(Similarity):
+        raise InputError(f"unknown similarity {similarity!r}. {did_you_mean(str(similarity), get_args(Similarity))}")
 
 
 def unit(vectors: FloatArray) -> Float64Array:

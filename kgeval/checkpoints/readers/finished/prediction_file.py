@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgeval.checkpoints.without_formula import ModelWithoutFormula
 from kgeval.data.dataset import Dataset
-from kgeval.scorers.adapters.prediction_lists import PredictionLists
+from kgeval.data.triples import Side
+from kgeval.scorers.adapters.prediction_lists import Key, OneList, PredictionLists
+
+
+class ListedOnce(NamedTuple):
+    """One list of a file."""
+
+    side: Side
+    key: Key
+    listed: OneList
 
 
 @dataclass(frozen=True, eq=False, repr=False)

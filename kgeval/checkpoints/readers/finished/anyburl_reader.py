@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.anyburl.prediction_file import Predictions
+from kgeval.checkpoints.readers.finished.prediction_file import ListedOnce, Predictions
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import open_text
 from kgeval.data.triples import SIDES, Side
@@ -66,15 +65,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     return Predictions(model, "anyburl", (path,), dataset.entities, dataset.relations, options.origins)
 
 
-class _Listed(NamedTuple):
-    """One line of candidates."""
-
-    side: Side
-    key: Key
-    listed: OneList
-
-
-def _lists(path: Path, dataset: Dataset) -> Iterator[_Listed]:
+def _lists(path: Path, dataset: Dataset) -> Iterator[ListedOnce]:
     entities = {label: index for index, label in enumerate(dataset.entities)}
     relations = {label: index for index, label in enumerate(dataset.relations)}
     triple: tuple[int, int, int] | None = None
@@ -92,7 +83,7 @@ def _lists(path: Path, dataset: Dataset) -> Iterator[_Listed]:
                 raise CheckpointError(f"{where}: {mark} before the first triple (head relation tail).")
             side, (head, relation, tail) = MARKS[mark], triple
             key = (tail, relation, head) if side == "head" else (head, relation, tail)
-            listed = _Listed(side, key, OneList.of(_confidences(where, cells, entities)))
+            listed = ListedOnce(side, key, OneList.of(_confidences(where, cells, entities)))
             if side in seen:
                 raise CheckpointError(f"{where}: {mark} a second time for the same triple.")
             seen.add(side)

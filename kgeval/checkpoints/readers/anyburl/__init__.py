@@ -1,1 +1,0 @@
-"""AnyBURL: the lists of predictions that it writes."""

@@ -1,0 +1,51 @@
+"""Dual encoders, such as SimKGC: a vector of each entity, and one of the query of each triple."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.finished.array_model import ArrayModel
+from kgeval.checkpoints.readers.finished.encoded_triples import encoded_triples
+from kgeval.checkpoints.shared.mapped_array import mapped_array
+from kgeval.errors import CheckpointError, InputError
+from kgeval.scorers.adapters.dual_encoder import DualEncoder
+from kgeval.scorers.numerics.similarity import Similarity
+
+ENTITY = "entity.npy"
+
+QUERY = {"tail": "query.npy", "head": "head_query.npy"}
+
+
+def read(path: Path, options: Options) -> ArrayModel:
+    """Read ``entity.npy`` (float[entity, dim]), ``query.npy`` (float[triple, dim], of tails) and ``head_query.npy``.
+
+    Raises
+    ------
+    CheckpointError
+        if the dataset or the similarity is not known, or an array is damaged or has another shape
+    """
+    similarity = options.require("similarity", None, str(path), get_args(Similarity))
+    found = encoded_triples(path, options)
+    files = {side: path / name for side, name in QUERY.items() if (path / name).is_file()}
+    vectors, queries = mapped_array(path / ENTITY), {side: mapped_array(file) for side, file in files.items()}
+    for side, file in files.items():
+        found.refuse_other_rows(file, len(queries[side]))
+    try:
+        model = DualEncoder(found.triples, vectors, similarity=similarity, **queries)
+    except InputError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    read_files = (path / ENTITY, *files.values(), *found.files)
+    return ArrayModel(model, "dual-encoder", read_files, found.entities, found.relations, options.origins)
+
+
+READER = Reader(
+    name="dual-encoder",
+    summary="a folder of a text encoder's vectors (entity.npy, query.npy, head_query.npy; entities.txt, queries.tsv)",
+    recognises=lambda path: (
+        path.is_dir() and (path / ENTITY).is_file() and any((path / name).is_file() for name in QUERY.values())
+    ),
+    read=read,
+)

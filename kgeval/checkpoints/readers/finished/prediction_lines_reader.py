@@ -1,0 +1,150 @@
+"""Lists of predictions as JSON lines, as language models and rankers of candidates are made to write them.
+
+One object a line: {"head": …, "relation": …, "predictions": […]} for a tail, {"tail": …, "relation": …, …} for a head.
+A line with head and tail is the list of that triple alone, for the side that "side" names, by default the tail.
+Predictions are labels, best first; pairs of label and score; or an object of the score of each label.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.finished.prediction_file import ListedOnce, Predictions
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.text import open_text
+from kgeval.data.triples import SIDES, Side
+from kgeval.errors import CheckpointError, DatasetError, reason
+from kgeval.files.opening import JSON, checked
+from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, Key, OneList, PredictionLists, SideLists
+
+SUFFIXES = {".jsonl", ".ndjson"}
+
+LONGEST = 2**26
+"""characters that a line may have"""
+
+
+def read(path: Path, options: Options) -> Predictions:
+    """Read lists of predictions.
+
+    With the option ``unknown=drop``, predictions that name no entity are left out, as text that a model made up.
+
+    Raises
+    ------
+    CheckpointError
+        if the dataset is not known; or with the line that is malformed, or names what the dataset does not have
+    """
+    dataset = options.dataset
+    if dataset is None:
+        raise CheckpointError(f"{path}: predictions do not name every entity. Give the dataset that they are about.")
+    unknown = options.resolve("unknown", None, "") or "error"
+    if unknown not in ("error", "drop"):
+        raise CheckpointError(f"{path}: unknown={unknown!r}: expected error or drop.")
+    lines = _Lines(path, dataset, drop_unknown=unknown == "drop")
+    found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
+    try:
+        for where, (side, key, listed) in lines.lists():
+            if found[side].setdefault(key, listed) is not listed:
+                raise CheckpointError(f"{where}: a second list for the same query.")
+    except DatasetError as error:
+        raise CheckpointError(str(error)) from error
+    sides = {side: SideLists.of(lists) for side, lists in found.items() if lists}
+    model = PredictionLists(sides, dataset.entities, dataset.relations)
+    return Predictions(model, "predictions", (path,), dataset.entities, dataset.relations, options.origins)
+
+
+class _Lines:
+    """The lines of a file."""
+
+    def __init__(self, path: Path, dataset: Dataset, *, drop_unknown: bool) -> None:
+        self._path, self._drop_unknown = path, drop_unknown
+        self._entities = {label: index for index, label in enumerate(dataset.entities)}
+        self._relations = {label: index for index, label in enumerate(dataset.relations)}
+
+    def lists(self) -> Iterator[tuple[str, ListedOnce]]:
+        """Yield each list, and where it stands."""
+        checked(self._path, times=JSON)
+        with open_text(self._path) as text:
+            number = 0
+            while line := text.readline(LONGEST):
+                number += 1
+                if line.strip():
+                    where = f"{self._path}, line {number}"
+                    yield where, self._listed(where, _object(where, line))
+
+    def _listed(self, where: str, content: dict[str, Any]) -> ListedOnce:
+        side = content.get("side", "tail" if "head" in content else "head")
+        if side not in SIDES:
+            raise CheckpointError(f"{where}: side {side!r}; expected head or tail.")
+        anchor, answer = ("head", "tail") if side == "tail" else ("tail", "head")
+        key = (
+            self._id(where, "entity", content.get(anchor)),
+            self._id(where, "relation", content.get("relation")),
+            self._id(where, "entity", content[answer]) if answer in content else ALL_LISTS,
+        )
+        return ListedOnce(side, key, OneList.of(self._scores(where, content.get("predictions"))))
+
+    def _scores(self, where: str, predictions: Any) -> dict[int, float]:
+        """Take the score of each prediction; of labels alone, one less for each place, of which the first counts."""
+        pairs = list(predictions.items()) if isinstance(predictions, dict) else predictions
+        if not isinstance(pairs, list):
+            raise CheckpointError(f"{where}: expected a list or an object as predictions, found {predictions!r:.40}.")
+        if all(isinstance(label, str) for label in pairs):
+            pairs = [(label, float(-place)) for place, label in enumerate(dict.fromkeys(pairs), 1)]
+        scores: dict[int, float] = {}
+        for pair in pairs:
+            label, score = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+            number = score if isinstance(score, int | float) and not isinstance(score, bool) else math.nan
+            if not isinstance(label, str) or not math.isfinite(number):
+                raise CheckpointError(f"{where}: expected labels, or pairs of label and score; found {pair!r:.60}.")
+            if label not in self._entities and self._drop_unknown:
+                continue
+            entity = self._id(where, "entity", label)
+            if scores.setdefault(entity, float(number)) != number:
+                raise CheckpointError(
+                    f"{where}: {label!r} is listed twice, with the scores {scores[entity]}, {number}."
+                )
+        return scores
+
+    def _id(self, where: str, kind: str, label: Any) -> int:
+        known = self._entities if kind == "entity" else self._relations
+        if not isinstance(label, str):
+            raise CheckpointError(f"{where}: expected the label of the query's {kind}, found {label!r:.40}.")
+        if label not in known:
+            hint = " Text that is no entity is left out with the option unknown=drop." if kind == "entity" else ""
+            raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset?{hint}")
+        return known[label]
+
+
+def _object(where: str, line: str) -> dict[str, Any]:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{where}: no JSON ({reason(error)}).") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{where}: expected an object with relation and predictions, found {line.strip()[:40]}.")
+    return content
+
+
+def _recognises(path: Path) -> bool:
+    if not path.is_file() or path.suffix.lower() not in SUFFIXES:
+        return False
+    try:
+        with open_text(path) as text:
+            content = json.loads(text.readline(LONGEST))
+    except (DatasetError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and {"relation", "predictions"} <= content.keys()
+
+
+READER = Reader(
+    name="predictions",
+    summary="a .jsonl file of lists (head or tail, relation, predictions: labels, with scores or best first)",
+    recognises=_recognises,
+    read=read,
+)

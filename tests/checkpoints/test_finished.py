@@ -1,0 +1,195 @@
+"""What a model left behind: folders of vectors and of scores, lists of predictions as JSON lines."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kgeval import evaluate, load_checkpoint, load_dataset
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
+from kgeval.errors import CheckpointError, InputError
+from tests.brute_force import as_counts, brute_force
+from tests.checkpoints.frameworks import ENCODED, expected_ranks
+from tests.conftest import random_dataset
+
+DATA = random_dataset(9)
+SCORES = np.random.default_rng(1).integers(0, 9, (30, 4, 30)).astype(np.float32)
+"""of each head, relation and tail"""
+
+
+@pytest.mark.parametrize(("framework", "variant"), ENCODED)
+def test_every_rank_of_an_encoder_is_reproduced(shared, framework, variant):
+    folder = shared / "checkpoints" / framework / variant
+    data = load_dataset(shared / "checkpoints/pykeen/_data/umls")
+    table = evaluate(load_checkpoint(folder, dataset=data, similarity="cosine"), data).to_pandas()
+    found = {
+        (row.head_label, row.relation_label, row.tail_label, row.side): (1 + row.raw_greater, 1 + row.greater)
+        for row in table.itertuples()
+    }
+    assert found == expected_ranks(folder)
+    assert not table.tied.any()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Vectors whose dot products are the scores: the entities are axes."""
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    np.save(folder / "entity.npy", np.eye(30, dtype=np.float32))
+    np.save(folder / "query.npy", SCORES[DATA.test.heads, DATA.test.relations])
+    return folder
+
+
+EXPECTED = brute_force(lambda h, r, t: SCORES[h, r, t], DATA, sides=("tail",))
+
+
+def test_without_labels_the_rows_are_those_of_the_dataset(folder):
+    model = load_checkpoint(folder, dataset=DATA, similarity="dot")
+    assert as_counts(evaluate(model, DATA)) == EXPECTED
+    assert model.describe()["rows"] == {"tail": [len(DATA.test), 30]}
+
+
+def test_labels_and_queries_may_be_in_any_order(folder):
+    rng = np.random.default_rng(2)
+    entities, queries = rng.permutation(30), rng.permutation(len(DATA.test))
+    np.save(folder / "entity.npy", np.eye(30)[entities])
+    np.save(folder / "query.npy", np.load(folder / "query.npy")[queries])
+    (folder / "entities.txt").write_text("".join(f"{DATA.entities[int(index)]}\n" for index in entities))
+    cells = [(DATA.entities[h], DATA.relations[r], DATA.entities[t]) for h, r, t in DATA.test.ids[queries].tolist()]
+    (folder / "queries.tsv").write_text("".join("\t".join(row) + "\n" for row in cells))
+    assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, similarity="dot"), DATA)) == EXPECTED
+
+
+def test_heads_have_a_file_of_their_own(folder):
+    np.save(folder / "head_query.npy", SCORES[:, DATA.test.relations, DATA.test.tails].T)
+    table = evaluate(load_checkpoint(folder, dataset=DATA, similarity="dot"), DATA)
+    assert as_counts(table) == brute_force(lambda h, r, t: SCORES[h, r, t], DATA)
+
+
+def test_another_split_is_named(folder):
+    np.save(folder / "query.npy", SCORES[DATA.valid.heads, DATA.valid.relations])
+    model = load_checkpoint(folder, dataset=DATA, similarity="dot", split="valid")
+    expected = brute_force(lambda h, r, t: SCORES[h, r, t], DATA, split="valid", sides=("tail",))
+    assert as_counts(evaluate(model, DATA, split="valid")) == expected
+
+
+@pytest.mark.parametrize(("side", "array"), [("tail", SCORES), ("head", SCORES.transpose(2, 1, 0))])
+def test_finished_scores_are_ranked_from_disk(tmp_path, side, array):
+    anchors, relations, _ = DATA.test.queries_of_side(side)
+    np.save(tmp_path / f"{side}_scores.npy", array[anchors, relations])
+    table = evaluate(load_checkpoint(tmp_path, dataset=DATA), DATA)
+    assert as_counts(table) == brute_force(lambda h, r, t: SCORES[h, r, t], DATA, sides=(side,))
+
+
+def test_what_an_encoder_needs_is_asked_for(folder):
+    with pytest.raises(CheckpointError, match=r"does not say similarity.*similarity=dot or similarity=cosine"):
+        load_checkpoint(folder, dataset=DATA)
+    with pytest.raises(CheckpointError, match=r"arrays do not name the queries. Give the dataset"):
+        load_checkpoint(folder, similarity="dot")
+    np.save(folder / "query.npy", np.ones((7, 30)))
+    with pytest.raises(
+        CheckpointError, match=rf"query.npy: 7 rows, and split valid of random has {len(DATA.valid)} triples"
+    ):
+        load_checkpoint(folder, dataset=DATA, similarity="dot", split="valid")
+
+
+def test_what_cannot_be_used_is_refused(folder):
+    (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n")
+    with pytest.raises(CheckpointError, match=r"queries.tsv, triple 1: unknown entity 'atlantis'"):
+        load_checkpoint(folder, dataset=DATA, similarity="dot")
+    with pytest.raises(CheckpointError, match=r"queries.tsv says what the rows are"):
+        load_checkpoint(folder, dataset=DATA, similarity="dot", split="test")
+    (folder / "queries.tsv").unlink()
+    vectors = np.eye(30)
+    vectors[3, 4] = np.nan
+    np.save(folder / "entity.npy", vectors)
+    with pytest.raises(CheckpointError, match=r"the array 'entity' holds nan at row 3 .e0003., column 4"):
+        load_checkpoint(folder, dataset=DATA, similarity="dot")
+    (folder / "entity.npy").write_bytes(b"no array")
+    with pytest.raises(CheckpointError, match=r"entity.npy: not a readable array"):
+        load_checkpoint(folder, dataset=DATA, similarity="dot")
+
+
+def lists(kind, size=6):
+    """The best few of each query, with labels, pairs or an object of scores."""
+    lines, scores = {}, {}
+    for h, r, _ in DATA.test.ids.tolist():
+        best = np.argsort(-SCORES[h, r], kind="stable")[:size]
+        pairs = [(DATA.entities[int(e)], float(SCORES[h, r, e])) for e in best]
+        predictions = {"labels": [label for label, _ in pairs], "pairs": pairs, "object": dict(pairs)}[kind]
+        line = {"head": DATA.entities[h], "relation": DATA.relations[r], "predictions": predictions}
+        lines[h, r] = json.dumps(line)
+        order = range(-1, -1 - size, -1) if kind == "labels" else SCORES[h, r, best]
+        scores |= {(h, r, int(e)): float(score) for e, score in zip(best, order, strict=True)}
+    return "\n".join(lines.values()), scores
+
+
+@pytest.mark.parametrize("kind", ["labels", "pairs", "object"])
+def test_what_a_list_omits_ties_at_its_end(tmp_path, kind):
+    path = tmp_path / "lists.jsonl"
+    text, scores = lists(kind)
+    path.write_text(text)
+    table = evaluate(load_checkpoint(path, dataset=DATA), DATA)
+    expected = brute_force(lambda h, r, t: scores.get((h, r, t), -np.inf), DATA, sides=("tail",))
+    assert as_counts(table) == expected
+    missing = sum((h, r, t) not in scores for h, r, t in DATA.test.ids.tolist())
+    assert 0 < missing < len(DATA.test)
+    assert any(
+        f"lack the answer of {missing} of the {len(DATA.test)} triples and sides: it ties with all" in note
+        for note in table.notes
+    )
+
+
+def test_a_list_of_heads_and_one_of_a_single_triple(tmp_path):
+    path = tmp_path / "lists.jsonl"
+    h, r, t = (labels[i] for labels, i in zip((DATA.entities, DATA.relations, DATA.entities), (3, 1, 7), strict=True))
+    line = {"tail": t, "relation": r, "predictions": ["e0000", h]}
+    own = {"head": h, "relation": r, "tail": t, "side": "head", "predictions": [h]}
+    for content, best in ((line, 0), (own, 3)):
+        path.write_text(json.dumps(content))
+        model = load_checkpoint(path, dataset=DATA)
+        scores = model.scores(Queries.of(Triples.of([(3, 1, 7)]), "head"), np.arange(30))
+        assert np.argmax(scores) == best
+
+
+def test_text_that_is_no_entity_is_left_out_where_that_is_said(tmp_path):
+    path = tmp_path / "lists.jsonl"
+    path.write_text('{"head": "e0000", "relation": "r00", "predictions": ["no such thing", "e0004", "e0004"]}')
+    with pytest.raises(CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unknown=drop"):
+        load_checkpoint(path, dataset=DATA)
+    model = load_checkpoint(path, dataset=DATA, unknown="drop")
+    assert model.describe()["listed"] == {"tail": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"head": "e0000", "relation": "r00", "predictions": []}\n{"a":', "line 2: no JSON"),
+        ('{"head": "e0000", "relation": "r00", "predictions": 3}', "line 1: expected a list or an object"),
+        ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", "x"]]}', "line 1: expected labels, or pairs"),
+        ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", NaN]]}', "line 1: expected labels, or pairs"),
+        ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity, found 3"),
+        ('{"head": "e0000", "relation": "r99", "predictions": []}', "unknown relation 'r99'"),
+        ('{"head": "e0000", "side": "up", "relation": "r00", "predictions": []}', "side 'up'; expected head or tail"),
+        ('{"head": "e0000", "relation": "r00", "predictions": []}\n' * 2, "line 2: a second list for the same query"),
+        (
+            '{"head": "e0000", "relation": "r00", "predictions": [["e0001", 1], ["e0001", 2]]}',
+            "'e0001' is listed twice, with the scores 1.0, 2",
+        ),
+    ],
+)
+def test_a_malformed_line_is_named(tmp_path, line, message):
+    path = tmp_path / "lists.jsonl"
+    path.write_text(line)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(path, dataset=DATA)
+
+
+def test_a_query_without_a_list_is_named(tmp_path):
+    path = tmp_path / "lists.jsonl"
+    path.write_text('{"head": "e0000", "relation": "r00", "predictions": []}')
+    with pytest.raises(InputError, match="there are no predictions for"):
+        evaluate(load_checkpoint(path, dataset=DATA), DATA)

@@ -1,0 +1,146 @@
+"""Dual encoders: ranks by brute force over the cosines, tails alone without a word, rows that cannot be right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import DualEncoder, ScoreTable, answers, evaluate, explain, predict, summarize
+from kgeval.data.triples import SIDES, Triples
+from kgeval.errors import InputError
+from tests.brute_force import as_counts, brute_force
+from tests.conftest import random_dataset
+
+DATA = random_dataset(8)
+RNG = np.random.default_rng(0)
+ENTITY = RNG.integers(-2, 3, (30, 6)).astype(np.float32)  # of so few values, many cosines tie
+ENTITY[:, 0] += 5
+QUERY = {side: RNG.integers(1, 4, (30, 4, 6)).astype(np.float32) for side in SIDES}
+"""the vector of each anchor and relation"""
+
+
+def rows(triples, side):
+    """One row for each triple, as an encoder writes them."""
+    anchors, relations, _ = triples.queries_of_side(side)
+    return QUERY[side][anchors, relations]
+
+
+def encoder(*sides, triples=DATA.test, similarity="cosine", **options):
+    queries = {side: rows(triples, side) for side in sides}
+    return DualEncoder(triples, ENTITY, similarity=similarity, **queries, **options)
+
+
+def dot(h, r, t, side):
+    anchor, answer = (h, t) if side == "tail" else (t, h)
+    return float(QUERY[side][anchor, r].astype(np.float64) @ ENTITY[answer])
+
+
+@pytest.mark.parametrize("sides", [("tail",), ("head",), ("head", "tail")])
+def test_ranks_are_those_of_brute_force_on_the_sides_that_there_are(sides):
+    table = evaluate(encoder(*sides, similarity="dot"), DATA)
+    expected = {}
+    for side in sides:
+        expected |= brute_force(lambda h, r, t, side=side: dot(h, r, t, side), DATA, sides=(side,))
+    assert as_counts(table) == expected
+    assert table.column("tied").any()
+
+
+def test_cosine_is_the_dot_product_of_unit_vectors():
+    def cosine(h, r, t):
+        query, entity = QUERY["tail"][h, r].astype(np.float64), ENTITY[t].astype(np.float64)
+        return round(query @ entity / np.linalg.norm(query) / np.linalg.norm(entity), 12)
+
+    table = evaluate(encoder("tail"), DATA)
+    expected = brute_force(cosine, DATA, sides=("tail",))
+    # Equal vectors tie exactly; brute force rounds, so that it finds the ties of parallel ones too.
+    assert np.mean([as_counts(table)[key] == counts for key, counts in expected.items()]) > 0.9
+    by_scores = ScoreTable(DATA.test, tail=_canonical(table))
+    assert as_counts(evaluate(by_scores, DATA)) == as_counts(table)
+
+
+def _canonical(table):
+    from kgeval.scorers.numerics.similarity import canonical
+
+    assert len(table) == len(DATA.test)
+    return canonical("cosine", rows(DATA.test, "tail").astype(np.float64)[:, None], ENTITY.astype(np.float64)[None])
+
+
+def test_a_model_of_tails_alone_is_evaluated_on_tails_and_the_result_says_so():
+    table = evaluate(encoder("tail"), DATA)
+    assert set(table.column("side")) == {"tail"}
+    assert "the model answers tails alone." in table.notes
+    assert "the model answers tails alone." not in evaluate(encoder("head", "tail"), DATA).notes
+    assert summarize(table, ["mrr"])["mrr"] == summarize(table, ["tail.mrr"])["tail.mrr"]
+
+
+def test_whatever_ranks_takes_the_sides_that_there_are():
+    scores = predict(encoder("tail"), DATA, k=2)
+    assert set(scores.column("side")) == {"tail"}
+    assert explain(encoder("tail"), DATA, "pykeen").rows[0].protocol == "pykeen"
+    both = Triples(np.concatenate([DATA.valid.ids, DATA.test.ids]))
+    assert set(answers(encoder("tail", triples=both), DATA).ranks.column("side")) == {"tail"}
+
+
+def test_a_side_that_is_named_and_missing_is_refused():
+    with pytest.raises(InputError, match=r"dual encoder has no query vectors of heads. Evaluate sides=\('tail',\)"):
+        evaluate(encoder("tail"), DATA, sides=("head", "tail"))
+
+
+def test_labels_put_the_rows_in_any_order():
+    order = RNG.permutation(30)
+    labels = [DATA.entities[int(index)] for index in order]
+    renumbered = np.argsort(order)[DATA.test.ids[:, [0, 2]]]
+    triples = np.stack([renumbered[:, 0], DATA.test.relations, renumbered[:, 1]], axis=1)
+    model = DualEncoder(
+        triples,
+        ENTITY[order],
+        similarity="dot",
+        tail=rows(DATA.test, "tail"),
+        entities=labels,
+        relations=DATA.relations,
+    )
+    assert as_counts(evaluate(model, DATA)) == as_counts(evaluate(encoder("tail", similarity="dot"), DATA))
+
+
+def test_a_query_that_was_not_encoded_is_named():
+    partial = encoder("tail", triples=DATA.valid)
+    with pytest.raises(InputError, match=r"dual encoder has no row for the tail query with anchor \d+ and relation"):
+        evaluate(partial, DATA)
+    named = encoder("tail", triples=DATA.valid, entities=DATA.entities, relations=DATA.relations)
+    with pytest.raises(InputError, match=r"no row for the tail query with anchor 'e\d{4}' and relation 'r\d\d'"):
+        evaluate(named, DATA)
+
+
+def test_noise_of_batches_is_let_through_and_another_order_is_not():
+    triples = Triples.of([(0, 0, 1), (0, 0, 2), (1, 0, 2)])
+    vectors = np.array([[1.0, 0], [1.0, 0.005], [0, 1]])
+    assert evaluate_scores(triples, vectors) == evaluate_scores(triples, vectors[[0, 0, 2]])
+    with pytest.raises(
+        InputError, match=r"rows 0 and 1 of tail are of the same query, and differ. Are the rows in the"
+    ):
+        evaluate_scores(triples, vectors[[0, 2, 1]])
+
+
+def evaluate_scores(triples, vectors):
+    from kgeval.data.queries import Queries
+
+    model = DualEncoder(triples, np.eye(3)[:, :2], similarity="dot", tail=vectors)
+    return model.scores(Queries.of(triples, "tail"), np.arange(3)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"tail": np.ones((1, 2))},
+            r"dual encoder: tail has shape \(1, 2\); expected one row for each of the 2 triples",
+        ),
+        ({"tail": np.ones((2, 3))}, r"vectors have shape \(3, 2\), those of queries 3 dimensions"),
+        ({}, "a dual encoder needs the query vectors of heads or tails"),
+        ({"tail": np.ones((2, 2)), "similarity": "cosin"}, "unknown similarity 'cosin'. Did you mean 'cosine'"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(arguments, message):
+    triples = Triples.of([(0, 0, 1), (0, 0, 2)])
+    with pytest.raises(InputError, match=message):
+        DualEncoder(triples, np.ones((3, 2)), **{"similarity": "dot", **arguments})
