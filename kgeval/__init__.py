@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
     from kgeval.scorers.adapters.dual_encoder import DualEncoder as DualEncoder
+    from kgeval.scorers.adapters.query_scorer import QueryScorer as QueryScorer
     from kgeval.scorers.family import Family as Family
     from kgeval.scorers.scorer import Scorer as Scorer
     from kgeval.scorers.scorer import VectorScorer as VectorScorer
@@ -71,6 +72,7 @@ _HOMES = {
     "Metric": "metrics.metric",
     "PredictionTable": "ranking.predictions.prediction_table",
     "Protocol": "protocols.protocol",
+    "QueryScorer": "scorers.adapters.query_scorer",
     "RankTable": "ranking.rank_table",
     "Reader": "checkpoints.reader",
     "ScoreTable": "scorers.adapters.array_scorers",

@@ -23,6 +23,7 @@ from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
+from kgeval.scorers.adapters.query_scorer import QueryScorer
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen
 from kgeval.scorers.scorer import (
@@ -274,6 +275,10 @@ def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, rela
             known.get("entities") if entities is None else entities,
             known.get("relations") if relations is None else relations,
         )
+    if isinstance(model, QueryScorer):
+        entities = None if entities is None else Vocabulary.of(entities)
+        relations = None if relations is None else Vocabulary.of(relations, "relation")
+        model = model.of_size(len(entities or dataset.entities), len(relations or dataset.relations))
     if isinstance(model, Scorer):
         return labelled(model, entities, relations)
     if (vectors := vectors_of_pyg(model)) is not None:

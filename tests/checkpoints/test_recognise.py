@@ -61,11 +61,11 @@ def test_arrays_of_numpy_are_described(tmp_path):
     np.save(tmp_path / "e.npy", np.zeros((7, 4)))
     assert said_of(tmp_path / "e.npy")[1:3] == ["e.npy is an array of float64 [7, 4].", "Known formats:"]
     (tmp_path / "saved").mkdir()
-    for name, dtype in (("entity", np.float32), ("query", np.float16)):
+    for name, dtype in (("nodes", np.float32), ("query", np.float16)):
         np.save(tmp_path / "saved" / f"{name}.npy", np.zeros((7, 4), dtype))
     (tmp_path / "saved/torn.npy").write_bytes(b"\x93NUMPY\x01\x00")
     assert said_of(tmp_path / "saved")[2:5] == [
-        "entity.npy is an array of float32 [7, 4].",
+        "nodes.npy is an array of float32 [7, 4].",
         "query.npy is an array of float16 [7, 4].",
         "Two ways to evaluate such arrays:",
     ]

@@ -126,7 +126,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     if dataset is None:
         with watching("loading model"):
             stored = read_stored_model(Path(source))
-        own = stored.evaluation.model_dump(include={*SETTINGS})
+        own = stored.evaluation.model_dump(include={*SETTINGS} & stored.evaluation.model_fields_set)
         return stored._replace(evaluation=type(stored.evaluation)(**own | block))
     config = configuration("answers", source, dataset, options, evaluation=block)
     with watching("loading dataset"):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.adapters.functions import FunctionCaller, ScoreFunction, refuse_other_arguments
+from kgeval.scorers.adapters.functions import FunctionCaller, ScoreFunction
 from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.scorer import refuse_other_queries
 
 BATCH_TRIPLES = 2**17
-"""triples of a call, for each of which a function may need much memory"""
+"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
 
 
 class CallableScorer:
@@ -39,6 +40,7 @@ class CallableScorer:
 
     Examples
     --------
+    >>> from kgeval.data.triples import Triples
     >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
     >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
     array([[-2., -1.,  0., -1., -2.]])
@@ -60,8 +62,7 @@ class CallableScorer:
         self.relations = None if relations is None else Vocabulary.of(relations, "relation")
         self.num_entities = _size(num_entities, self.entities, "entities")
         self.num_relations = _size(num_relations, self.relations, "relations")
-        refuse_other_arguments(function)
-        self._called = FunctionCaller(function)
+        self._called, self._batches = FunctionCaller(function), ShrinkingBatches(BATCH_TRIPLES)
 
     @property
     def title(self) -> str:
@@ -83,17 +84,17 @@ class CallableScorer:
         relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
         others = np.broadcast_to(candidates, shape).flatten()
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
-        parts = []
-        for start in range(0, len(others), BATCH_TRIPLES):
-            part = slice(start, start + BATCH_TRIPLES)
+
+        def score(part: slice) -> Float64Array:
             values = as_float64(self._called(heads[part], relations[part], tails[part]), "the scoring function")
             if values.size != len(others[part]):
                 raise ScoreError(
                     f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
                     f"{values.shape}); expected one for each."
                 )
-            parts.append(values.ravel())
-        return np.concatenate([np.empty(0), *parts]).reshape(shape)
+            return values.ravel()
+
+        return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
 
 
 class ScoreTable(TripleArrays):
@@ -113,6 +114,7 @@ class ScoreTable(TripleArrays):
 
     Examples
     --------
+    >>> from kgeval.data.triples import Triples
     >>> table = ScoreTable(Triples.of([(0, 0, 2)]), tail=np.array([[0.1, 0.9, 0.5]]))
     >>> table.scores(Queries.of(Triples.of([(0, 0, 2)]), "tail"), np.array([2, 1]))
     array([[0.5, 0.9]])

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import chain
 from types import FunctionType, MethodType
 from typing import Any
 
-from kgeval.arrays import IntArray, detached
+import numpy as np
+
+from kgeval.arrays import detached
 from kgeval.errors import InputError, ScoreError, reason
+from kgeval.scorers.adapters.shrinking_batches import is_out_of_memory
 
 ScoreFunction = Callable[..., Any]
-"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors"""
+"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``"""
+
+OF_TRIPLES = ("heads", "relations", "tails")
 
 
 class FunctionCaller:
@@ -34,33 +40,39 @@ class FunctionCaller:
     tensor([2., 4.])
     """
 
-    def __init__(self, function: ScoreFunction) -> None:
-        self._function = function
+    def __init__(self, function: ScoreFunction, parameters: Sequence[str] = OF_TRIPLES) -> None:
+        _refuse_other_parameters(function, parameters)
+        self._function, self._signature = function, f"f({', '.join(parameters)})"
         reachable, torch = list(_reachable_objects(function)), sys.modules.get("torch")
         self._modules = [value for value in reachable if torch and isinstance(value, torch.nn.Module)]
-        self._converters: list[Callable[[IntArray], Any]] = [lambda ids: ids]
+        self._converters: list[Callable[[Any], Any]] = [lambda ids: ids]
         if torch is not None:
             tensors = [value for value in reachable if isinstance(value, torch.Tensor)]
-            tensors = [*(tensor for module in self._modules for tensor in module.parameters()), *tensors]
+            held = (chain(module.parameters(), module.buffers()) for module in self._modules)
+            tensors = [*chain.from_iterable(held), *tensors]
             device = tensors[0].device if tensors else "cpu"
-            self._converters.append(lambda ids: torch.tensor(ids, device=device))
+            self._converters.append(
+                lambda ids: torch.tensor(ids, device=device) if isinstance(ids, np.ndarray) else ids
+            )
             if isinstance(getattr(function, "__self__", function), torch.nn.Module):
                 self._converters.reverse()
 
-    def __call__(self, heads: IntArray, relations: IntArray, tails: IntArray) -> Any:
-        """Score triples; whatever the function returned, off its device.
+    def __call__(self, *arguments: Any) -> Any:
+        """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device.
 
         Raises
         ------
         ScoreError
-            if it takes neither arrays nor tensors of heads, relations and tails; an error of another kind is its own
+            if it takes neither arrays nor tensors; an error of another kind is its own, and so is a lack of memory
         """
         failures: list[Exception] = []
         with _scoring(self._modules):
             for convert in self._converters:
                 try:
-                    scores = detached(self._function(convert(heads), convert(relations), convert(tails)))
+                    scores = detached(self._function(*map(convert, arguments)))
                 except Exception as failure:
+                    if is_out_of_memory(failure):
+                        raise
                     failures.append(failure)
                 else:
                     self._converters = [convert]
@@ -69,31 +81,25 @@ class FunctionCaller:
         if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
         raise ScoreError(
-            "the scoring function fails as f(heads, relations, tails) of ids, which it gets as arrays and, where "
+            f"the scoring function fails as {self._signature} of ids, which it gets as arrays and, where "
             f"torch is imported, as tensors. It said: {'; '.join(messages)}. If its ids are not the dataset's, give "
             "their labels as entities=[…] and relations=[…]."
         ) from failures[0]
 
 
-def refuse_other_arguments(function: ScoreFunction) -> None:
-    """Refuse a function that is called with something else than heads, relations and tails.
-
-    Raises
-    ------
-    InputError
-        with the arguments that it has
-    """
+def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
+    """Refuse a function that is called with something else."""
     forward = getattr(function, "forward", function)  # a module's own call takes anything
     try:
         signature = inspect.signature(forward)
     except (TypeError, ValueError):  # compiled functions need not tell
         return
     try:
-        signature.bind("heads", "relations", "tails")
+        signature.bind(*parameters)
     except TypeError as error:
         name = getattr(function, "__name__", type(function).__name__)
         raise InputError(
-            f"the scoring function {name}{signature} cannot be called as f(heads, relations, tails): {reason(error)}."
+            f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
         ) from error
 
 
@@ -114,6 +120,7 @@ def evaluating(*modules: Any) -> Iterator[None]:
 def _scoring(modules: list[Any]) -> Iterator[None]:
     with ExitStack() as stack:
         if "torch" in sys.modules:
+            # Not inference_mode: what a module keeps of its forward pass could not be trained with afterwards.
             stack.enter_context(sys.modules["torch"].no_grad())
         stack.enter_context(evaluating(*modules))
         yield

@@ -16,6 +16,7 @@ from kgeval.data.triples import Side
 from kgeval.errors import InputError
 from kgeval.scorers.adapters.functions import evaluating
 from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
 from kgeval.threads import slices
 
 BATCH_SCORES = 2**12
@@ -106,20 +107,15 @@ class PyKEENScorer:
         return rows if few or ids is None else rows[:, ids]
 
     def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int, *, on_host: bool) -> Any:
-        """Score in batches, each half as large as the one before where a device has too little memory."""
+        """Score in batches, smaller ones where memory is lacking."""
         import torch
 
-        parts, start = [], 0
-        step = max(1, BATCH_SCORES // max(width, 1))
-        while start < len(batch):
-            try:
-                found = predict(batch[start : start + step])
-                parts.append(found.cpu() if on_host else found)
-                start += step
-            except torch.cuda.OutOfMemoryError:
-                if step == 1:
-                    raise
-                step //= 2
+        def score(part: slice) -> Any:
+            found = predict(batch[part])
+            return found.cpu() if on_host else found
+
+        batches = ShrinkingBatches(max(1, BATCH_SCORES // max(width, 1)))
+        parts = [*batches.compute(score, len(batch))]
         return torch.cat(parts) if parts else torch.empty(0, width)
 
     def _predict(self, side: Side) -> Callable[..., Any]:

@@ -1,0 +1,134 @@
+"""Whole-graph scorers, such as NBFNet and ULTRA: a function that scores all entities for a few queries at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+
+from kgeval.arrays import FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Side
+from kgeval.data.vocabulary import Labels, Vocabulary
+from kgeval.errors import InputError, ScoreError, did_you_mean
+from kgeval.scorers.adapters.functions import FunctionCaller, ScoreFunction
+from kgeval.scorers.adapters.score_arrays import as_array
+from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
+from kgeval.scorers.scorer import refuse_other_queries
+
+BATCH_QUERIES = 32
+"""queries of a call: a network that passes messages over the whole graph holds the graph once for each"""
+
+
+class QueryScorer:
+    """A function of queries: ``f(anchors, relations, side) -> scores``, float[query, entity].
+
+    The anchors and relations are equally long arrays of ids, or tensors where the function takes these (a PyTorch
+    module is in evaluation mode while it scores, and gets them on its device); ``side`` is ``"head"`` or ``"tail"``,
+    the one that is sought. A column is an entity. Each distinct query is asked for once.
+
+    Parameters
+    ----------
+    function
+        the function
+    num_entities, num_relations
+        how many ids it knows, if not those of the dataset; labels tell that too
+    sides
+        the sides that it answers
+    batch_size
+        queries of a call, at most; fewer where memory is lacking
+    entities, relations
+        the label of each of its ids, where those are not the ids of the dataset
+
+    Raises
+    ------
+    InputError
+        if it takes other arguments, or there is no such side
+
+    Examples
+    --------
+    >>> from kgeval.data.triples import Triples
+    >>> near = QueryScorer(lambda anchors, relations, side: -abs(anchors[:, None] - np.arange(4)), 4, 1, sides="tail")
+    >>> near.scores(Queries.of(Triples.of([(1, 0, 2), (3, 0, 2)]), "tail"), np.arange(4))
+    array([[-1,  0, -1, -2],
+           [-3, -2, -1,  0]])
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        num_entities: int | None = None,
+        num_relations: int | None = None,
+        *,
+        sides: Side | Sequence[Side] = SIDES,
+        batch_size: int = BATCH_QUERIES,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+    ) -> None:
+        self.function = function
+        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
+        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
+        self.num_entities = len(self.entities) if self.entities is not None else num_entities or 0
+        self.num_relations = len(self.relations) if self.relations is not None else num_relations or 0
+        self.sides = _sides(sides)
+        if batch_size < 1:
+            raise InputError(f"batch_size: expected how many queries a call has, from 1; found {batch_size}.")
+        self._batches = ShrinkingBatches(batch_size)
+        self._called = FunctionCaller(function, ("anchors", "relations", "side"))
+
+    @property
+    def title(self) -> str:
+        """What results call it: the function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def of_size(self, num_entities: int, num_relations: int) -> QueryScorer:
+        """Know so many ids, where neither numbers nor labels said how many."""
+        sized = copy(self)
+        sized.num_entities = self.num_entities or num_entities
+        sized.num_relations = self.num_relations or num_relations
+        return sized
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score all entities, and take the candidates (int64[candidate] or int64[query, candidate]).
+
+        Raises
+        ------
+        InputError
+            if it does not answer the side
+        ScoreError
+            if the function returns an array of another shape, or what is no number
+        """
+        refuse_other_queries(queries, candidates)
+        if queries.side not in self.sides:
+            raise InputError(f"the model answers {self.sides[0]}s alone. Evaluate sides=('{self.sides[0]}',).")
+
+        def score(part: slice) -> FloatArray:
+            rows = self._rows(queries[part])
+            return rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates[part], axis=1)
+
+        parts = [*self._batches.compute(score, len(queries))]
+        return np.concatenate(parts) if parts else np.empty((0, candidates.shape[-1]))
+
+    def _rows(self, queries: Queries) -> FloatArray:
+        """Score all entities for a few queries."""
+        # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
+        returned = self._called(queries.anchors.copy(), queries.relations.copy(), queries.side)
+        rows: FloatArray = as_array(returned, "the scoring function")
+        expected = (len(queries), self.num_entities)
+        if rows.shape != expected:
+            raise ScoreError(
+                f"the scoring function returned scores of shape {rows.shape} for {len(queries)} queries; expected "
+                f"{expected}: one for each query and entity."
+            )
+        return rows
+
+
+def _sides(sides: Side | Sequence[Side]) -> tuple[Side, ...]:
+    listed = (sides,) if isinstance(sides, str) else tuple(sides)
+    for side in listed:
+        if side not in SIDES:
+            raise InputError(f"unknown side {side!r}. {did_you_mean(str(side), SIDES)}")
+    if not listed:
+        raise InputError("sides: a model answers head, tail or both; none was named.")
+    return tuple(side for side in SIDES if side in listed)

@@ -1,0 +1,49 @@
+"""Runs of a model that answers tails alone: nobody has to say so, and what reads the run takes the same side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from kgeval import PredictionTable, RankTable, load_dataset
+from kgeval.errors import InputError
+from kgeval.runs.config.load import load_config
+from kgeval.runs.runner import run
+from kgeval.runs.stored_model import read_stored_model
+
+
+@pytest.fixture
+def encoder(place):
+    graph, rng = load_dataset("graph/"), np.random.default_rng(0)
+    (place / "encoder").mkdir()
+    np.save("encoder/entity.npy", rng.normal(size=(9, 4)))
+    queries = rng.normal(size=(9, 2, 4))
+    np.save("encoder/query.npy", queries[graph.test.heads, graph.test.relations])
+    Path("encoder/entities.txt").write_text("".join(f"{label}\n" for label in graph.entities))
+    return {"path": "encoder", "options": {"similarity": "cosine"}}
+
+
+def test_the_sides_are_the_models_to_say(config, encoder):
+    path = config(model=encoder, evaluation={"keep": {"predictions": 2}})
+    run(load_config(path), Path("run"))
+    assert set(RankTable.from_parquet("run").column("side")) == {"tail"}
+    assert set(PredictionTable.from_parquet("run").column("side")) == {"tail"}
+    assert "sides" not in yaml.safe_load(Path("run/config.yaml").read_text())["evaluation"]
+    assert "the model answers tails alone." in json.loads(Path("run/manifest.json").read_text())["notes"]
+    stored = read_stored_model(Path("run"))
+    assert stored.evaluation.for_model(stored.model).sides == ("tail",)
+
+
+def test_models_of_one_configuration_may_answer_other_sides(config, encoder):
+    run(load_config(config(model=None, models={"encoder": encoder, "other": "model.safetensors"})), Path("run"))
+    assert set(RankTable.from_parquet("run/encoder").column("side")) == {"tail"}
+    assert set(RankTable.from_parquet("run/other").column("side")) == {"head", "tail"}
+
+
+def test_sides_that_are_said_are_kept(config, encoder):
+    with pytest.raises(InputError, match="the dual encoder has no query vectors of heads"):
+        run(load_config(config(model=encoder, evaluation={"sides": ["head", "tail"]})), Path("run"))
