@@ -20,17 +20,9 @@ def loaded_after(statement):
 
 PUBLIC = {
     "kgeval": [
-        *(
-            "Baseline",
-            "CallableScorer",
-            "CorruptionGenerator",
-            "Dataset",
-            "Estimate",
-            "Family",
-            "KgevalError",
-            "Metric",
-        ),
-        *("PredictionTable", "Protocol", "RankTable", "Reader", "ScoreTable", "ScoredLabels", "Scorer", "Slice"),
+        *("Baseline", "CallableScorer", "CorruptionGenerator", "Dataset", "DualEncoder", "Estimate", "Family"),
+        *("KgevalError", "Metric", "PredictionTable", "Protocol", "QueryScorer", "RankTable", "Reader", "ScoreTable"),
+        *("ScoredLabels", "Scorer", "Slice"),
         *(
             "Summary",
             "TiePolicy",
