@@ -64,10 +64,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     *("--format", "written_as"),
-    type=click.Choice(["parquet", "ogb-lsc"]),
+    type=click.Choice(["parquet", "ogb-lsc", "trec"]),
     default="parquet",
     show_default=True,
-    help="What --out holds: everything, or the ten best tails as OGB-LSC takes them for WikiKG90Mv2.",
+    help="What --out holds: everything; the ten best tails, as OGB-LSC takes them for WikiKG90Mv2; a TREC run.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
@@ -100,8 +100,7 @@ def command(checkpoint: str, dataset: str, as_json: bool, **options: Any) -> Non
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
-    from kgeval.errors import ConfigError, InputError
-    from kgeval.paths import exists_safely
+    from kgeval.errors import ConfigError
 
     out, as_ogb = options["out"], options["written_as"] == "ogb-lsc"
     for text in options["overrides"]:
@@ -118,10 +117,23 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise ConfigError("--format ogb-lsc writes a file: name it, or its folder, with --out.")
     if as_ogb and options["k"] != 10:
         raise ConfigError("--format ogb-lsc holds ten predictions of each query. Leave -k out.")
-    if out is not None and not as_ogb and out.suffix != ".parquet":
+    if options["written_as"] == "trec" and out is None:
+        raise ConfigError("--format trec writes a run, and its qrels beside it: name the run with --out.")
+    if out is not None and options["written_as"] == "parquet" and out.suffix != ".parquet":
         raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
-    if out is not None and exists_safely(out) and not options["force"] and not (as_ogb and out.is_dir()):
-        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+    if out is not None and not options["force"]:
+        _refuse_existing(out, options["written_as"])
+
+
+def _refuse_existing(out: Path, written_as: str) -> None:
+    from kgeval.errors import InputError
+    from kgeval.paths import exists_safely
+
+    if written_as == "ogb-lsc" and out.is_dir():
+        return
+    for path in [out, out.with_suffix(".qrels")] if written_as == "trec" else [out]:
+        if exists_safely(path):
+            raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")
 
 
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:
@@ -155,8 +167,9 @@ def _num_queries(dataset: Dataset, split: Any, sides: Any) -> int:
 
 def _write(table: PredictionTable, dataset: Dataset, out: Path, written_as: str) -> Path:
     from kgeval.ranking.predictions.top10_file import write_top10
+    from kgeval.ranking.predictions.trec_files import write_trec
 
-    if written_as == "ogb-lsc":
-        return write_top10(table, dataset, out)
+    if written_as != "parquet":
+        return {"ogb-lsc": write_top10, "trec": write_trec}[written_as](table, dataset, out)
     table.to_parquet(out)
     return out
