@@ -8,7 +8,7 @@ from typing import Any
 UNKNOWN = "unknown"
 """what stands for a model, a dataset and so on that the ranks or labels do not tell"""
 
-ALIKE = ("dataset", "split", "protocol", "filter", "candidates")
+ALIKE = ("dataset", "split", "protocol", "filter", "times", "candidates")
 """the fields that provenances must share, so that the metrics compare"""
 
 
@@ -20,6 +20,8 @@ class Provenance:
     ComplEx on umls, 661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities
     >>> print(Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, (), "20 uniform (seed 0)"))
     unknown model on umls, 661 test triples, protocol unknown, unfiltered, candidates: 20 uniform (seed 0)
+    >>> print(Provenance("TComplEx", "icews14", "test", 8963, "tkbc", ("train", "test"), "all", times="same"))
+    TComplEx on icews14, 8,963 test triples, protocol tkbc, filtered by train, test at the same time, candidates: all
     """
 
     model: str
@@ -33,17 +35,22 @@ class Provenance:
     """the splits whose triples were known answers: none in the raw setting; ``None`` where that is not known"""
     candidates: str
     """which entities competed with an answer"""
+    times: str | None = None
+    """of a temporal graph, which of the splits' facts were known: those of the ``same`` time, or of ``all``"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``metrics.json``."""
-        return {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
+        content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
+        if self.times is None:
+            del content["times"]
+        return content
 
     def __str__(self) -> str:
         parts = (
             _subject(self.model, self.dataset),
             f"{self.triples:,} {_of_split(self.split)}",
             f"protocol {self.protocol}",
-            _filtered(self.filter),
+            _filtered(self.filter) + _at_times(self),
             f"candidates: {self.candidates}",
         )
         return ", ".join(parts)
@@ -135,3 +142,13 @@ def _filtered(splits: tuple[str, ...] | None) -> str:
     if splits is None:
         return "filter unknown"
     return f"filtered by {', '.join(splits)}" if splits else "unfiltered"
+
+
+def _at_times(provenance: Provenance) -> str:
+    """Say of a temporal graph at which times the answers were known; nothing of any other, or without a filter.
+
+    >>> _at_times(Provenance("m", "d", "test", 1, "standard", ("train",), "all", times="all"))
+    ' at all times'
+    """
+    words = {"same": " at the same time", "all": " at all times"}
+    return words.get(provenance.times or "", "") if provenance.filter else ""

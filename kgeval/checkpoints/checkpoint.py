@@ -46,9 +46,12 @@ class Checkpoint:
     """whether the framework's own evaluator takes the lowest score for the best"""
     missing_without_dataset: str = ""
     """the parameters of its scores that only a dataset has, where it was read without one"""
+    times: Vocabulary | None = None
+    """of a temporal model, the label of each time"""
 
     def __post_init__(self) -> None:
-        for labels, size in ((self.entities, self.num_entities), (self.relations, self.num_relations)):
+        sizes = (self.num_entities, self.num_relations, self.num_times)
+        for labels, size in zip((self.entities, self.relations, self.times), sizes, strict=True):
             if labels is not None and len(labels) != size:
                 raise CheckpointError(
                     f"{self.files[0]}: the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels."
@@ -85,6 +88,11 @@ class Checkpoint:
         """The number of its relations."""
         return self.model.num_relations
 
+    @property
+    def num_times(self) -> int | None:
+        """The number of its times; None where a fact scores alike at all times."""
+        return getattr(self.model, "num_times", None)
+
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the model's scores, in its own ids."""
         refuse_other_queries(queries, candidates)
@@ -103,6 +111,7 @@ class Checkpoint:
             "reciprocal": isinstance(self.model, Reciprocal),
             "entities": self.num_entities,
             "relations": self.num_relations,
+            **({"times": self.num_times} if self.num_times is not None else {}),
             "arrays": {name: f"{array.dtype} {list(array.shape)}" for name, array in family.arrays.items()},
             "labels": {"entities": self.entities is not None, "relations": self.relations is not None},
             "files": [str(path) for path in self.files],

@@ -33,7 +33,7 @@ from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.storage.atomic import replacing
 
 FORMAT, VERSION = "kgeval", "1"
-LABELS = {"entity_labels": "entity", "relation_labels": "relation"}
+LABELS = {"entity_labels": "entity", "relation_labels": "relation", "time_labels": "time"}
 
 
 def save_checkpoint(
@@ -83,6 +83,7 @@ def save_checkpoint(
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
     extra = {"numbering": "dataset", "lower_is_better": "false"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
+    times = None
     if isinstance(model, Checkpoint):
         if model.missing_without_dataset:
             raise CheckpointError(
@@ -92,14 +93,15 @@ def save_checkpoint(
         extra = {"numbering": model.numbering, "lower_is_better": json.dumps(model.lower_is_better)}
         extra |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
         extra |= {"name": model.name} if model.name else {}
-        entities, relations, model = entities or model.entities, relations or model.relations, model.model
+        entities, relations, times = entities or model.entities, relations or model.relations, model.times
+        model = model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
         if labels is not None and len(labels) != size:
             raise InputError(f"{len(labels)} {labels.kind} labels for the model's {size} {labels.kind} rows.")
     if family is model:
         family.refuse_heads()
     tensors = {name: np.ascontiguousarray(array) for name, array in family.arrays.items()}
-    for name, labels in (("entity_labels", entities), ("relation_labels", relations)):
+    for name, labels in zip(LABELS, (entities, relations, times), strict=True):
         if labels is not None:
             tensors[name] = np.frombuffer(json.dumps(list(labels), ensure_ascii=False).encode(), np.uint8)
     metadata = {

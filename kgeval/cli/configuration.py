@@ -32,7 +32,8 @@ OPTIONS: dict[Place, str] = {
     ("task", "negatives", "corruption"): "--corruption",
     **{("task", name): f"--{name}" for name in ("sides", "unseen")},
     **{(name,): f"--{name}" for name in ("by", "protocol", "ties", "seed", "chance", "popularity")},
-    **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "corruption", "unseen", "nan")},
+    **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "times", "corruption")},
+    **{("evaluation", name): f"--{name}" for name in ("unseen", "nan")},
     **{("evaluation", "estimate", name): f"--{name}" for name in ("error", "level")},
     **{
         ("evaluation", name): f"--{name.replace('_', '-')}"

@@ -45,9 +45,11 @@ class Dataset:
     """what to know about how it was read"""
     names: Mapping[str, str] = field(default_factory=dict)
     """human names of entities and relations, by label; they are shown in messages and tables"""
+    times: Vocabulary | None = None
+    """of a temporal graph, the label of each context, in the order of time"""
 
     @classmethod
-    def build(
+    def build(  # noqa: PLR0913
         cls,
         name: str,
         splits: Mapping[str, Triples],
@@ -58,6 +60,7 @@ class Dataset:
         confidences: Mapping[str, Float64Array] | None = None,
         id_source: str | None = None,
         notes: tuple[str, ...] = (),
+        times: Vocabulary | None = None,
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
@@ -71,13 +74,13 @@ class Dataset:
             the labels in the order of their ids
         confidences
             of a weighted graph, by split: float64[row]
-        files, id_source, notes
+        files, id_source, notes, times
             as in :class:`Dataset`
 
         Raises
         ------
         DatasetError
-            if there is no such split, or it has an id outside the vocabularies
+            if there is no such split, or it has an id outside the vocabularies; if only some triples have times
 
         Examples
         --------
@@ -98,7 +101,9 @@ class Dataset:
                 raise DatasetError(f"{name}: unknown split {split!r}. {did_you_mean(str(split), SPLITS)}")
         parts: dict[str, Triples] = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
         for split, triples in parts.items():
-            check_ids(triples, entities, relations, partial("{}, split {}: triple {}".format, name, split))
+            where = partial("{}, split {}: triple {}".format, name, split)
+            check_ids(triples, entities, relations, where)
+            check_times(triples, times, where)
         kept = {split: triples.distinct() for split, triples in parts.items()}
         return cls(
             name=name,
@@ -110,6 +115,7 @@ class Dataset:
             id_source=id_source,
             notes=notes,
             names={},
+            times=times,
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
@@ -131,7 +137,7 @@ class Dataset:
         train, valid, test
             the triples of each split: a list or an array of rows (head, relation, tail), or a data frame, whose columns
             ``head``, ``relation`` and ``tail`` may be in any order; without such names they are told apart by their
-            positions. A fourth column, ``confidence``, makes a weighted graph
+            positions. A fourth column, ``confidence``, makes a weighted graph; ``time``, a temporal one
         name
             what to call the dataset
         entities, relations
@@ -169,6 +175,7 @@ class Dataset:
             entities=graph.entities,
             relations=graph.relations,
             confidences=graph.confidences,
+            times=graph.times,
             id_source="kgeval" if entities is None or relations is None else None,
         )
 
@@ -204,10 +211,11 @@ class Dataset:
         64
         """
         digest = hashlib.sha256()
-        for labels in (self.entities, self.relations):
+        for labels in (self.entities, self.relations, *([self.times] if self.times else [])):
             digest.update(json.dumps(list(labels)).encode())
         for split, triples in self.splits.items():
             digest.update(split.encode() + triples.ids.tobytes())
+            digest.update(b"" if triples.contexts is None else triples.contexts.tobytes())
         for name, times in self.multiplicity.items():
             digest.update(name.encode() + times.tobytes())
         for labelled in self.confidences.values():
@@ -233,7 +241,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(triples)} {split}" for split, triples in self.splits.items())
-        return f"Dataset({self.name}: {len(self.entities)} entities, {len(self.relations)} relations; triples: {sizes})"
+        times = "" if self.times is None else f", {len(self.times)} times"
+        vocabularies = f"{len(self.entities)} entities, {len(self.relations)} relations{times}"
+        return f"Dataset({self.name}: {vocabularies}; triples: {sizes})"
 
 
 def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, where: Callable[[int], str]) -> None:
@@ -253,3 +263,24 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
             f"{where(row)} names {kind} id {triples.ids[row, column]}, but there are {sizes[column]} of them, "
             "and ids start at 0."
         )
+
+
+def check_times(triples: Triples, times: Vocabulary | None, where: Callable[[int], str]) -> None:
+    """Refuse triples without a time in a temporal graph, triples with one in another, and times that there are not.
+
+    Raises
+    ------
+    DatasetError
+        with ``where(row)`` of the first such triple
+    """
+    if (triples.contexts is None) != (times is None) and len(triples):
+        has, lacks = ("a time", "no times") if times is None else ("no time", "times")
+        raise DatasetError(f"{where(0)} has {has}, and the dataset has {lacks}.")
+    if times is not None and triples.contexts is not None:
+        wrong = (triples.contexts < 0) | (triples.contexts >= len(times))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DatasetError(
+                f"{where(row)} names time id {triples.contexts[row]}, but there are {len(times)} of them, and ids "
+                "start at 0."
+            )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side, Triples
+from kgeval.errors import InputError
+
+KnownTimes = Literal["same", "all"]
+"""the facts of a temporal graph that are known to a query: those of the same time, or those of all times"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,23 +24,31 @@ class KnownAnswers:
     """Facts sorted by query, so that the answers of any query are found by bisection."""
 
     keys: IntArray
-    """int64[fact], anchor × width + relation, ascending; entities × relations stays far below 2^63"""
+    """int64[fact], the query as one number, ascending; entities × relations × contexts stays far below 2^63"""
     answers: IntArray
     """int64[fact], ascending and distinct within a key"""
-    width: int
+    sizes: tuple[int, ...]
+    """how many relations there are, and how many contexts; without the latter, facts of any context are known"""
 
     @classmethod
     def of(cls, triples: Sequence[Triples], side: Side) -> KnownAnswers:
         """Sort the facts of some sets of triples (the filter) once; no sets give no answers, the raw setting."""
-        facts = Triples(np.concatenate([part.ids for part in triples])) if triples else Triples.of([])
+        facts = Triples.concatenated(triples)
         anchors, relations, answers = facts.queries_of_side(side)
-        width = 1 + int(relations.max(initial=0))
-        keys, answers = _sorted_pairs(anchors * width + relations, answers)
+        columns = [relations] if facts.contexts is None else [relations, facts.contexts]
+        sizes = tuple(1 + int(column.max(initial=0)) for column in columns)
+        keys, answers = _sorted_pairs(_keys(anchors, columns, sizes), answers)
         first = starts_of_runs(keys, answers)
-        return cls(keys[first], answers[first], width)
+        return cls(keys[first], answers[first], sizes)
 
     def rows(self, queries: Queries) -> Rows:
-        """Collect the known answers of queries, one ascending row each."""
+        """Collect the known answers of queries, one ascending row each.
+
+        Raises
+        ------
+        InputError
+            if the facts have contexts and the queries have none
+        """
         return Rows.spans(*self._spans(queries), self.answers)
 
     def lengths(self, queries: Queries) -> IntArray:
@@ -45,7 +58,12 @@ class KnownAnswers:
 
     def _spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
         """Find where the answers of queries begin and end; int64[query] both."""
-        keys = np.where(queries.relations < self.width, queries.anchors * self.width + queries.relations, -1)
+        if len(self.sizes) > 1 and queries.contexts is None:
+            raise InputError("the queries name no time, and the facts of the filter have times: say filter=() (raw).")
+        columns = [queries.relations] if queries.contexts is None else [queries.relations, queries.contexts]
+        keys = _keys(queries.anchors, columns, self.sizes)
+        for column, size in zip(columns, self.sizes, strict=False):
+            keys[column >= size] = -1
         return np.searchsorted(self.keys, keys, "left"), np.searchsorted(self.keys, keys, "right")
 
 
@@ -71,6 +89,13 @@ class SortedFacts:
         self._sorted.clear()
 
 
+def _keys(anchors: IntArray, columns: Sequence[IntArray], sizes: Sequence[int]) -> IntArray:
+    """Make one number of each query, of as many columns as there are sizes; int64[query]."""
+    for column, size in zip(columns, sizes, strict=False):
+        anchors = anchors * size + column
+    return anchors
+
+
 def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray]:
     """Sort by key, then by answer."""
     bits = int(answers.max(initial=0)).bit_length()
@@ -83,7 +108,7 @@ def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray
 
 
 def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
-    """Collect each query's answers among some sets of triples, sorted and distinct.
+    """Collect each query's answers among some sets of triples, sorted and distinct; of any context if it has none.
 
     Examples
     --------
@@ -91,4 +116,12 @@ def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
     >>> known_answers(queries, [Triples.of([(0, 0, 2), (0, 0, 1), (5, 0, 1)]), Triples.of([(0, 0, 2)])]).row(0)
     array([1, 2])
     """
+    if queries.contexts is None:
+        triples = [part.without_contexts() for part in triples]
     return KnownAnswers.of(triples, queries.side).rows(queries)
+
+
+def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes | None = None) -> list[Triples]:
+    """Return the triples of some splits whose answers are known: of a temporal graph at their own times, or at all."""
+    parts = [triples for name, triples in dataset.splits.items() if name in splits]
+    return [triples.without_contexts() for triples in parts] if times == "all" else parts

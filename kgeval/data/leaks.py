@@ -91,7 +91,8 @@ def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None) -> 
     if repeated := int(leaks.repeated.sum()):
         example = "" if name else f", such as {dataset.triple(*triples.ids[np.argmax(leaks.repeated)])}"
         share = f"{repeated} of {len(triples)} {split_name} triples ({repeated / len(triples):.1%})"
-        notes.append(f"{share} are in train too{example}.")
+        when = "" if dataset.times is None else ", at some time"
+        notes.append(f"{share} are in train too{when}{example}.")
     if (swapped := int(leaks.swapped.sum())) >= NOTED_SHARE * len(triples):
         relations = "" if name else f": {_most_frequent(dataset, triples.relations[leaks.swapped])}"
         share = f"{swapped} of {len(triples)} {split_name} triples ({swapped / len(triples):.1%})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.io.headers import TRIPLE, columns, is_header
 from kgeval.data.io.label_codes import encode
+from kgeval.data.io.time_columns import TIME, read_times, times_in_order
 from kgeval.data.labelled_triples import CONFIDENCE, read_column_ids, read_confidences
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -27,6 +29,8 @@ class NumberedGraph(NamedTuple):
     splits: dict[str, Triples]
     confidences: dict[str, Float64Array]
     """of a weighted graph, those of the rows of each split; float64[row]"""
+    times: Vocabulary | None
+    """of a temporal graph, the label of each context"""
 
 
 def number(
@@ -44,7 +48,7 @@ def number(
     Parameters
     ----------
     tables
-        by split: string columns head, relation, tail, and perhaps one of confidences
+        by split: string columns head, relation, tail, and perhaps one of confidences, or of times
     sources
         where each split is from, for messages
     entities, relations
@@ -53,8 +57,8 @@ def number(
     Raises
     ------
     DatasetError
-        if a vocabulary does not have a label; if some splits have confidences and others none, or one is no number from
-        0 to 1
+        if a vocabulary does not have a label; if some splits have confidences or times and others none; if a confidence
+        is no number from 0 to 1
     """
     ids: dict[str, IntArray] = {split: np.empty((table.num_rows, 3), np.int64) for split, table in tables.items()}
     if entities is None:
@@ -73,7 +77,26 @@ def number(
             f"{sources[bare]}: no confidences, but {Path(sources[weighted]).name} has them: "
             "give every split a fourth column."
         )
-    return NumberedGraph(entities, relations, {split: Triples(rows) for split, rows in ids.items()}, confidences)
+    triples = {split: Triples(rows) for split, rows in ids.items()}
+    times, splits = _with_times(tables, sources, triples)
+    return NumberedGraph(entities, relations, splits, confidences, times)
+
+
+def _with_times(
+    tables: Mapping[str, pa.Table], sources: Mapping[str, str | Path], splits: Mapping[str, Triples]
+) -> tuple[Vocabulary | None, dict[str, Triples]]:
+    """Put triples into the context of their times, where their files have times."""
+    columns = {split: read_times(sources[split], table) for split, table in tables.items()}
+    found = {split: column for split, column in columns.items() if column is not None}
+    if not found:
+        return None, dict(splits)
+    if len(found) < len(columns):
+        bare, timed = next(split for split in columns if split not in found), next(iter(found))
+        raise DatasetError(
+            f"{sources[bare]}: no times, but {Path(sources[timed]).name} has them: give every split its."
+        )
+    times = times_in_order(found)
+    return times, {split: replace(triples, contexts=times.ids(found[split])) for split, triples in splits.items()}
 
 
 def as_table(rows: Any, source: str) -> pa.Table:
@@ -82,8 +105,8 @@ def as_table(rows: Any, source: str) -> pa.Table:
     Parameters
     ----------
     rows
-        rows of head, relation, tail, and perhaps a confidence: a list, an array, or a data frame, whose columns are
-        told apart by their names, in any order, or else by their positions
+        rows of head, relation, tail, and perhaps a confidence, or a time as text: a list, an array, or a data frame,
+        whose columns are told apart by their names, in any order, or else by their positions
     source
         what they are, for messages
 
@@ -105,6 +128,8 @@ def as_table(rows: Any, source: str) -> pa.Table:
             table[name] = pa.array(cells[name], pa.float64())
         except (pa.ArrowException, TypeError) as error:
             raise DatasetError(f"{source}: the column {name} holds what is no number ({reason(error)}).") from error
+    for name in (name for name in names if name in TIME):
+        table[name] = _labels([str(cell) if isinstance(cell, int) else cell for cell in cells[name]], name, source)
     return pa.table(table)
 
 
@@ -119,8 +144,9 @@ def _rows(rows: Any, source: str) -> tuple[list[str], list[Any]]:
         listed = [row if isinstance(row, str) else tuple(row) for row in rows]
     except TypeError as error:
         raise DatasetError(f"{source}: expected rows of head, relation, tail, found {rows!r:.60}.") from error
-    weighted = bool(listed) and len(listed[0]) == 4
-    names = columns(source, names) if is_header(names) else [*TRIPLE, *CONFIDENCE[:weighted]]
+    first = listed[0] if listed else ()
+    fourth = [(TIME if isinstance(first[3], str) else CONFIDENCE)[0]] if len(first) == 4 else []
+    names = columns(source, names) if is_header(names) else [*TRIPLE, *fourth]
     for row, cells in enumerate(listed):
         if isinstance(cells, str) or len(cells) != len(names):
             raise DatasetError(f"{source}, row {row + 1}: expected {', '.join(names)}, found {cells!r:.60}.")

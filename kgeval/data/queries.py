@@ -1,4 +1,4 @@
-"""Queries: the distinct questions (anchor, relation, ?) behind a set of triples."""
+"""Queries: the distinct questions (anchor, relation, ?) behind a set of triples, each in its context."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from kgeval.data.triples import Side, Triples
 class Queries:
     """Queries of one side, distinct if made by :meth:`of`, with the answers that are ranked for each.
 
-    A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). The answers of query ``q``
-    are ``offsets[q]:offsets[q + 1]``.
+    A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). It keeps all of a statement
+    but the answer: at another time it is another query. The answers of query ``q`` are
+    ``offsets[q]:offsets[q + 1]``.
 
     Examples
     --------
@@ -35,13 +36,16 @@ class Queries:
     """int64[answer], the entity of each answer"""
     triples: IntArray
     """int64[answer], the row of its triple"""
+    contexts: IntArray | None = None
+    """int64[query], the context of its triples; None where they have none"""
 
     @classmethod
     def of(cls, triples: Triples, side: Side) -> Queries:
-        """Collect the distinct queries of one side, in (relation, anchor) order; no Python loop."""
+        """Collect the distinct queries of one side, in (relation, anchor, context) order; no Python loop."""
         anchors, relations, answers = triples.queries_of_side(side)
-        order = np.lexsort((answers, anchors, relations))
-        first = starts_of_runs(relations[order], anchors[order])
+        contexts = () if triples.contexts is None else (triples.contexts,)
+        order = np.lexsort((answers, *contexts, anchors, relations))
+        first = starts_of_runs(*(column[order] for column in (relations, anchors, *contexts)))
         return cls(
             side=side,
             anchors=anchors[order][first],
@@ -49,6 +53,7 @@ class Queries:
             offsets=np.r_[first, len(order)].astype(np.int64),
             answers=answers[order],
             triples=order,
+            contexts=None if triples.contexts is None else triples.contexts[order][first],
         )
 
     @classmethod
@@ -56,7 +61,8 @@ class Queries:
         """Take every triple for a query of its own, where candidates belong to triples; in order of their relations."""
         anchors, relations, answers = triples.queries_of_side(side)
         order = np.argsort(relations, kind="stable")
-        return cls(side, anchors[order], relations[order], np.arange(len(triples) + 1), answers[order], order)
+        offsets, contexts = np.arange(len(triples) + 1), triples[order].contexts
+        return cls(side, anchors[order], relations[order], offsets, answers[order], order, contexts)
 
     def __len__(self) -> int:
         return len(self.anchors)
@@ -72,6 +78,7 @@ class Queries:
             offsets=offsets - offsets[0],
             answers=self.answers[answers],
             triples=self.triples[answers],
+            contexts=None if self.contexts is None else self.contexts[start:stop],
         )
 
     def where(self, keep: BoolArray) -> Queries:
@@ -84,6 +91,7 @@ class Queries:
             offsets=np.concatenate([[0], np.cumsum(np.diff(self.offsets)[keep])]).astype(np.int64),
             answers=self.answers[answers],
             triples=self.triples[answers],
+            contexts=None if self.contexts is None else self.contexts[keep],
         )
 
     @property

@@ -1,9 +1,9 @@
-"""Triples of ids: rows of (head, relation, tail)."""
+"""Triples of ids: rows of (head, relation, tail), each perhaps in a context such as a time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -34,6 +34,8 @@ class Triples:
 
     ids: IntArray
     """int64[triple, 3], columns head, relation, tail"""
+    contexts: IntArray | None = None
+    """int64[triple], the id of what a statement says besides: its time; None where it says nothing"""
 
     @classmethod
     def of(cls, rows: Triples | Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:
@@ -63,8 +65,27 @@ class Triples:
             raise DatasetError(f"triple {row} is {tuple(ids[row].tolist())}: ids start at 0 and end before 2^63.")
         return cls(np.ascontiguousarray(ids, dtype=np.int64))
 
+    @classmethod
+    def concatenated(cls, parts: Sequence[Triples]) -> Triples:
+        """Concatenate sets of triples, of which all or none have contexts.
+
+        >>> Triples.concatenated([Triples.of([(0, 0, 1)]), Triples.of([(1, 0, 2)])]).tails
+        array([1, 2])
+        """
+        if not parts:
+            return cls.of([])
+        contexts = [part.contexts for part in parts if part.contexts is not None]
+        return cls(np.concatenate([part.ids for part in parts]), np.concatenate(contexts) if contexts else None)
+
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> Triples:
+        return Triples(self.ids[rows], None if self.contexts is None else self.contexts[rows])
+
+    def without_contexts(self) -> Triples:
+        """Return the triples alone, whatever else their statements say."""
+        return Triples(self.ids)
 
     @property
     def heads(self) -> IntArray:
@@ -88,7 +109,7 @@ class Triples:
         return SideQueries(self.tails, self.relations, self.heads)
 
     def distinct(self) -> Distinct:
-        """Keep the first of equal triples, in the original order."""
+        """Keep the first of equal triples, in the original order; in another context a triple is another one."""
         if len(self) == 0:
             return Distinct(self, None)
         keys = self._keys()
@@ -99,17 +120,19 @@ class Triples:
         multiplicity = np.zeros(len(self), np.int64)
         multiplicity[np.minimum.reduceat(order, starts)] = np.diff(np.append(starts, len(order)))
         first = multiplicity > 0
-        return Distinct(Triples(self.ids[first]), multiplicity[first])
+        return Distinct(self[first], multiplicity[first])
 
     def _keys(self) -> IntArray:
         """Return a number for each triple, the same for equal ones: it sorts many times faster than three do."""
+        columns = [*self.ids.T, *([] if self.contexts is None else [self.contexts])]
         widths = [int(width) + 1 for width in self.ids.view(np.uint64).max(axis=0)]
+        widths += [int(column.view(np.uint64).max()) + 1 for column in columns[3:]]
         if math.prod(widths) >= 2**63:  # or an id is negative
-            return np.unique(self.ids, axis=0, return_inverse=True)[1].ravel()
-        keys = self.heads * widths[1]
-        keys += self.relations
-        keys *= widths[2]
-        keys += self.tails
+            return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].ravel()
+        keys: IntArray = columns[0].copy()
+        for column, width in zip(columns[1:], widths[1:], strict=True):
+            keys *= width
+            keys += column
         return keys
 
 

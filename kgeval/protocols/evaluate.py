@@ -9,6 +9,7 @@ from typing import Any
 from kgeval.checkpoints import as_model
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
+from kgeval.data.known import KnownTimes
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
@@ -31,6 +32,7 @@ def evaluate(  # noqa: PLR0913
     sides: Side | Sequence[Side] | None = None,
     protocol: str | Protocol = "standard",
     filter: Split | Sequence[Split] | None = None,
+    times: KnownTimes = "same",
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
@@ -66,6 +68,9 @@ def evaluate(  # noqa: PLR0913
         the splits whose triples are known answers: *other* known answers of a query never count against an answer.
         An empty filter is the raw setting; the raw counts are kept in any case. By default as the protocol says
         of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they validate
+    times
+        of a temporal graph, the facts that are known: those of the same time as the query, ``"same"`` (the time-aware
+        filter), or of ``"all"`` times (the static one)
     corruption
         which candidates compete; by default as the protocol says: all entities, or the fixed negatives of OGB
     unseen
@@ -122,6 +127,7 @@ def evaluate(  # noqa: PLR0913
         split=split,
         sides=sides,
         filter=filter,
+        times=times,
         corruption=corruption,
         unseen=unseen,
         nan=nan,

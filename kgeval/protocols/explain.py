@@ -10,6 +10,7 @@ from typing import Any
 from kgeval.checkpoints import as_model
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset, Split
+from kgeval.data.known import KnownTimes
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
@@ -54,6 +55,7 @@ def explain(  # noqa: PLR0913
     split: Split = "test",
     sides: Side | Sequence[Side] | None = None,
     filter: Split | Sequence[Split] | None = None,
+    times: KnownTimes = "same",
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
@@ -77,7 +79,7 @@ def explain(  # noqa: PLR0913
         their names, or ``Protocol`` objects
     metric
         ``mrr``, ``mr`` or ``hits@k``, with a side or for both
-    model, dataset, entities, relations, split, sides, filter, corruption, unseen, nan
+    model, dataset, entities, relations, split, sides, filter, times, corruption, unseen, nan
         as :func:`kgeval.evaluate` takes them; an explicit filter or corruption is used with every protocol
     batch_size, memory_limit, threads, kernel, device, progress
         likewise; progress is that of one protocol after the other
@@ -108,6 +110,7 @@ def explain(  # noqa: PLR0913
         split=split,
         sides=sides,
         filter=filter,
+        times=times,
         corruption=corruption,
         unseen=unseen,
         nan=nan,

@@ -7,6 +7,7 @@ from typing import Any
 
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Split
+from kgeval.data.known import KnownTimes
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
@@ -32,6 +33,7 @@ def evaluate(  # noqa: PLR0913
     sides: Side | Sequence[Side] = ("head", "tail"),
     protocol: str | Protocol = "standard",
     filter: Split | Sequence[Split] | None = None,
+    times: KnownTimes = "same",
     corruption: Corruption | None = None,
     unseen: UnseenPolicy = "error",
     nan: NaNPolicy = "error",
@@ -53,7 +55,9 @@ def evaluate(  # noqa: PLR0913
         folder, a name
     entities, relations
         the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
-    split, sides, protocol, filter, corruption, unseen, nan, batch_size, memory_limit, threads, kernel, device, progress
+    split, sides, protocol, filter, times, corruption, unseen, nan
+        as :func:`kgeval.evaluate` takes them
+    batch_size, memory_limit, threads, kernel, device, progress
         as :func:`kgeval.evaluate` takes them; a model on a GPU is ranked there, unless ``device`` says otherwise
 
     Raises
@@ -79,6 +83,7 @@ def evaluate(  # noqa: PLR0913
         split=split,
         sides=sides,
         filter=filter,
+        times=times,
         corruption=corruption,
         unseen=unseen,
         nan=nan,

@@ -99,7 +99,7 @@ def _operations(
 def vector_dims(scorer: Aligned, triples: Triples, side: Side, similarities: Collection[str] | None = None) -> int:
     """Count the numbers in an entity's vector, by the first triple; 0 if it has none, or is compared in another way."""
     dims = 0
-    example = Queries.of(Triples(triples.ids[:1]), side)
+    example = Queries.of(triples[:1], side)
     for _, view in scorer.views(example):
         if isinstance(view, VectorScorer) and (similarities is None or view.similarity in similarities):
             # Vectors of another shape are refused when they are ranked.

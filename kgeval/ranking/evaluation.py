@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, Validatio
 from kgeval.corruption import AllEntities
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Split
+from kgeval.data.known import KnownTimes
 from kgeval.data.triples import Side
 from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.ranking.engine import NaNPolicy
@@ -66,6 +67,9 @@ class Evaluation(Settings):
     """the sides that are predicted; what is left out is all that the model answers"""
     filter: Filter = ("train", "valid", "test")
     """the splits whose triples are known answers; none is the raw setting"""
+    times: KnownTimes = "same"
+    """of a temporal graph, the facts that are known: those of the same time as the query (time-aware), or of all times
+    (static)"""
     corruption: Corruption = AllEntities()
     """which candidates compete"""
     unseen: UnseenPolicy = "error"

@@ -15,13 +15,14 @@ from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.io.headers import TRIPLE
-from kgeval.data.known import known_answers
+from kgeval.data.io.time_columns import read_times
+from kgeval.data.known import KnownTimes, known_answers, known_triples
 from kgeval.data.layout import layouts
 from kgeval.data.layouts import label_layout
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
-from kgeval.data.triples import SIDES, Side
+from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import TableError, did_you_mean
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
@@ -36,12 +37,13 @@ Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
 
 
-def load_ranks(
+def load_ranks(  # noqa: PLR0913
     path: str | Path,
     dataset: Dataset | str | Path,
     *,
     split: Split = "test",
     filter: Split | Sequence[Split] = SPLITS,
+    times: KnownTimes = "same",
     setting: RankSetting | None = None,
     unmatched: Unmatched = "error",
     columns: str | Sequence[str] | None = None,
@@ -69,6 +71,9 @@ def load_ranks(
         the split whose triples were ranked
     filter
         the splits whose triples were known answers
+    times
+        of a temporal graph, whose file of ranks has a column ``time``: whether facts of the same time were known, or
+        those of ``"all"`` times
     setting
         ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ones. It also says what ranks are
         whose names do not; those are taken as filtered otherwise, with a note
@@ -101,7 +106,9 @@ def load_ranks(
     check = _RowCheck(file, unmatched)
     known = known if any(column.setting == "filtered" for column in file.ranks) else ()
     triples = _rows_of_split(check, dataset, split)
-    parts = [part for side in SIDES if (part := _side(check, dataset, split, side, triples, known)) is not None]
+    filtered = known_triples(dataset, known, times)
+    found = (_side(check, dataset, split, side, triples, filtered) for side in SIDES)
+    parts = [part for part in found if part is not None]
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
@@ -122,7 +129,15 @@ def load_ranks(
         notes.append(f"{missing} {split} triples are not in {path}.")
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
     present = tuple(name for name in known if name not in absent)
-    return RankTable(table.data, split, tuple(notes), filter=present, dataset=dataset.name, candidates=candidates)
+    return RankTable(
+        table.data,
+        split,
+        tuple(notes),
+        filter=present,
+        dataset=dataset.name,
+        candidates=candidates,
+        times=None if dataset.times is None else times,
+    )
 
 
 _TIES = "a file of ranks does not tell how many candidates tied: no tie policy but theirs is known."
@@ -175,8 +190,16 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
     """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
     file = check.file
     names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
-    ids = np.stack([vocabulary.ids(file.table[name]) for name, vocabulary in names.items()], axis=1)
-    triples = dataset.split(split).ids
+    columns = [vocabulary.ids(file.table[name]) for name, vocabulary in names.items()]
+    own = dataset.split(split)
+    triples = own.ids
+    if dataset.times is not None and own.contexts is not None:
+        times = read_times(file.path, file.table)
+        if times is None:
+            raise TableError(f"{file.path}: no column 'time': dataset {dataset.name} has a time for each triple.")
+        columns.append(dataset.times.ids(times))
+        triples = np.column_stack([triples, own.contexts])
+    ids = np.stack(columns, axis=1)
     _, first, codes = np.unique(np.concatenate([triples, ids]), axis=0, return_index=True, return_inverse=True)
     found: IntArray = first[codes.ravel()[len(triples) :]]
 
@@ -189,7 +212,7 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
 
 
 def _side(
-    check: _RowCheck, dataset: Dataset, split: Split, side: Side, triples: IntArray, known: tuple[Split, ...]
+    check: _RowCheck, dataset: Dataset, split: Split, side: Side, triples: IntArray, known: Sequence[Triples]
 ) -> RankTable | None:
     """Make a table of the ranks of one side; nothing where the file has none."""
     columns = [column for column in check.file.ranks if column.side in (side, None)]
@@ -214,7 +237,7 @@ def _side(
     if raw is None:
         for name in ("raw_greater", "raw_tied", "raw_candidates"):
             table = table.set_column(table.column_names.index(name), name, pa.nulls(len(rows), pa.int64()))
-    return RankTable(table.sort_by("triple"), split, filter=known)
+    return RankTable(table.sort_by("triple"), split)
 
 
 def _first_of_each(
@@ -234,10 +257,10 @@ def _first_of_each(
     return rows[check.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
 
 
-def _candidates(dataset: Dataset, split: Split, side: Side, known: tuple[Split, ...]) -> dict[str, IntArray]:
+def _candidates(dataset: Dataset, split: Split, side: Side, known: Sequence[Triples]) -> dict[str, IntArray]:
     """Count the candidates of each triple of a split, by setting; int64[triple]."""
     queries = Queries.of(dataset.split(split), side)
-    answers = known_answers(queries, [part for name, part in dataset.splits.items() if name in known])
+    answers = known_answers(queries, known)
     task = RankingTask.of(queries, Candidates.shared(np.arange(len(dataset.entities))), answers)
     counted = {"filtered": task.filtered_candidates, "raw": task.raw_candidates}
     order = np.argsort(queries.triples)

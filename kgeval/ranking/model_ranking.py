@@ -15,7 +15,7 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import SortedFacts
+from kgeval.data.known import SortedFacts, known_triples
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -155,11 +155,14 @@ class ModelRanking:
         Raises
         ------
         InputError
-            if the dataset lacks the split or what the corruption learns from, or nothing is left to rank
+            if the dataset lacks the split, what the corruption learns from, or times that the filter speaks of; if
+            nothing is left to rank
         """
         split, corruption = evaluation.split, evaluation.corruption
         known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
         require_splits_of_corruption(evaluation, dataset)
+        if dataset.times is None and evaluation.times == "all":
+            raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
         notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, split), *notes_on_repeats(dataset, split)]
         notes += [*notes_on_unseen(dataset, evaluation, known), *(quirk.note for quirk in quirks if quirk.note)]
         notes += notes_on_sides(scorer)
@@ -174,8 +177,9 @@ class ModelRanking:
             allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
             notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
         tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-        triples = Triples(dataset.split(split).ids[: len(known)][known])
+        triples = dataset.split(split)[: len(known)][known]
         engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
+        facts = known_triples(dataset, dataset.splits, evaluation.times)
         return cls(
             scorer,
             dataset,
@@ -187,7 +191,7 @@ class ModelRanking:
             known,
             allowed,
             tuple(notes),
-            SortedFacts(dataset.splits),
+            SortedFacts(dict(zip(dataset.splits, facts, strict=True))),
         )
 
     def rank(self, title: str | None = None, rank_parts: RankParts | None = None) -> RankTable:
@@ -214,7 +218,7 @@ class ModelRanking:
     @property
     def triples(self) -> Triples:
         """The triples that the model knows."""
-        return Triples(self.dataset.split(self.evaluation.split).ids[: len(self.known)][self.known])
+        return self.dataset.split(self.evaluation.split)[: len(self.known)][self.known]
 
     def part(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank some triples of the split (int64[triple], its rows) on one side.
@@ -246,6 +250,7 @@ class ModelRanking:
             tuple(dict.fromkeys([*self.notes, *notes, *further])),
             work,
             filter=evaluation.filter,
+            times=None if dataset.times is None else evaluation.times,
             protocol=self.rules.protocol,
             model=title,
             dataset=dataset.name,
@@ -295,7 +300,7 @@ class ModelRanking:
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         avoided = self.facts.of((*self.evaluation.filter, split), side)
         collect = Queries.per_triple if self.scorer.each_triple else corruption.queries
-        queries = collect(Triples(self.dataset.split(split).ids[rows]), side)
+        queries = collect(self.dataset.split(split)[rows], side)
         widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
         if widths is None or any(quirk.compares_queries for quirk in self.quirks):
             blocks = iter([slice(0, len(queries))])

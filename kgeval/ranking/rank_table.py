@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray
+from kgeval.data.known import KnownTimes
 from kgeval.data.triples import SIDES
 from kgeval.errors import TableError, did_you_mean
 from kgeval.metrics.estimates.sampling import Sampling
@@ -37,6 +38,9 @@ SCHEMA = pa.schema(
     ]
 )
 """Ids are those of the dataset; ``triple`` is the row in the split, each once; ``side`` is what was predicted."""
+
+TIME = "time"
+"""the further column of a temporal graph: the label of each row's time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,8 @@ class RankTable(Columns):
     """which entities competed"""
     sampling: Sampling | None = None
     """how the triples were drawn, where they are a sample of the split"""
+    times: KnownTimes | None = None
+    """of a temporal graph, which facts were known: those of the ``same`` time, or of ``all``; None of any other"""
 
     def __repr__(self) -> str:
         of = "" if self.sampling is None else f" of {self.sampling.of}"
@@ -90,6 +96,7 @@ class RankTable(Columns):
             protocol=self.protocol,
             filter=self.filter,
             candidates=self.candidates,
+            times=self.times,
         )
 
     def where(self, keep: BoolArray) -> RankTable:
@@ -104,14 +111,16 @@ class RankTable(Columns):
 
     @classmethod
     def _of(cls, data: pa.Table, about: Any) -> RankTable:
-        notes, splits = about.get("notes", []), about.get("filter")
+        notes, splits, times = about.get("notes", []), about.get("filter"), about.get("times")
         names = {name: about.get(name, UNKNOWN) for name in ("split", "protocol", "model", "dataset", "candidates")}
-        lists = isinstance(notes, list) and isinstance(splits, list | None)
-        if not lists or not all(isinstance(text, str) for text in names.values()):
+        fit = isinstance(notes, list) and isinstance(splits, list | None) and times in {None, *get_args(KnownTimes)}
+        if times is not None and TIME not in data.column_names:
+            raise TableError(f"a rank table of facts at a time needs the column {TIME!r}.")
+        if not fit or not all(isinstance(text, str) for text in names.values()):
             raise ValueError("its metadata are not kgeval's")
         filtered = None if splits is None else tuple(map(str, splits))
         sampling = None if about.get("sampling") is None else Sampling.from_dict(about["sampling"])
-        table = cls(data, notes=tuple(map(str, notes)), filter=filtered, sampling=sampling, **names)
+        table = cls(data, notes=tuple(map(str, notes)), filter=filtered, times=times, sampling=sampling, **names)
         table.refuse_nonsense()
         return table
 
@@ -192,15 +201,16 @@ class RankTable(Columns):
             raise TableError(
                 f"cannot concatenate the ranks of {' and '.join(sorted(splits)) or 'no table'}: one split only."
             )
-        if len({table.filter for table in tables}) > 1:
-            raise TableError("cannot concatenate ranks that were filtered by different splits.")
+        if len({(table.filter, table.times) for table in tables}) > 1:
+            raise TableError("cannot concatenate ranks that were filtered by different splits, or at different times.")
         for name in ("protocol", "model", "dataset"):
             if len({getattr(table, name) for table in tables}) > 1:
                 raise TableError(f"cannot concatenate ranks of different {name}s.")
         if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
             raise TableError("cannot concatenate ranks with different further columns. Add them to all tables or none.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
-        again = data.num_rows - data.group_by(["side", "head", "relation", "tail"]).aggregate([]).num_rows
+        keys = ["side", "head", "relation", "tail", *({TIME} & {*data.column_names})]
+        again = data.num_rows - data.group_by(keys).aggregate([]).num_rows
         if again:
             raise TableError(
                 f"cannot concatenate these ranks: {again} of {data.num_rows} are of a triple and side that is already "

@@ -12,7 +12,7 @@ from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.rank_table import SCHEMA
+from kgeval.ranking.rank_table import SCHEMA, TIME
 
 MULTIPLICITY = "multiplicity"
 """the column that says how often a triple stands in its split, where one is repeated"""
@@ -36,7 +36,8 @@ class RankedPart:
 
 def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
     """Lay out the counts of some rows of a split, predicted on one side, in the columns of a rank table."""
-    heads, relations, tails = dataset.split(split).ids[rows].T
+    triples = dataset.split(split)[rows]
+    heads, relations, tails = triples.ids.T
     filtered, raw = ranked.filtered, ranked.raw
     columns = [
         *(rows, heads, relations, tails),
@@ -48,7 +49,12 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
         dataset.relations.column(relations),
         dataset.entities.column(tails),
     ]
-    return pa.table([pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns], SCHEMA)
+    arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns]
+    table = pa.table(arrays, SCHEMA)
+    if dataset.times is None or triples.contexts is None:
+        return table
+    codes = pa.array(triples.contexts.astype(np.int32))
+    return table.append_column(TIME, pa.DictionaryArray.from_arrays(codes, dataset.times.labels, ordered=True))
 
 
 def with_test_known(table: pa.Table, other: pa.Table) -> pa.Table:

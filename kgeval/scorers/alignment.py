@@ -25,6 +25,7 @@ from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.adapters.query_scorer import QueryScorer
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
+from kgeval.scorers.matched_ids import match_ids, match_times
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen
 from kgeval.scorers.scorer import (
     LabelledModel,
@@ -58,6 +59,8 @@ class Aligned(PartitionedScorer):
     notes: tuple[str, ...] = ()
     source: Any = None
     """what was aligned: the scorer, perhaps with labels of its own"""
+    time_rows: IntArray | None = None
+    """int64[time of the dataset], its row in the scorer, -1 where it does not know it; None where it has none"""
 
     @property
     def num_entities(self) -> int:
@@ -90,13 +93,14 @@ class Aligned(PartitionedScorer):
         return replace(self, scorer=self.scorer.by_place()) if isinstance(self.scorer, PredictionLists) else self
 
     def knows(self, triples: Triples) -> BoolArray:
-        """Whether the scorer knows head, relation and tail of each triple; bool[triple]."""
+        """Whether the scorer knows head, relation and tail of each triple, and its time; bool[triple]."""
         heads, relations, tails = (
             self.entity_rows[triples.heads] >= 0,
             self.relation_rows[triples.relations] >= 0,
             self.entity_rows[triples.tails] >= 0,
         )
-        return np.asarray(heads & relations & tails)
+        times = self._times(triples.contexts)
+        return np.asarray(heads & relations & tails & (times is None or times >= 0))
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score in the scorer's own ids."""
@@ -121,8 +125,15 @@ class Aligned(PartitionedScorer):
     def map_queries(self, queries: Queries) -> Queries:
         """Map queries to the scorer's own ids."""
         return replace(
-            queries, anchors=self.entity_rows[queries.anchors], relations=self.relation_rows[queries.relations]
+            queries,
+            anchors=self.entity_rows[queries.anchors],
+            relations=self.relation_rows[queries.relations],
+            contexts=self._times(queries.contexts),
         )
+
+    def _times(self, contexts: IntArray | None) -> IntArray | None:
+        """Map contexts to the scorer's own times, if it has any."""
+        return contexts if contexts is None or self.time_rows is None else self.time_rows[contexts]
 
     def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
         """Map entities to the scorer's own ids."""
@@ -157,17 +168,19 @@ def align(
     labels, scorer = _labels(source, dataset), source.model
     if source.numbering == "files":
         _refuse_foreign_ids(source, dataset)
-    of_entities = _match(dataset, dataset.entities, labels[0], scorer.num_entities)
+    of_entities = match_ids(dataset, dataset.entities, labels[0], scorer.num_entities)
     # Arrays of triples speak only of the relations that these name.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
-    of_relations = _match(dataset, dataset.relations, labels[1], num_relations)
-    notes = (*of_entities.notes, *of_relations.notes)
+    of_relations = match_ids(dataset, dataset.relations, labels[1], num_relations)
+    of_times = match_times(source, dataset)
+    notes = (*of_entities.notes, *of_relations.notes, *(of_times.notes if of_times else ()))
     matches = (("entity", labels[0], of_entities), ("relation", labels[1], of_relations))
     silent = [f"{kind} " for kind, model_labels, match in matches if model_labels is None and not match.notes]
     if silent:
         kind = silent[0] if len(silent) == 1 else ""
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
-    return Aligned(scorer, of_entities.rows, of_relations.rows, notes, source)
+    time_rows = of_times.rows if of_times else None
+    return Aligned(scorer, of_entities.rows, of_relations.rows, notes, source, time_rows)
 
 
 def _labels(scorer: LabelledModel, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
@@ -222,45 +235,6 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
                 f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
                 "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder."
             )
-
-
-@dataclass(frozen=True, eq=False)
-class _Match:
-    rows: IntArray
-    notes: tuple[str, ...] = ()
-
-
-def _match(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> _Match:
-    if model_labels is labels:
-        return _Match(np.arange(size))
-    if model_labels is not None:
-        rows = model_labels.ids(labels.labels)
-        if not (rows >= 0).any():
-            raise UsageError(
-                f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
-                f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
-            )
-        unknown = int((rows < 0).sum())
-        note = f"{unknown} of the {len(labels)} {labels.kind} labels of {dataset.name} are unknown to the model"
-        note += " and compete with no answer." if labels.kind == "entity" else "."
-        return _Match(rows, (note,) if unknown else ())
-    if size == len(labels):
-        return _Match(np.arange(size))
-    if size == _count_in_train(dataset, labels):
-        rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
-        return _Match(rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",))
-    raise UsageError(
-        f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
-        "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
-        "in Python as entities=[…] and relations=[…]."
-    )
-
-
-def _count_in_train(dataset: Dataset, labels: Vocabulary) -> int:
-    """How many ids occur in train, where those come first; readers of labelled triples number them so."""
-    columns = [1] if labels.kind == "relation" else [0, 2]
-    ids = np.unique(dataset.train.ids[:, columns])
-    return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1
 
 
 def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:

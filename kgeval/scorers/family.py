@@ -100,6 +100,11 @@ class Family(ABC):
         """How many relations it knows."""
         return len(self.relation)
 
+    @property
+    def num_times(self) -> int | None:
+        """How many times it knows; None where a fact scores alike at all times."""
+        return None
+
     @abstractmethod
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the scores of candidates (int64[candidate] or int64[query, candidate]), each of its pair alone."""

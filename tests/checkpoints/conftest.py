@@ -71,6 +71,8 @@ def arrays_of(model, *, relations=3, dtype=np.float32):
         },
         "Keci": {"coefficients": (3,)},
         "MuRE": {"diagonal": (relations, 4), "head_bias": (len(ENTITIES),), "tail_bias": (len(ENTITIES),)},
+        "TComplEx": {"time": (2, 4)},
+        "TNTComplEx": {"time": (2, 4), "timeless": (relations, 4)},
         "SE": {"tail_relation": (relations, 12)},
         "TransD": {"entity_transfer": (len(ENTITIES), 4), "relation_transfer": (relations, 3)},
         "TransH": {"normal": (relations, 4)},

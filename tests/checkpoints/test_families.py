@@ -18,7 +18,11 @@ EVERYONE = np.arange(len(ENTITIES))
 
 BIGGRAPH = {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False}
 
+TEMPORAL: dict[str, dict] = {"TComplEx": {}, "TNTComplEx": {}}
+"""those that score facts at a time, which a static graph has not"""
+
 CASES = {
+    **{name: (name, options) for name, options in TEMPORAL.items()},
     **{name: (name, OPTIONS[name]) for name in OPTIONS if name not in {"RotatE", "BigGraph"}},
     "RotatE-1": ("RotatE", {"norm": 1}),
     "RotatE-2": ("RotatE", {"norm": 2}),
@@ -202,6 +206,16 @@ def transr(model, h, r, t, ids):
     return translated(model, lambda side: (h if side == "head" else t) @ matrix, r)
 
 
+def time_of(relation):
+    """The time at which each relation is asked for here, and its inverse too."""
+    return relation % 3 % 2
+
+
+def tcomplex(model, h, r, t, ids, timeless=0):
+    product = complexes(r) * complexes(model.time[time_of(ids[1])]) + timeless
+    return sum(complexes(h) * product * complexes(t).conj()).real
+
+
 def rotate(model, h, r, t, _):
     rotation = np.exp(1j * r) if len(r) == 2 else complexes(r)
     return -np.linalg.norm(complexes(h) * rotation - complexes(t), model.norm)
@@ -227,6 +241,8 @@ DEFINITIONS = {
     "RotatE": rotate,
     "SE": se,
     "SimplE": lambda _, h, r, t, __: (sum(h[:2] * r[:2] * t[2:]) + sum(t[:2] * r[2:] * h[2:])) / 2,
+    "TComplEx": tcomplex,
+    "TNTComplEx": lambda model, h, r, t, ids: tcomplex(model, h, r, t, ids, complexes(model.timeless[ids[1]])),
     "TransD": transd,
     "TransE": lambda model, h, r, t, _: -np.linalg.norm(h + r - t, model.norm),
     "TransF": lambda _, h, r, t, __: (h + r) @ t + h @ (t - r),
@@ -237,11 +253,17 @@ DEFINITIONS = {
 }
 
 
+def queries_of(rows, side):
+    """The queries of triples; those that know no times leave theirs aside."""
+    triples = Triples.of(rows)
+    return Queries.of(Triples(triples.ids, time_of(triples.relations)), side)
+
+
 def all_scores(model, side, relations=3):
     """What the model says about every entity in the place of one side of every pair."""
     anchors = [(entity, relation) for relation in range(relations) for entity in EVERYONE]
     rows = [(a, r, 0) if side == "tail" else (0, r, a) for a, r in anchors]
-    queries = Queries.of(Triples.of(rows), side)
+    queries = queries_of(rows, side)
     scores = model.scores(queries, EVERYONE)
     return {(a, r): row for a, r, row in zip(queries.anchors, queries.relations, scores, strict=True)}
 
@@ -292,7 +314,9 @@ def test_stored_precision_is_exact_in_the_scores(name):
 
 
 def test_every_family_is_tested_here():
-    assert families().keys() == OPTIONS.keys() == {model for model, _ in CASES.values()} == DEFINITIONS.keys()
+    assert (
+        families().keys() == (OPTIONS | TEMPORAL).keys() == {model for model, _ in CASES.values()} == DEFINITIONS.keys()
+    )
 
 
 @pytest.mark.parametrize("side", ["head", "tail"])
@@ -303,7 +327,7 @@ def test_a_score_is_a_function_of_its_pair_alone(name, side):
     together = all_scores(model, side)
     for (anchor, relation), scores in together.items():
         row = (anchor, relation, 0) if side == "tail" else (0, relation, anchor)
-        query = Queries.of(Triples.of([row]), side)
+        query = queries_of([row], side)
         assert np.array_equal(model.scores(query, EVERYONE[::-1])[0], scores[::-1])
         assert model.scores(query, np.array([[3]]))[0, 0] == scores[3]
 

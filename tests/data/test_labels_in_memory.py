@@ -25,7 +25,7 @@ FORMS = {
     "a data frame": lambda rows: pd.DataFrame(rows, columns=NAMES),
     "columns in another order": lambda rows: pd.DataFrame(rows, columns=NAMES)[["tail", "head", "relation"]],
     "columns by position": pd.DataFrame,
-    "further columns": lambda rows: pd.DataFrame(rows, columns=NAMES).assign(date=2014),
+    "further columns": lambda rows: pd.DataFrame(rows, columns=NAMES).assign(comment=2014),
     "categories": lambda rows: pd.DataFrame(rows, columns=["subject", "predicate", "object"], dtype="category"),
     "an Arrow table": lambda rows: pa.table(pd.DataFrame(rows, columns=NAMES)),
 }

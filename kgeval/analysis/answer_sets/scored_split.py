@@ -11,9 +11,9 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import KnownAnswers
+from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.queries import Queries
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import Side
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.predictions.answer_search import AnswerSearch
@@ -136,8 +136,8 @@ class ScoredSplit:
 
 
 def _side_task(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> SideTask:
-    triples = Triples(dataset.split(ranks.split).ids[ranks.column("triple")[rows]])
+    triples = dataset.split(ranks.split)[ranks.column("triple")[rows]]
     queries = (Queries.per_triple if scorer.each_triple else Queries.of)(triples, side)
-    known = KnownAnswers.of([dataset.split(name) for name in ranks.filter or ()], side)
+    known = KnownAnswers.of(known_triples(dataset, ranks.filter or (), ranks.times), side)
     candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
     return SideTask(RankingTask.of(queries, candidates, known.rows(queries)), rows[queries.triples])

@@ -14,7 +14,7 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.numerics.numbered import numbered
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.storage.parquet_tables import LABELS
 
 LARGEST_KEY = 2**62
@@ -23,7 +23,7 @@ LARGEST_KEY = 2**62
 
 @dataclass(frozen=True, eq=False)
 class SameRows:
-    """The rows that tables share, by head, relation, tail and side, in the order of these labels."""
+    """The rows that tables share, by head, relation, tail, time and side, in the order of these labels."""
 
     rows: Mapping[str, IntArray]
     """int64[row], into the table of each model"""
@@ -34,6 +34,8 @@ class SameRows:
     sides: IntArray
     relations: IntArray
     anchors: IntArray
+    times: IntArray
+    """all 0 where facts have no times"""
 
     def __len__(self) -> int:
         return len(self.triples)
@@ -50,7 +52,7 @@ class SameRows:
     @cached_property
     def _queries(self) -> IntArray:
         """Number the queries densely, in the order of their labels."""
-        (keys,) = _fold([self.sides], [self.relations], [self.anchors])
+        (keys,) = _fold([self.sides], [self.relations], [self.anchors], [self.times])
         return np.unique(keys, return_inverse=True)[1]
 
     def mask(self, model: str) -> BoolArray:
@@ -65,7 +67,8 @@ def same_rows(tables: Mapping[str, RankTable]) -> SameRows:
     several = list(tables.values())
     heads, relations, tails = (_numbers(several, name) for name in ("head", "relation", "tail"))
     sides = [(table.column("side") == "tail").astype(np.int64) for table in several]
-    triples = _fold(heads, relations, tails)
+    times = _times(several)
+    triples = _fold(heads, relations, tails, times)
     rows = _shared(_fold(triples, sides))
     of_first = rows[0]
     triple, side = triples[0][of_first], sides[0][of_first]
@@ -77,6 +80,7 @@ def same_rows(tables: Mapping[str, RankTable]) -> SameRows:
         sides=side,
         relations=relations[0][of_first],
         anchors=np.where(side == 1, heads[0][of_first], tails[0][of_first]),
+        times=times[0][of_first],
     )
 
 
@@ -97,6 +101,15 @@ def _repetitions(ordered: IntArray) -> IntArray:
     """How often the key of each row stands before it; int64[row]."""
     starts = starts_of_runs(ordered)
     return np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+
+
+def _times(tables: Sequence[RankTable]) -> list[IntArray]:
+    """Number the times of the rows, alike in all tables; all 0 where a table has none, and rows are of any time."""
+    if any(table.times is None for table in tables):
+        return [np.zeros(len(table), np.int64) for table in tables]
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    labels = np.concatenate([table.column(TIME).astype(str) for table in tables])
+    return np.split(np.unique(labels, return_inverse=True)[1], ends)
 
 
 def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:

@@ -18,7 +18,7 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import TableError
 from kgeval.provenance import UNKNOWN
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import TIME, RankTable
 
 
 def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | Sequence[str | Slice]) -> RankTable:
@@ -82,7 +82,8 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
         _ids(table, name, labels, dataset)
         for name, labels in (("head", dataset.entities), ("relation", dataset.relations), ("tail", dataset.entities))
     ]
-    triples, split = Triples(np.stack(columns, axis=1)), _split_of(table, dataset)
+    times = dataset.times.ids(table.data[TIME].cast(pa.string())) if dataset.times and table.times else None
+    triples, split = Triples(np.stack(columns, axis=1), times), _split_of(table, dataset)
     strange = ~TripleIndex.of(split).contains(triples)
     if strange.any():
         count = len(np.unique(table.column("triple")[strange]))
@@ -97,7 +98,7 @@ def _split_of(table: RankTable, dataset: Dataset) -> Triples:
     """Return the triples of the split that was ranked, or of all where the table does not tell."""
     if table.split != UNKNOWN:
         return dataset.split(table.split)
-    return Triples(np.concatenate([triples.ids for triples in dataset.splits.values()]))
+    return Triples.concatenated([*dataset.splits.values()])
 
 
 def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:

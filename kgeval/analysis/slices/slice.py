@@ -96,6 +96,8 @@ class Slice:
     """(rows, dataset) -> the category of each row"""
     needs: tuple[Split, ...] = ("train",)
     """the splits that a dataset must have for it"""
+    needs_times: bool = False
+    """whether its triples must have times"""
 
     def __post_init__(self) -> None:
         """Refuse a name that no column could have."""
@@ -109,8 +111,10 @@ class Slice:
         Raises
         ------
         DatasetError
-            with the split that it lacks
+            with what it lacks
         """
+        if self.needs_times and dataset.times is None:
+            raise DatasetError(f"slice {self.name!r} needs times, and dataset {dataset.name} has none. Leave it out.")
         for split in self.needs:
             if split not in dataset.splits:
                 raise DatasetError(

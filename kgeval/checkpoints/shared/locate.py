@@ -35,10 +35,13 @@ class LabelFiles:
     """whether the first line is the number of rows, or was left out"""
     columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
+    times: str | None = None
+    """the file of a temporal graph's times"""
 
     def in_folder(self, folder: Path) -> dict[str, Path]:
         """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
-        files = {"entity": folder / self.entities, "relation": folder / self.relations}
+        names = {"entity": self.entities, "relation": self.relations, "time": self.times}
+        files = {kind: folder / name for kind, name in names.items() if name is not None}
         return {kind: file for kind, file in files.items() if exists_safely(file) and file.is_file()}
 
 
@@ -47,12 +50,12 @@ LABEL_FILES = (
     LabelFiles("entities.tsv", "relations.tsv", columns_may_be_swapped=True),
     LabelFiles("entity_ids.del", "relation_ids.del"),
     LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True),
-    LabelFiles("ent_id", "rel_id", id_first=False),
+    LabelFiles("ent_id", "rel_id", id_first=False, times="ts_id"),
     LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True),
     LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", id_first=False, columns_may_be_swapped=True),
     LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False),
 )
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc and Marius, and as users of PyTorch Geometric call them"""
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc and Marius, and as users of PyTorch Geometric call them"""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class CheckpointLabels:
     entities: Vocabulary | None = None
     relations: Vocabulary | None = None
     files: tuple[Path, ...] = ()
+    times: Vocabulary | None = None
 
 
 def find_labels(folder: Path, options: Options) -> CheckpointLabels:
@@ -83,7 +87,8 @@ def find_labels(folder: Path, options: Options) -> CheckpointLabels:
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
         raise UsageError(f"labels={str(named)!r} is no folder with labels in it. Known files: {known}.")
     read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
-    return CheckpointLabels(read.get("entity"), read.get("relation"), tuple(file for file, _ in found.values()))
+    files = tuple(file for file, _ in found.values())
+    return CheckpointLabels(read.get("entity"), read.get("relation"), files, read.get("time"))
 
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:

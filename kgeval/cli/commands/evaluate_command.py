@@ -42,6 +42,9 @@ from kgeval.cli.shared_options import (
     metavar="SPLIT",
     help="A split whose triples are known answers, or none; may be repeated.  [default: as the protocol says, all]",
 )
+@click.option(
+    "--times", help="Of a temporal graph, the facts that are known: of the same time, or all.  [default: same]"
+)
 @CORRUPTION
 @click.option("--protocol", help="The framework whose rules are followed.  [default: standard]")
 @click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
@@ -106,6 +109,7 @@ def _evaluation(options: dict[str, Any]) -> dict[str, Any]:
         "split",
         "sides",
         "filter",
+        "times",
         "corruption",
         "unseen",
         "nan",

@@ -91,20 +91,23 @@ def id_columns(path: Path, columns: Sequence[Any]) -> Triples:
     return Triples(np.stack([_as_int64(path, array) for array in arrays], axis=1))
 
 
-def stored_triples(path: Path, ids: npt.NDArray[Any]) -> Triples:
-    """Take rows of head, relation and tail ids as triples.
+def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
+    """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time.
 
     Raises
     ------
     DatasetError
-        if there are none, or they are no rows of three whole numbers
+        if there are none, or they are no rows of three whole numbers, or four
     """
     ids = np.asarray(ids)
-    if ids.ndim != 2 or ids.shape[1] != 3 or ids.dtype.kind not in "iu":
-        raise DatasetError(f"{path}: expected rows of three ids; found {ids.dtype} of shape {list(ids.shape)}.")
+    timed = may_have_times and ids.shape[1:] == (4,)
+    if ids.ndim != 2 or ids.shape[1] != 3 + timed or ids.dtype.kind not in "iu":
+        expected = "three ids, or four with a time" if may_have_times else "three ids"
+        raise DatasetError(f"{path}: expected rows of {expected}; found {ids.dtype} of shape {list(ids.shape)}.")
     if len(ids) == 0:
         raise DatasetError(f"{path}: no triples in it.")
-    return Triples(np.ascontiguousarray(_as_int64(path, ids)))
+    whole = _as_int64(path, ids)
+    return Triples(np.ascontiguousarray(whole[:, :3]), np.ascontiguousarray(whole[:, 3]) if timed else None)
 
 
 def refuse_unknown_ids(path: Path, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:

@@ -34,7 +34,7 @@ MANY = 10**6
 GRAPHS = 5
 """how many graphs are kept; the one that was not used for longest goes"""
 
-FORMAT = 1
+FORMAT = 2
 """the version of what is kept"""
 
 
@@ -63,7 +63,7 @@ def read_once(folder: Path, layout: str, files: Sequence[Path], read: Callable[[
         return kept
     before = _states(files)
     dataset = read()
-    if sum(map(len, dataset.splits.values())) >= MANY and not dataset.confidences:
+    if sum(map(len, dataset.splits.values())) >= MANY and not dataset.confidences and dataset.times is None:
         with suppress(KgevalError, OSError):
             # Content that changed meanwhile is not what the name of the place says.
             if place == _place(folder, layout, files) and before == _states(files):

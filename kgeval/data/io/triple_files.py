@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from kgeval.data.io.headers import TRIPLE, columns, is_header
 from kgeval.data.io.id_files import UNIT_SEPARATOR
 from kgeval.data.io.text import line_of, read_columns, rows
+from kgeval.data.io.time_columns import DATE, TIME
 from kgeval.errors import DatasetError, reason
 from kgeval.files.opening import refuse_special
 from kgeval.files.parquet_files import read_parquet
@@ -37,13 +38,13 @@ def read_triples(path: Path) -> pa.Table:
 
     Text whose first line is one of N-Triples is read as such, and so is ``.nt``.
     The columns of Parquet files, and of text with a header, are told apart by their names, in any order; those of text
-    without a header are head, relation, tail, and perhaps a confidence.
+    without a header are head, relation, tail, and perhaps a confidence or a date.
 
     Returns
     -------
     pyarrow.Table
         string columns head, relation, tail, and further ones that the file names; of text without a header, a fourth
-        column ``confidence`` where its first row ends in a number
+        column ``confidence`` where its first row ends in a number, or ``time`` where it ends in a date
 
     Raises
     ------
@@ -62,8 +63,7 @@ def _read_text(path: Path) -> pa.Table:
         return _read_n_triples(path)
     if first is not None and is_header(first.cells):
         return read_columns(path, columns(path, first.cells), skip=first.end)
-    weighted = first is not None and _ends_in_number(first.cells)
-    return read_columns(path, [*TRIPLE, "confidence"] if weighted else TRIPLE)
+    return read_columns(path, [*TRIPLE, *_fourth(first.cells if first is not None else ())])
 
 
 def _is_n_triples(path: Path) -> bool:
@@ -88,9 +88,10 @@ def _read_n_triples(path: Path) -> pa.Table:
     )
 
 
-def _ends_in_number(cells: Sequence[str]) -> bool:
-    """Whether a row is a triple and a number."""
-    return len(cells) == 4 and NUMBER.fullmatch(cells[3]) is not None
+def _fourth(cells: Sequence[str]) -> list[str]:
+    """Name the fourth column of a row: a number is a confidence, a date a time; any other is none."""
+    kinds = ((NUMBER, "confidence"), (DATE, TIME[0]))
+    return [name for pattern, name in kinds if len(cells) == 4 and pattern.fullmatch(cells[3])]
 
 
 def _read_parquet(path: Path) -> pa.Table:

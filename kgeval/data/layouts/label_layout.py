@@ -72,6 +72,7 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
         files=tuple(files.values()),
         confidences=graph.confidences,
         id_source="kgeval",
+        times=graph.times,
         notes=(HEADER.format(" ".join(header)),) if header else (),
     )
 
@@ -86,8 +87,8 @@ def _read_files(files: Mapping[str, Path]) -> tuple[NumberedGraph, list[str]]:
 
 LAYOUT = Layout(
     name="labels",
-    summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence (.txt, .tsv, .csv, "
-    ".gz of these, .parquet, N-Triples as .nt)",
+    summary="train, valid (optional) and test files of head, relation, tail, and perhaps confidence or time (.txt, "
+    ".tsv, .csv, .gz of these, .parquet, N-Triples as .nt)",
     recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
     needs=tuple(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),

@@ -117,11 +117,19 @@ class TableView:
         return tails.astype(np.int64), np.where(tails, head, tail), relation, np.where(tails, tail, head)
 
     @cached_property
+    def times(self) -> tuple[IntArray, ...]:
+        """The place of each row's time among all, if the graph has times: at another time it is another query."""
+        if self.table.provenance.times is None:
+            return ()
+        codes = self.table.ordered_codes("time")
+        return (np.unique(self.table.column("time"), return_inverse=True)[1] if codes is None else codes,)
+
+    @cached_property
     def queries(self) -> IntArray:
         """The number of each row's query."""
         side, anchor, relation, _ = self.ids
-        order = np.lexsort((anchor, relation, side))
-        first = starts_of_runs(side[order], relation[order], anchor[order])
+        order = np.lexsort((*self.times, anchor, relation, side))
+        first = starts_of_runs(*(column[order] for column in (side, relation, anchor, *self.times)))
         queries = np.empty(len(order), np.int64)
         queries[order] = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(order)]))
         return queries
@@ -135,8 +143,8 @@ class TableView:
 
     @cached_property
     def draws(self) -> Float64Array:
-        """Uniform random numbers for random ties: a function of the seed and of the row's side and triple."""
-        return uniform(self.options.seed, *self.ids)
+        """Uniform random numbers for random ties: a function of the seed and of the row's side, triple and time."""
+        return uniform(self.options.seed, *self.ids, *self.times)
 
     def draws_for(self, ties: Ties) -> Float64Array | None:
         """Return the draws, if the tie policy is random."""

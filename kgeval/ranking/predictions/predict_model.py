@@ -13,7 +13,7 @@ import pyarrow as pa
 from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import KnownAnswers
+from kgeval.data.known import KnownAnswers, KnownTimes, known_triples
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels
@@ -153,7 +153,8 @@ def _predict_side(
     search: AnswerSearch, scorer: Aligned, dataset: Dataset, part: NumberedQueries, table: PredictionTable
 ) -> pa.Table:
     """Find the best answers of the queries of one side."""
-    known = KnownAnswers.of([dataset.split(name) for name in table.filter], part.queries.side)
+    times: KnownTimes = "all" if part.queries.contexts is None else "same"
+    known = KnownAnswers.of(known_triples(dataset, table.filter, times), part.queries.side)
     candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
     blocks = []
     for block in Plan(search.engine.memory).tasks(known.lengths(part.queries) + IDS_PER_PLACE * search.places):

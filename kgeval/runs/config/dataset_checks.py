@@ -9,6 +9,7 @@ from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.errors import DatasetError, InputError
+from kgeval.ranking.rank_table import TIME
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.settings.messages import Location, Problem
 
@@ -64,6 +65,8 @@ def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]
                 slices()[name].refuse_unfit(dataset)
         except DatasetError as error:
             yield Problem.of(("by", index), error)
+        if name == TIME and dataset.times is None:
+            yield Problem.of(("by", index), DatasetError(f"dataset {dataset.name} has no times. Leave {TIME} out."))
 
 
 def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:

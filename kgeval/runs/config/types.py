@@ -17,7 +17,7 @@ from kgeval.metrics.metric_options import checked_exponents
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.metrics.tables.names import parse
 from kgeval.paths import exists_safely, no_file
-from kgeval.ranking.rank_table import SCHEMA
+from kgeval.ranking.rank_table import SCHEMA, TIME
 from kgeval.settings.messages import short_repr
 from kgeval.settings.settings import listed
 
@@ -99,7 +99,7 @@ def _column_or_slice(name: str, block: ValidationInfo) -> str:
     task = block.data.get("task")
     if task is not None and name != "relation":
         raise ValueError(f"a run of {task.kind} is grouped by relation only, found {short_repr(name)}")
-    if name not in (known := [*SCHEMA.names, *slices()]):
+    if name not in (known := [*SCHEMA.names, TIME, *slices()]):
         raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known)}")
     return name
 

@@ -85,4 +85,4 @@ def usual_count(ranking: ModelRanking) -> int:
 
 def _triples(ranking: ModelRanking) -> Triples:
     """The triples that are ranked, or last where the model does not know them."""
-    return Triples(ranking.dataset.split(ranking.evaluation.split).ids[: len(ranking.known)])
+    return ranking.dataset.split(ranking.evaluation.split)[: len(ranking.known)]

@@ -98,7 +98,8 @@ class TripleArrays:
         found = {}
         for side in self.sides:
             anchors, relations, _ = self.triples.queries_of_side(side)
-            found[side] = KnownAnswers.of([Triples(np.stack([anchors, relations, np.arange(len(anchors))], 1))], "tail")
+            numbered = np.stack([anchors, relations, np.arange(len(anchors))], 1)
+            found[side] = KnownAnswers.of([Triples(numbered, self.triples.contexts)], "tail")
         return found
 
 

@@ -47,7 +47,7 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
     candidates = known[np.unique(np.linspace(0, len(known) - 1, CANDIDATES).astype(np.int64))]
     change = 0.0
     for side in sides:
-        queries = Queries.of(Triples(triples.ids[:TRIPLES]), side)
+        queries = Queries.of(triples[:TRIPLES], side)
         first, again = (as_float64(scorer.scores(queries, candidates), "the scorer") for _ in range(2))
         if first.shape == again.shape == (len(queries), len(candidates)):
             change = max(change, _largest_change(first, again))

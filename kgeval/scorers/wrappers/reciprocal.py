@@ -36,6 +36,11 @@ class Reciprocal(PartitionedScorer):
         """How many relations it knows, inverses not counted."""
         return self.family.num_relations // 2
 
+    @property
+    def num_times(self) -> int | None:
+        """How many times it knows; None where a fact scores alike at all times."""
+        return self.family.num_times
+
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the family's scores of the tail queries."""
         return self.family.scores(self.map_queries(queries), candidates)

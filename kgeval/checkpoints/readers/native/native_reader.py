@@ -79,6 +79,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         numbering=stored.numbering,
         layouts=stored.layouts,
         lower_is_better=stored.lower_is_better,
+        times=labels.get("time"),
     )
 
 

@@ -23,6 +23,10 @@ NAMES = {
 }
 
 
+TEMPORAL = "embeddings.2.weight"
+"""what makes it a model of tkbc: the vectors of times"""
+
+
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model.
 
@@ -55,7 +59,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 def _fits(file: Path) -> bool:
     found = names_in(file) if file.suffix in {".pt", ".pth", ".pkl", ".model"} else frozenset()
-    return any(names <= found for names in NAMES.values())
+    return any(names <= found for names in NAMES.values()) and TEMPORAL not in found
 
 
 READER = Reader(

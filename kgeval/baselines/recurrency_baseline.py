@@ -1,0 +1,102 @@
+"""Recurrency: of the answers that train gave to the query before its time, the most recent comes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.baselines.baseline import Baseline
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import Queries, starts_of_runs
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.errors import DatasetError, InputError
+from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
+
+
+class RecurrencyBaseline(Baseline):
+    """An answer comes the higher, the later it last completed the query before the query's own time.
+
+    It is for temporal graphs whose future is predicted; where times of train and test mix, it still looks back only.
+
+    Examples
+    --------
+    >>> from kgeval import Dataset, evaluate
+    >>> train = [("Ada", "visits", "Rome", "2014-01-01"), ("Ada", "visits", "Oslo", "2014-01-02")]
+    >>> data = Dataset.from_labels(train=train, test=[("Ada", "visits", "Rome", "2014-01-03")])
+    >>> table = evaluate(Baseline("recurrency"), data, sides="tail")
+    >>> table.column("score"), table.column("greater")
+    (array([1.]), array([1]))
+    """
+
+    title: ClassVar[str] = "how recently train had it"
+    rule: ClassVar[str] = (
+        "the number of the latest time, before the query's, at which train has the triple, from 1; else 0"
+    )
+    source: ClassVar[str] = "the strict baseline of Gastinger et al., 2024"
+
+    baseline: Literal["recurrency"] = "recurrency"
+    """answers to the same query at earlier times"""
+
+    def check(self, dataset: Dataset) -> None:
+        """Refuse a graph without times.
+
+        Raises
+        ------
+        DatasetError
+            if facts have no times, or there are no train triples
+        """
+        super().check(dataset)
+        if dataset.times is None:
+            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} looks back in.")
+
+    def learn(self, dataset: Dataset) -> SparseScorer:
+        """Sort the train triples by query, answer and time."""
+        histories = {side: _History.of(dataset.train, side) for side in SIDES}
+        sizes = len(dataset.entities), len(dataset.relations)
+        return SparseScorer(*sizes, lambda queries: histories[queries.side].before(queries))
+
+
+@dataclass(frozen=True, eq=False)
+class _History:
+    """The facts of train, sorted by anchor, relation, answer and time."""
+
+    keys: IntArray
+    """int64[fact], anchor × relations + relation"""
+    relations: int
+    """how many there are"""
+    answers: IntArray
+    """int64[fact]"""
+    times: IntArray
+    """int64[fact]"""
+
+    @classmethod
+    def of(cls, train: Triples, side: Side) -> _History:
+        anchors, relations, answers = train.queries_of_side(side)
+        times = train.contexts if train.contexts is not None else np.zeros(len(train), np.int64)
+        size = 1 + int(relations.max(initial=0))
+        order = np.lexsort((times, answers, relations, anchors))
+        return cls((anchors * size + relations)[order], size, answers[order], times[order])
+
+    def before(self, queries: Queries) -> SparseScores:
+        """List the answers to each query at earlier times, by the latest of these.
+
+        Raises
+        ------
+        InputError
+            if the queries name no time
+        """
+        if queries.contexts is None:
+            raise InputError("baseline recurrency looks back from the time of a query, and the queries name none.")
+        keys = np.where(queries.relations < self.relations, queries.anchors * self.relations + queries.relations, -1)
+        starts, stops = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
+        facts = Rows.spans(starts, stops, np.arange(len(self.keys)))
+        facts = facts.where(self.times[facts.ids] < queries.contexts[facts.owners])
+        firsts = starts_of_runs(facts.owners, self.answers[facts.ids])
+        latest = np.append(firsts[1:], len(facts.ids))[: len(firsts)] - 1
+        chosen = facts.ids[latest]
+        rows = Rows.sized(np.bincount(facts.owners[latest], minlength=len(queries)), self.answers[chosen])
+        return SparseScores(rows, 1.0 + self.times[chosen], of_query=np.arange(len(queries)))

@@ -1,0 +1,86 @@
+"""Matched ids: which id of a model each entity, relation or time of a dataset has, by label where there are labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import UsageError
+from kgeval.scorers.scorer import LabelledModel
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedIds:
+    """Which id of a model each label of a dataset has."""
+
+    rows: IntArray
+    """int64[label of the dataset], its id in the model, -1 where the model does not know it"""
+    notes: tuple[str, ...] = ()
+
+
+def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> MatchedIds:
+    """Match the entities, relations or times of a model that has ``size`` of them with those of a dataset.
+
+    Raises
+    ------
+    UsageError
+        if no label agrees, or the model has no labels and another number of ids
+    """
+    if model_labels is labels:
+        return MatchedIds(np.arange(size))
+    if model_labels is not None:
+        rows = model_labels.ids(labels.labels)
+        if not (rows >= 0).any():
+            raise UsageError(
+                f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
+                f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
+            )
+        unknown = int((rows < 0).sum())
+        note = f"{unknown} of the {len(labels)} {labels.kind} labels of {dataset.name} are unknown to the model"
+        note += " and compete with no answer." if labels.kind == "entity" else "."
+        return MatchedIds(rows, (note,) if unknown else ())
+    if size == len(labels):
+        return MatchedIds(np.arange(size))
+    if size == _count_in_train(dataset, labels):
+        rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
+        return MatchedIds(
+            rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
+        )
+    raise UsageError(
+        f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
+        "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
+        "in Python as entities=[…] and relations=[…]."
+    )
+
+
+def match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | None:
+    """Match the times of a temporal model, by label or, since times have an order, by their place in it.
+
+    Raises
+    ------
+    UsageError
+        if the dataset has no times, no label agrees, or the model has no labels and another number of times
+    """
+    size = getattr(source.model, "num_times", None)
+    if size is None:
+        return None
+    if dataset.times is None:
+        why = "have none. Give it a graph with a fourth column, the time of each fact."
+        raise UsageError(f"the model scores facts at a time, and the triples of dataset {dataset.name} {why}")
+    labels: Vocabulary | None = getattr(source, "times", None)
+    if labels is None and size != len(dataset.times):
+        why = "they cannot be matched. Put the file ts_id (label<TAB>id) beside the model."
+        there = f"dataset {dataset.name} has {len(dataset.times)}"
+        raise UsageError(f"the model has {size} times and no labels of them, {there}: {why}")
+    return match_ids(dataset, dataset.times, labels, size)
+
+
+def _count_in_train(dataset: Dataset, labels: Vocabulary) -> int:
+    """How many ids occur in train, where those come first; readers of labelled triples number them so."""
+    columns = [1] if labels.kind == "relation" else [0, 2]
+    ids = np.unique(dataset.train.ids[:, columns])
+    return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1

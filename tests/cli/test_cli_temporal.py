@@ -1,0 +1,66 @@
+"""Temporal graphs from the command line and from configurations: which facts are known, and the groups by time."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kgeval import RankTable
+from tests.cli.conftest import ENTITIES, RELATIONS, invoke, write_config, write_model
+
+DAYS = ["2014-01-01", "2014-01-02", "2014-01-03"]
+EVALUATE = ["evaluate", "timed", "--dataset", "dated/", "--option", "model=TComplEx"]
+
+
+@pytest.fixture
+def dated(place):
+    """A temporal graph, and a model of it."""
+    (place / "dated").mkdir()
+    pairs = [(h, r, day) for h in range(8) for r in range(3) for day in range(3)]
+    rows = [(h, r, (3 * h + r + day + more) % 8, day) for h, r, day in pairs for more in range(2)]
+    for split, part in (("train", rows[::2]), ("test", rows[1::2])):
+        lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{DAYS[day]}\n" for h, r, t, day in part)
+        (place / f"dated/{split}.txt").write_text("".join(lines))
+    write_model(place / "timed", time=np.random.default_rng(1).normal(size=(3, 4)))
+    return place
+
+
+def test_the_filters_are_words_of_the_command_line(dated):
+    said = {
+        name: json.loads(invoke(*EVALUATE, "--json", *words).stdout)
+        for name, words in (("raw", ("--filter", "none")), ("static", ("--times", "all")), ("time-aware", ()))
+    }
+    mrr = {name: result["metrics"]["both"]["mrr"] for name, result in said.items()}
+    assert mrr["raw"] < mrr["time-aware"] < mrr["static"]
+    assert [said[name]["provenance"]["times"] for name in said] == ["same", "all", "same"]
+    assert "filtered by train, test at all times" in invoke(*EVALUATE, "--times", "all").stdout
+
+
+def test_a_run_keeps_the_times_and_groups_by_them(dated):
+    model = {"path": "timed", "options": {"model": "TComplEx"}}
+    content = {"dataset": "./dated", "model": model, "evaluation": {"times": "all"}, "by": ["time"]}
+    write_config(dated / "timed.yaml", content)
+    assert invoke("run", "timed.yaml", "--out", "run-timed").exit_code == 0
+    table = RankTable.from_parquet("run-timed")
+    assert (table.times, sorted(set(table.column("time")))) == ("all", DAYS)
+    groups = json.loads((dated / "run-timed/metrics.json").read_text())["groups"]
+    assert [group["key"]["time"] for group in groups] == DAYS
+    assert "--times" not in invoke("summarize", "run-timed", "--by", "seen-time").output
+    invoke(*EVALUATE, "--out", "run-same")
+    refused = invoke("compare", "run-timed", "run-same")
+    assert refused.exit_code == 2
+    assert "times" in refused.stderr
+
+
+def test_what_does_not_fit_is_refused_before_any_work(dated):
+    wrong = invoke(*EVALUATE, "--times", "al")
+    assert (wrong.exit_code, "--times" in wrong.stderr) == (2, True)
+    static = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
+    refused = invoke(*static, "--times", "all")
+    assert refused.exit_code == 2
+    assert "have no times" in refused.stderr
+    refused = invoke(*static, "--by", "time")
+    assert refused.exit_code == 2
+    assert "has no times" in refused.stderr

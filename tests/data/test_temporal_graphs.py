@@ -1,0 +1,211 @@
+"""Temporal graphs: text, Parquet, data frames and tkbc's folders give the same quadruples; and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgeval import Dataset, Triples, Vocabulary, load_dataset
+from kgeval.data.known import KnownAnswers, known_answers, known_triples
+from kgeval.data.queries import Queries
+from kgeval.errors import DatasetError, InputError
+
+TRAIN = [
+    ("Găgăuzia\u00a0", "visits", 'the "Hall"', "2014-02-01"),
+    ("Ann", "visits", "Bea", "2014-01-09"),
+    ("Ann", "visits", "Bea", "2014-01-10"),
+]
+TEST = [("Bea", "meets", "Ann", "2014-01-09"), ("Ann", "visits", "Bea", "2013-12-31")]
+NAMES = ["head", "relation", "tail", "time"]
+
+
+def lines(rows, separator="\t"):
+    return "".join(separator.join(row) + "\n" for row in rows)
+
+
+def as_text(folder):
+    for name, rows in (("train", TRAIN), ("test", TEST)):
+        (folder / f"{name}.txt").write_text(lines(rows), encoding="utf-8")
+
+
+def with_header(folder):
+    for name, rows in (("train", TRAIN), ("test", TEST)):
+        turned = [("date", "tail", "head", "relation"), *((d, t, h, r) for h, r, t, d in rows)]
+        (folder / f"{name}.tsv").write_text(lines(turned), encoding="utf-8")
+
+
+def as_parquet(folder):
+    for name, rows in (("train", TRAIN), ("test", TEST)):
+        columns = dict(zip(NAMES, map(list, zip(*rows, strict=True)), strict=True))
+        columns["time"] = pa.array([dt.date.fromisoformat(day) for day in columns["time"]])
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+
+
+@pytest.mark.parametrize("write", [as_text, with_header, as_parquet])
+def test_each_kind_of_file_gives_the_quadruples_of_its_rows(tmp_path, write):
+    write(tmp_path)
+    data = load_dataset(tmp_path)
+    for split, rows in ((data.train, TRAIN), (data.test, TEST)):
+        ids = zip(*split.ids.T.tolist(), split.contexts.tolist(), strict=True)
+        assert [(data.entities[h], data.relations[r], data.entities[t], data.times[d]) for h, r, t, d in ids] == rows
+    assert list(data.times) == ["2013-12-31", "2014-01-09", "2014-01-10", "2014-02-01"]
+    assert data.repeated == {}
+    assert "4 times" in repr(data)
+
+
+def test_rows_in_memory_give_the_graph_of_the_same_files(tmp_path):
+    as_text(tmp_path)
+    stored = load_dataset(tmp_path)
+    frames = {name: pd.DataFrame(rows, columns=NAMES) for name, rows in (("train", TRAIN), ("test", TEST))}
+    for parts in ({"train": TRAIN, "test": TEST}, frames):
+        data = Dataset.from_labels(**parts)
+        assert data.times == stored.times
+        assert data.sha256() == stored.sha256()
+    other = [(*row[:3], "2014-01-09") for row in TEST]
+    assert Dataset.from_labels(train=TRAIN, test=other).sha256() != stored.sha256()
+
+
+def test_whole_numbers_are_times_in_the_order_of_their_values(tmp_path):
+    for name, times in (("train", ("10", "9")), ("test", ("-1", "100"))):
+        (tmp_path / f"{name}.tsv").write_text("head\trelation\ttail\ttime\n" + lines(("a", "r", "b", t) for t in times))
+    assert list(load_dataset(tmp_path).times) == ["-1", "9", "10", "100"]
+    frame = pd.DataFrame({"head": ["a", "a"], "relation": ["r", "r"], "tail": ["b", "b"], "time": [10, 9]})
+    assert list(Dataset.from_labels(train=frame).times) == ["9", "10"]
+
+
+def test_a_triple_is_repeated_only_at_the_same_time(tmp_path):
+    as_text(tmp_path)
+    (tmp_path / "train.txt").write_text(lines([*TRAIN, TRAIN[1]]), encoding="utf-8")
+    data = load_dataset(tmp_path)
+    assert (len(data.train), data.repeated) == (3, {"train": 1})
+    assert data.multiplicity["train"].tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_a_folder_of_tkbc_is_the_graph_it_was_made_of(tmp_path, labels):
+    """Written as tkbc's process_icews.py writes it: sorted labels, arrays of uint64, and what its evaluator skips."""
+    as_text(tmp_path)
+    stored = load_dataset(tmp_path)
+    folder = tmp_path / "tkbc"
+    folder.mkdir()
+    rows = [*TRAIN, *TEST]
+    names = {"ent_id": sorted({row[i] for row in rows for i in (0, 2)}), "rel_id": sorted({row[1] for row in rows})}
+    names["ts_id"] = sorted({row[3] for row in rows})
+    ids = {name: {label: index for index, label in enumerate(there)} for name, there in names.items()}
+    skip = {"lhs": defaultdict(set), "rhs": defaultdict(set)}
+    for split, part in (("train", TRAIN), ("valid", TEST[:1]), ("test", TEST)):
+        files = ("ent_id", "rel_id", "ent_id", "ts_id")
+        array = np.array([[ids[file][cell] for file, cell in zip(files, row, strict=True)] for row in part], np.uint64)
+        (folder / f"{split}.pickle").write_bytes(pickle.dumps(array))
+    (folder / "to_skip.pickle").write_bytes(pickle.dumps({name: dict(found) for name, found in skip.items()}))
+    for name, there in ids.items():
+        if labels:
+            (folder / name).write_text(lines((label, str(index)) for label, index in there.items()), encoding="utf-8")
+    data = load_dataset(folder)
+    triples = zip(*data.test.ids.T.tolist(), data.test.contexts.tolist(), strict=True)
+    if labels:
+        assert data.times == stored.times
+        assert [
+            (data.entities[h], data.relations[r], data.entities[t], data.times[d]) for h, r, t, d in triples
+        ] == TEST
+        assert {path.name for path in data.files} >= {"ent_id", "rel_id", "ts_id", "test.pickle"}
+    else:
+        assert list(data.times) == ["0", "1", "2", "3"]
+
+
+def test_intervals_of_time_are_refused(tmp_path):
+    """tkbc's own files of yago15k and wikidata have rows of five ids."""
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.pickle").write_bytes(pickle.dumps(np.zeros((2, 5), np.uint64)))
+    with pytest.raises(DatasetError, match=r"expected rows of three ids, or four with a time; found .* \[2, 5\]"):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "why"),
+    [
+        ("head\trelation\ttail\ttime\na\tr\tb\t\n", "a\tr\tb\t2014-01-01\n", "row 1: the time is empty"),
+        ("a\tr\tb\t2014-01-01\n", "a\tr\tb\n", "no times, but train.txt has them"),
+        ("head\trelation\ttail\ttime\tdate\na\tr\tb\t1\t2\n", "a\tr\tb\n", r"2 columns are the time \(time and date\)"),
+        ("a\tr\tb\t2014-01-01\na\tr\tb\n", "a\tr\tb\t2014-01-01\n", "line 2"),
+    ],
+)
+def test_times_that_are_missing_or_said_twice_are_refused(tmp_path, train, test, why):
+    (tmp_path / "train.txt").write_text(train)
+    (tmp_path / "test.txt").write_text(test)
+    with pytest.raises(DatasetError, match=why):
+        load_dataset(tmp_path)
+
+
+def test_times_that_are_no_labels_are_refused(tmp_path):
+    table = pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"], "time": [0.5]})
+    for split in ("train", "test"):
+        pq.write_table(table, tmp_path / f"{split}.parquet")
+    with pytest.raises(DatasetError, match="times are dates, text or whole numbers"):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "times", "why"),
+    [
+        (None, ["a"], "triple 0 has no time, and the dataset has times"),
+        ([0], None, "triple 0 has a time, and the dataset has no times"),
+        ([1], ["a"], "triple 0 names time id 1, but there are 1 of them"),
+        ([-1], ["a"], "triple 0 names time id -1"),
+    ],
+)
+def test_all_triples_have_a_time_or_none(contexts, times, why):
+    triples = Triples(np.array([[0, 0, 0]]), None if contexts is None else np.array(contexts))
+    labels = {"entities": Vocabulary(["e"]), "relations": Vocabulary(["r"], "relation")}
+    with pytest.raises(DatasetError, match=why):
+        Dataset.build("d", {"test": triples}, times=None if times is None else Vocabulary(times, "time"), **labels)
+
+
+# Queries and known answers
+
+
+ids = st.lists(st.tuples(*(st.integers(0, high) for high in (3, 1, 3, 2))), max_size=30)
+
+
+def statements(rows):
+    array = np.array(rows, np.int64).reshape(-1, 4)
+    return Triples(array[:, :3].copy(), array[:, 3].copy())
+
+
+@given(ids, ids, st.sampled_from(["head", "tail"]))
+def test_queries_keep_the_time_and_know_the_facts_of_theirs(evaluated, facts, side):
+    queries = Queries.of(statements(evaluated), side)
+    anchor, answer = (0, 2) if side == "tail" else (2, 0)
+    asked = {(row[anchor], row[1], row[3]) for row in evaluated}
+    keys = list(zip(queries.anchors.tolist(), queries.relations.tolist(), queries.contexts.tolist(), strict=True))
+    assert (len(keys), set(keys)) == (len(asked), asked)
+    rows = known_answers(queries, [statements(facts)])
+    anytime = KnownAnswers.of([statements(facts).without_contexts()], side).rows(queries)
+    for number, key in enumerate(keys):
+        there = [row for row in facts if (row[anchor], row[1]) == key[:2]]
+        assert rows.row(number).tolist() == sorted({row[answer] for row in there if row[3] == key[2]})
+        assert anytime.row(number).tolist() == sorted({row[answer] for row in there})
+    if len(keys) > 1:
+        keep = np.arange(len(keys)) % 2 == 1
+        assert queries.where(keep).contexts.tolist() == queries.contexts[keep].tolist()
+        assert queries[1:].contexts.tolist() == queries.contexts[1:].tolist()
+    each = Queries.per_triple(statements(evaluated), side)
+    assert each.contexts.tolist() == [evaluated[row][3] for row in each.triples.tolist()]
+
+
+def test_a_query_without_a_time_knows_the_facts_of_all(tmp_path):
+    as_text(tmp_path)
+    data = load_dataset(tmp_path)
+    queries = Queries.of(data.train.without_contexts(), "tail")
+    assert known_answers(queries, known_triples(data, ("train", "test"))).lengths.sum() == len(queries)
+    with pytest.raises(InputError, match="the queries name no time"):
+        KnownAnswers.of([data.train], "tail").rows(queries)
