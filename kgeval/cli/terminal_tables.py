@@ -164,7 +164,7 @@ def _row(
         " " * (width - cells(number)) + number for number, width in zip(numbers, number_widths, strict=True)
     )
     if all(cells(key) <= width for key, width in zip(keys, key_widths, strict=True)):
-        yield (_left(keys, key_widths) + GAP + right).rstrip()
+        yield GAP.join([*([_left(keys, key_widths)] if keys else []), right]).rstrip()
     else:
         yield GAP.join(keys)
         yield " " * indent + right

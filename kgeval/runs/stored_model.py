@@ -11,9 +11,9 @@ from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import ConfigError, InputError
 from kgeval.files.opening import sha256_of_file
-from kgeval.paths import exists_safely
+from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, read_json
+from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, is_several, read_json
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
@@ -52,7 +52,11 @@ def read_stored_model(run: Path) -> StoredModel:
     InputError
         if there is no such run, if it ranked nothing, or if a file of its model or dataset is gone or has changed
     """
-    if not exists_safely(run) or not is_run(run):
+    if not exists_safely(run):
+        raise InputError(f"no such run directory or checkpoint {str(run)[:200]!r}. {suggest_paths(run)}".strip())
+    if is_several(run):
+        raise InputError(f"{str(run)!r} holds the runs of several models. Give the folder of one.")
+    if not is_run(run):
         raise InputError(f"{str(run)!r} is no run directory. For a checkpoint, add its dataset: --dataset.")
     config = load_config(run / CONFIG)
     if config.task is not None:

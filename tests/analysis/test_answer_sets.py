@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import logsumexp
 
-from kgeval import CallableScorer, Dataset, answers, evaluate
+from kgeval import CallableScorer, Dataset, Estimate, answers, evaluate, load_dataset
 from kgeval.analysis import answers_of_ranks
 from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
 from kgeval.analysis.answer_sets.nonconformity import BelowReference
@@ -318,6 +318,24 @@ def test_errors_name_the_nearest():
     tables = evaluate(Vectors("dot"), random_dataset(2), split="valid"), evaluate(lambda h, r, t: h, random_dataset(2))
     with pytest.raises(InputError, match="the model of the valid ranks"):
         answers_of_ranks(*tables)
+
+
+def test_ranks_of_one_split_are_not_calibrated_on_themselves():
+    table = evaluate(Vectors("dot"), random_dataset(2))
+    with pytest.raises(InputError, match="both ranks are of the test triples"):
+        answers_of_ranks(table, table)
+
+
+def test_a_sample_of_a_split_is_refused():
+    data = load_dataset("nations")
+    valid = evaluate(lambda h, r, t: (h * 5 + t * 7) % 11, data, split="valid")
+    sample = evaluate(
+        lambda h, r, t: (h * 5 + t * 7) % 11, data, split="train", estimate=Estimate(triples=200, first=200)
+    )
+    assert sample.num_triples == 200
+    for tables in ((valid, sample), (sample, valid)):
+        with pytest.raises(InputError, match=r"the train ranks are of 200 of 1,592 triples"):
+            answers_of_ranks(*tables)
 
 
 @pytest.mark.parametrize("name", MEASURES)

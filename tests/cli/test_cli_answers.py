@@ -33,6 +33,8 @@ def test_people_get_a_table(done):
     assert columns.split() == ["side", "cardinality", "coverage", "mean", "size", "median", "size", "ranks"]
     assert whole.split()[:2] == ["all", "all"]
     assert [line.split()[0] for line in groups] == sorted(line.split()[0] for line in groups)
+    columns, rule, row = done(*ANSWERS, "--coverage", 0.5).split("\n\n")[1].splitlines()[:3]
+    assert len(columns) == len(rule) == len(row)
     per = done(*ANSWERS, "--coverage", 0.5, "--per", "relation,side")
     assert "0.5 coverage by rank per relation and side, #{c : s(c) ≥ s} ≤ " in per
 
@@ -71,6 +73,8 @@ def test_mistakes_are_named(refused):
     assert "Did you mean 'relation'" in refused(*ANSWERS, "--per", "relations")
     assert "no run directory. For a checkpoint, add its dataset: --dataset" in refused("answers", "model")
     assert "a run tells its own" in refused("answers", "run", "--option", "norm=2")
+    assert "the run 'run' tells its own" in refused("answers", "run", "--dataset", "graph/")
+    assert "no such run directory or checkpoint 'runn'" in refused("answers", "runn")
     assert "by rank" in refused("answers", "run", "--valid", "run", "--nonconformity", "gap")
     assert "nan" in refused("answers", "run", "--nan", "hide")
 

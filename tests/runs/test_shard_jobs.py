@@ -34,6 +34,8 @@ def test_jobs_in_any_order_are_merged(settings, place):
     assert not is_run(place / "run")
     (outcome,) = merge(place / "run")
     assert table(place / "run") == table(place / "whole")
+    with pytest.raises(InputError, match="holds a finished run: there is nothing to merge"):
+        merge(place / "run")
     assert outcome.summary.to_dict()["metrics"]["both"]["count"] == 10
 
 

@@ -191,13 +191,23 @@ def answers_of_ranks(
     Raises
     ------
     InputError
-        if an argument is wrong, or the tables are not of one model, dataset and filter
+        if an argument is wrong, if the tables are not of one model, dataset and filter, if both are of one split, or if
+        one is a sample of its split
     """
     request = SetRequest.of(coverage, RANK.name, per)
     for name in ("model", "dataset", "filter", "candidates"):
         here, there = (getattr(table, name) for table in (valid, test))
         if here != there:
             raise InputError(f"the {name} of the valid ranks is {here!r}, that of the test ranks {there!r}.")
+    if valid.split == test.split:
+        what = f"both ranks are of the {test.split} triples"
+        raise InputError(
+            f"{what}. Sets are calibrated on other triples than those they are made for: rank both splits."
+        )
+    for table in (valid, test):
+        if table.sampling is not None:
+            what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.of:,} triples"
+            raise InputError(f"{what}, drawn by relation for an estimate. Coverage is of all: rank the whole split.")
     limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
     found = _result(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
     bound = "sizes are those without ties: where candidates tie across the last place of a set, it is smaller."

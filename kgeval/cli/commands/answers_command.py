@@ -118,6 +118,9 @@ def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
 def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredModel:
     """Read the model and dataset of a run, or of the options; the settings of the command line come first."""
     from kgeval.cli.display import watching
+    from kgeval.errors import ConfigError
+    from kgeval.paths import exists_safely
+    from kgeval.run_directory.contents import is_run
     from kgeval.runs.stored_model import StoredModel, load_model, read_stored_model
 
     block = present(options, *SETTINGS)
@@ -128,6 +131,8 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
             stored = read_stored_model(Path(source))
         own = stored.evaluation.model_dump(include={*SETTINGS} & stored.evaluation.model_fields_set)
         return stored._replace(evaluation=type(stored.evaluation)(**own | block))
+    if exists_safely(Path(source)) and is_run(Path(source)):
+        raise ConfigError(f"--dataset: the run {source!r} tells its own. Leave it out.")
     config = configuration("answers", source, dataset, options, evaluation=block)
     with watching("loading dataset"):
         graph = config.dataset.load()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.errors import ConfigError, InputError
-from kgeval.run_directory.contents import is_run
+from kgeval.run_directory.contents import is_run, is_several
 from kgeval.run_directory.staging import STAGE, reserve_shard
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import check
@@ -98,6 +98,8 @@ def merge(
     """
     stores = [ShardStore(stage) for stage in (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))]
     begun = [store for store in stores if store.begun]
+    if not begun and (is_run(folder) or is_several(folder)):
+        raise InputError(f"{str(folder)!r} holds a finished run: there is nothing to merge.")
     if not begun:
         raise InputError(f"{str(folder)!r} holds no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one.")
     config = check(Document(f"the configuration of {folder}", begun[0].configuration))
