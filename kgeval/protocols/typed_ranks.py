@@ -13,6 +13,7 @@ from kgeval.metrics.estimates.auxiliary_values import auxiliary_values
 from kgeval.metrics.estimates.sampling import TYPED, Sampling
 from kgeval.metrics.estimates.strata import Strata
 from kgeval.metrics.numerics.numbered import numbered
+from kgeval.progress import unreported
 from kgeval.protocols.growing_ranks import GrowingRanks, row_keys
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import RankTable
@@ -41,7 +42,7 @@ class TypedRanks:
         among_typed = replace(
             ranking,
             evaluation=evaluation.model_copy(update={"corruption": prepared}),
-            engine=replace(ranking.engine, progress=lambda _: None),
+            engine=replace(ranking.engine, progress=unreported),
         )
         return cls(GrowingRanks(among_typed, order), float(GATHERED * size / len(dataset.entities)))
 

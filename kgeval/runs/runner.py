@@ -13,7 +13,7 @@ from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, reason
-from kgeval.progress import Progress
+from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files, read_ranks
 from kgeval.run_directory.staging import locked, reserve, write_run
@@ -54,7 +54,7 @@ class Clock:
 
 def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
     """Report nothing."""
-    return nullcontext(lambda _: None)
+    return nullcontext(unreported)
 
 
 def no_warning(_: str) -> None:

@@ -27,7 +27,7 @@ from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
-from kgeval.ranking.model_ranking import rank_model
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.threads import bound_threads
@@ -156,7 +156,7 @@ def answers(  # noqa: PLR0913
     total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(settings.sides)
     with reporting(total, progress=progress) as report, bound_threads(threads):
         tables = [
-            rank_model(scorer, dataset, settings.model_copy(update={"split": name}), progress=report)
+            ranking_of(scorer, dataset, settings.model_copy(update={"split": name}), progress=report).rank()
             for name in ("valid", "test")
         ]
         everything = Triples(np.concatenate([dataset.split(name).ids for name in ("valid", "test")]))
