@@ -19,7 +19,7 @@ from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import RankTable
 
 GATHERED = 8
-"""how many of all entities are ranked in the time of one candidate that is gathered by its type, about"""
+"""about how many candidates of a full rank take the time of one that is gathered by its type"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class TypedRanks:
         places = np.searchsorted(keys, row_keys(table.column("triple"), table.column("side") == "tail"))
         return dict(zip(TYPED, (greater[places], tied[places]), strict=True))
 
-    def described(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
-        """Add to what is known of a sample what the first phase knows.
+    def add_first_phase(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
+        """Add the counts and means of the first phase to what is known of a sample.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class TypedRanks:
         rows
             the rows of the split that have strata, ascending; int64[triple]
         strata
-            theirs
+            those of these rows
         """
         keys, greater, tied = self.ranks.counts()
         triples, units = numbered(keys // 2)

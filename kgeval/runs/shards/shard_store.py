@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import InputError, Interrupted, TableError
+from kgeval.errors import InputError, Interrupted, TableError, first_few
 from kgeval.run_directory.contents import read_json
 from kgeval.run_directory.staging import SHARDS
 from kgeval.runs.shards.division import Shard
@@ -108,9 +108,8 @@ class ShardStore:
 
     def refusal(self, changes: list[str]) -> InputError:
         """Refuse a run that differs from the one that is there."""
-        shown = ", ".join(changes[:5]) + (", …" if len(changes) > 5 else "")
-        what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another: {shown}"
-        return InputError(f"{what}. Choose another folder, or add --force.")
+        what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another"
+        return InputError(f"{what}: {first_few(changes)}. Choose another folder, or add --force.")
 
     def read(self, number: int) -> RankedShard | None:
         """Read a shard; one that is missing or damaged is None.

@@ -125,11 +125,11 @@ def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kge
     if (own := version("kgeval")) != kgeval:
         raise RunError(f"a worker of Ray has kgeval {own}, and this is {kgeval}. Install one version on all nodes.")
     with bound_threads(threads):
-        return RankedShard.of(_fetched(shared[0], threads).part(side, rows))
+        return RankedShard.of(_fetch(shared[0], threads).part(side, rows))
 
 
 @lru_cache(maxsize=1)
-def _fetched(reference: Any, threads: int) -> ModelRanking:
+def _fetch(reference: Any, threads: int) -> ModelRanking:
     """Fetch model and dataset, once in a worker; their arrays stay in the node's shared memory.
 
     Which kernels are exact and fast depends on the processor, and memory on the node: both are found out anew.
