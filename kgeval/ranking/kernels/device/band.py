@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from kgeval.ranking.kernels.device.device_vectors import PRODUCTS, DeviceVectors
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.rounding import U32, U64
 from kgeval.ranking.kernels.screening.screens import SMALLEST
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 OUTWARD = 1 + 2.0**-20
 """by this factor bounds are taken larger, as the float32 arithmetic on them needs"""

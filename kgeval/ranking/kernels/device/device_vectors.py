@@ -15,9 +15,7 @@ import numpy as np
 import torch
 
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-
-PRODUCTS = ("dot", "l2", "squared_l2")
-"""the similarities that are screened by products; l1 and modulus are by sums"""
+from kgeval.scorers.numerics.similarity import PRODUCTS
 
 TOP_EXPONENT = 10
 """scaled numbers stay below two to it: sums of their products stay far from the end of float32"""

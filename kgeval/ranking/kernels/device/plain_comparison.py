@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from kgeval.ranking.kernels.device.band import AnswerSide, CandidateSide
-from kgeval.ranking.kernels.device.device_vectors import PRODUCTS
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 BYTES_PER_PAIR = 48
 """of a pair in the blocks below: its score, its band, what was found, and both ids if it is undecided"""
@@ -51,7 +50,7 @@ def compare(
     width = per_norm * candidate_side.norms
     width.addcmul_(per_error, candidate_side.errors[None]).add_(candidate_side.slack).add_(constant)
     above = (difference > width).sum(dim=1)
-    # What is no number is undecided.
+    # NaN is undecided.
     undecided = ~(difference.abs_() > width)
     return Compared(above, *undecided.nonzero(as_tuple=True))
 

@@ -37,7 +37,7 @@ BLOCKS = 4
 TRIAL_PAYS = 16 * BLOCKS
 """blocks from which on each precision in question is timed on some of them"""
 
-PRODUCTS = {"bfloat16": Bfloat16Products, "float32": Float32Products, "int8": Int8Products}
+SCREENS = {"bfloat16": Bfloat16Products, "float32": Float32Products, "int8": Int8Products}
 
 
 class ScreenedKernel(CompiledKernel):
@@ -138,7 +138,7 @@ def screens_for(
     if not (precisions and _bounded(queries, entities, answers)):
         return []
     if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
-        return [PRODUCTS[precision](queries, entities) for precision in precisions]
+        return [SCREENS[precision](queries, entities) for precision in precisions]
     return [] if entities.biases.any() else [Float32Distances(queries, entities)]
 
 
