@@ -125,7 +125,7 @@ class SampledRanking:
         return replace(table, data=data, sampling=sampling)
 
     def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> Decision:
-        """Decide by the first sample whether ranks among typed candidates save more work than they are."""
+        """Decide by the first sample whether ranks among typed candidates save more work than they take."""
         half_width = self._half_width(self._sample(ranks, None))
         if typed is None or (self.settings.error is not None and half_width <= self.settings.error):
             return Decision(0)

@@ -234,7 +234,7 @@ class _Work:
     def _refuse_other_shards(self, job: Job, model: Checkpoint | FittedBaseline | None) -> None:
         """Refuse to continue an interrupted run that was another, before any model is ranked."""
         store = ShardStore(job.stage or Path())
-        if model is not None and store.begun:
+        if model is not None and store.exists:
             changes = [*store.changes(self._fingerprint(job, model), self.config.evaluation.shards)]
             if changes:
                 raise store.refusal(changes)

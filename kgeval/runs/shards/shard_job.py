@@ -96,17 +96,17 @@ def merge(
     KgevalError
         whatever :func:`kgeval.runs.runner.run` raises
     """
-    stores = [ShardStore(stage) for stage in (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))]
-    begun = [store for store in stores if store.begun]
-    if not begun:
+    stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))
+    stores = [store for store in map(ShardStore, stages) if store.exists]
+    if not stores:
         raise InputError(f"{str(folder)!r} holds no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one.")
-    config = check(Document(f"the configuration of {folder}", begun[0].configuration))
+    config = check(Document(f"the configuration of {folder}", stores[0].configuration))
     for name in config.jobs:
         store = ShardStore(folder / name / STAGE)
-        if not store.begun and is_run(folder / name):
+        if not store.exists and is_run(folder / name):
             continue
-        count = begun[0].count or 1
-        missing = [number for number in range(1, count + 1) if not store.begun or store.read(number) is None]
+        count = stores[0].count or 1
+        missing = [number for number in range(1, count + 1) if not store.exists or store.read(number) is None]
         if missing:
             what = f"of the {count} shards in {str(folder / name)!r}, missing: {first_few(missing, 10)}"
             raise InputError(f"{what}. 'kgeval run CONFIG --shard {missing[0]}/{count}' makes the first of them.")

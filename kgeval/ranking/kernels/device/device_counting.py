@@ -19,7 +19,7 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.device.band import answer_side, candidate_side
 from kgeval.ranking.kernels.device.device_pairs import Bounds, expand, score_pairs
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, Compared, compare
+from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import slices
 
@@ -85,7 +85,7 @@ class BlockCounting:
     """how many pairs of an answer and a candidate were compared"""
 
     def count_all(
-        self, compare: Callable[..., Compared] = compare, bytes_per_pair: float = BYTES_PER_PAIR
+        self, compare: Callable[..., ScreenResult] = compare, bytes_per_pair: float = BYTES_PER_PAIR
     ) -> DeviceCounts:
         """Count all entities of the chunk, by the screen first."""
         similarity, answers = self.host[0].similarity, self.answers

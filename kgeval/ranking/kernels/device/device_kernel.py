@@ -24,7 +24,7 @@ from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import describe
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, Compared, compare
+from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_counting import count_tensor
 from kgeval.ranking.kernels.precision import Precision
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
@@ -220,7 +220,7 @@ def _current(device: Any) -> AbstractContextManager[Any]:
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
-def comparison_of(device: Any) -> tuple[Callable[..., Compared], float]:
+def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
     """Return the comparison for a device, and its bytes per pair: the fused one on a GPU, if Triton is there.
 
     Triton's interpreter (``TRITON_INTERPRET=1``) takes the place of a GPU.

@@ -13,8 +13,8 @@ import triton
 import triton.language as tl
 
 from kgeval.ranking.kernels.device.band import AnswerSide, CandidateSide
-from kgeval.ranking.kernels.device.device_vectors import PADDED
-from kgeval.ranking.kernels.device.plain_comparison import Compared
+from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
+from kgeval.ranking.kernels.device.plain_comparison import ScreenResult
 from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 FUSED_BYTES_PER_PAIR = 4
@@ -35,7 +35,7 @@ KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
 
 def compare_fused(
     similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
-) -> Compared:
+) -> ScreenResult:
     """Compare all candidates with a block of answers, as ``plain_comparison.compare`` does."""
     number, width = len(queries), len(entities)
     above = torch.zeros(number, dtype=torch.int32, device=queries.device)
@@ -58,11 +58,11 @@ def compare_fused(
             KIND=KINDS[similarity],
             ROWS=rows,
             COLUMNS=columns,
-            DEPTH=PADDED,
+            DEPTH=DIM_MULTIPLE,
             num_warps=8 if large else 4,
             num_stages=4,
         )
-    return Compared(above.long(), *_pairs(words))
+    return ScreenResult(above.long(), *_pairs(words))
 
 
 def _pairs(words: Any) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ BYTES_PER_PAIR = 48
 """of a pair in the blocks below: its score, its band, what was found, and both ids if it is undecided"""
 
 
-class Compared(NamedTuple):
+class ScreenResult(NamedTuple):
     """What a screen decided, and what it did not."""
 
     above: Any
@@ -32,7 +32,7 @@ class Compared(NamedTuple):
 
 def compare(
     similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
-) -> Compared:
+) -> ScreenResult:
     """Compare all candidates with a block of answers.
 
     Parameters
@@ -52,7 +52,7 @@ def compare(
     above = (difference > width).sum(dim=1)
     # NaN is undecided.
     undecided = ~(difference.abs_() > width)
-    return Compared(above, *undecided.nonzero(as_tuple=True))
+    return ScreenResult(above, *undecided.nonzero(as_tuple=True))
 
 
 def _products(queries: Any, entities: Any) -> Any:
