@@ -20,7 +20,7 @@ KeyboardInterrupt
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MAX_CHOICES = 30
 """how many valid names a message lists"""
@@ -96,6 +96,15 @@ def reason(error: BaseException) -> str:
     """
     line = str(error).strip().partition("\n")[0].rstrip(" .") or type(error).__name__
     return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]} …"
+
+
+def first_few(items: Sequence[object], most: int = 5) -> str:
+    """List the first of many items, for a message.
+
+    >>> first_few([3, 5, 8], 2), first_few([3, 5], 2)
+    ('3, 5, …', '3, 5')
+    """
+    return ", ".join(map(str, items[:most])) + (", …" if len(items) > most else "")
 
 
 def nearest(word: str, choices: Iterable[str]) -> list[str]:

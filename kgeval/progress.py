@@ -22,6 +22,10 @@ PATIENCE = 2.0
 _shown: ContextVar[bool] = ContextVar("shown", default=False)
 
 
+def unreported(_count: int) -> None:
+    """Report no progress."""
+
+
 @contextmanager
 def loops_shown(*, wanted: bool = True) -> Iterator[None]:
     """Show the progress of long loops within, or of none; a library shows none unless a program wants it."""
@@ -48,7 +52,7 @@ def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
         what a step is, in the plural
     """
     if not _shown.get() or total <= 1:
-        yield lambda _: None
+        yield unreported
         return
     lock, start, done = threading.Lock(), time.perf_counter(), 0
     report: Progress | None = None
@@ -92,13 +96,13 @@ def reporting(
     """Resolve the argument ``progress`` of an evaluation: a function to call, or whether to show a bar."""
     if callable(progress):
         return nullcontext(progress)
-    return watching(what, total, unit=unit) if progress else nullcontext(lambda _: None)
+    return watching(what, total, unit=unit) if progress else nullcontext(unreported)
 
 
 def _display(what: str, total: int | None, unit: str) -> AbstractContextManager[Progress]:
     """Choose between bar and lines; a closed stream has neither."""
     if sys.stderr is None:
-        return nullcontext(lambda _: None)
+        return nullcontext(unreported)
     return _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit, sys.stderr)
 
 

@@ -214,7 +214,7 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Abs
 
         if is_cache_cold():
             _remark("Compiling the counting loops, once on this machine.")
-    return nullcontext(lambda _: None) if _quiet() else progress.watching(what, total, unit=unit)
+    return nullcontext(progress.unreported) if _quiet() else progress.watching(what, total, unit=unit)
 
 
 def _remark(text: str) -> None:

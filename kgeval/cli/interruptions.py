@@ -10,12 +10,15 @@ from types import FrameType
 
 
 class _Termination(KeyboardInterrupt):
-    """SIGTERM came."""
+    """SIGTERM was received."""
 
 
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
-    """Raise SIGTERM as a KeyboardInterrupt, so that locks are released and what is done is kept."""
+    """Raise a KeyboardInterrupt on SIGTERM, so that locks are released and what is done is kept.
+
+    In another thread than the main one nothing changes: Python lets only that one handle signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from kgeval.metrics.tables.names import Part
+from kgeval.metrics.tables.names import Part, parse
+from kgeval.protocols.framework_means import Values
 from kgeval.ranking.table_rows import WITH_TEST
 
 Setting = Literal["filtered", "raw", "with_test"]
@@ -31,3 +32,13 @@ class FrameworkMetric:
     """its number format, where that is not the protocol's"""
     from_zero: bool = False
     """whether the framework calls the first rank 0 here"""
+
+    @property
+    def values(self) -> Values:
+        """The function of ranks whose mean it is."""
+        name = parse(self.metric)
+        return {
+            "mr": lambda ranks: ranks,
+            "mrr": lambda ranks: 1 / ranks,
+            "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
+        }[name.name]

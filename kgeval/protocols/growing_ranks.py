@@ -33,15 +33,15 @@ class GrowingRanks:
         rows = self.order[self.size : size]
         self.size += len(rows)
         for side in self.ranking.sides if len(rows) else ():
-            known = None if self.earlier is None else self._known(self.earlier, side, rows)
-            if known is not None:
-                self.parts.append(known)
-            missing = rows if known is None else np.setdiff1d(rows, known.data["triple"].to_numpy())
+            missing = rows
+            if self.earlier is not None:
+                self.parts.append(self._from_earlier(self.earlier, side, rows))
+                missing = np.setdiff1d(rows, self.parts[-1].data["triple"].to_numpy())
             if len(missing):
                 self.parts.append(self.ranking.part(side, missing))
 
-    def _known(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
-        """Take some triples' ranks on one side from the earlier ones, as far as they are there."""
+    def _from_earlier(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
+        """Take ranks of some triples on one side, as far as the earlier table has them."""
         added = {MULTIPLICITY, STRATUM, *TYPED}
         data = earlier.data.select([name for name in earlier.columns if name not in added])
         data = data.filter(
@@ -50,7 +50,7 @@ class GrowingRanks:
         return RankedPart(side, data, (), np.full(data.num_rows, len(self.ranking.dataset.entities)))
 
     def counts(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return a key of each row, of its triple and side, ascending, with its greater and its tied; int64[row]."""
+        """Return the ascending :func:`row_keys`, and the greater and tied of these rows; int64[row] each."""
         data = pa.concat_tables([part.data.select(["triple", "side", "greater", "tied"]) for part in self.parts])
         triples, greater, tied = (data[name].to_numpy() for name in ("triple", "greater", "tied"))
         keys = row_keys(triples, np.asarray(pc.equal(data["side"].cast(pa.string()), "tail"), np.bool_))

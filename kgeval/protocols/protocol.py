@@ -21,12 +21,11 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.tables.names import parse
 from kgeval.metrics.tables.rank_summary import DEFAULT
 from kgeval.metrics.tables.selection import TableView
 from kgeval.progress import Progress, reporting
 from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
-from kgeval.protocols.framework_means import MeanFunction, Values, float64
+from kgeval.protocols.framework_means import MeanFunction, float64
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric, Setting
 from kgeval.protocols.protocol_candidates import all_entities
 from kgeval.protocols.sampled_ranking import rank_sample
@@ -189,7 +188,7 @@ class Protocol:
             raise Undefined(f"there are no {' or '.join(parts)} ranks")
         groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
         with np.errstate(divide="ignore"):
-            means = [self.mean(ranks[group], _values(metric.metric)) for group in groups]
+            means = [self.mean(ranks[group], metric.values) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
 
 
@@ -231,7 +230,7 @@ class ResolvedEvaluation:
         rank_parts
             how the ranking is divided; by default each side is ranked at once
         earlier
-            of an estimate: an earlier sample of the same, which is gone on with
+            an earlier sample of the same, where this is an estimate: its ranks are not computed again
         """
         evaluation, estimate = self.evaluation.for_model(model), self.evaluation.estimate
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if estimate is None else None
@@ -253,15 +252,6 @@ class ResolvedEvaluation:
 
 def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
     return table.column(f"{COUNTS[setting]}greater"), table.column(f"{COUNTS[setting]}tied")
-
-
-def _values(metric: str) -> Values:
-    name = parse(metric)
-    return {
-        "mr": lambda ranks: ranks,
-        "mrr": lambda ranks: 1 / ranks,
-        "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
-    }[name.name]
 
 
 @cache

@@ -92,8 +92,10 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     0.271144
     """
     if table.sampling is not None:
-        what = f"these ranks are of {table.sampling.drawn:,} of {table.sampling.of:,} triples, of which no framework"
-        raise MetricError(f"{what} estimates the metrics of all. Take kgeval.summarize, or rank them all.")
+        what = f"these ranks are of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
+        raise MetricError(
+            f"{what}, of which no framework estimates the metrics of all. Take kgeval.summarize, or rank them all."
+        )
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
     metrics = [*_applicable(rules, table)]
     own = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}

@@ -104,7 +104,7 @@ class SampledRanking:
                 return table
             size = self._next_size(table)
         ranks.grow(len(order))
-        return self.ranking.table(ranks.parts, self.title, notes=(*notes, self._why_all()))
+        return self.ranking.table(ranks.parts, self.title, notes=(*notes, self._note_on_all()))
 
     def _sample(self, ranks: GrowingRanks, typed: TypedRanks | None, notes: tuple[str, ...] = ()) -> RankTable:
         """Lay out the ranks of a sample as a table that says how it was drawn."""
@@ -118,33 +118,34 @@ class SampledRanking:
         columns = {STRATUM: of_row}
         if typed is not None:
             columns |= typed.columns(table)
-            sampling = typed.described(sampling, self.rows, self.strata)
+            sampling = typed.add_first_phase(sampling, self.rows, self.strata)
         data = table.data
         for name, column in columns.items():
             data = data.append_column(name, pa.array(column))
         return replace(table, data=data, sampling=sampling)
 
     def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> Decision:
-        """Decide by the first sample whether ranks among typed candidates save more work than they are."""
-        half = self._half_width(self._sample(ranks, None))
-        if typed is None or (self.settings.error is not None and half <= self.settings.error):
+        """Decide by the first sample whether ranks among typed candidates save more work than they take."""
+        half_width = self._half_width(self._sample(ranks, None))
+        if typed is None or (self.settings.error is not None and half_width <= self.settings.error):
             return Decision(0)
         if typed.cost >= 1:
             return Decision(0, f"no regression on typed ranks: their work is {typed.cost:.1f} times that of full ones.")
         typed.ranks.grow(ranks.size)
-        phases = Phases(self._explained(self._sample(ranks, typed)), typed.cost)
+        phases = Phases(self._explained_share(self._sample(ranks, typed)), typed.cost)
         found = f"they explain {phases.explained:.0%} of the variance at {typed.cost:.1%} of the work of full ones"
-        if not phases.pays(self._wanted(ranks.size, half), of=len(self.rows), first=ranks.size):
+        if not phases.pays(self._wanted_variance(ranks.size, half_width), of=len(self.rows), first=ranks.size):
             return Decision(0, f"no regression on typed ranks, which would not pay: {found}.")
         return Decision(phases.ratio, f"regression on typed ranks: {found}.")
 
-    def _wanted(self, drawn: int, half: float) -> float:
+    def _wanted_variance(self, drawn: int, half_width: float) -> float:
         """The variance that is wanted, where that of one triple, of which a sample tells, is 1."""
         if self.settings.triples is not None:
             return 1 / self.settings.triples - 1 / len(self.rows)
-        return float((self.settings.error or 0) / half) ** 2 * (1 / drawn - 1 / len(self.rows))
+        return float((self.settings.error or 0) / half_width) ** 2 * (1 / drawn - 1 / len(self.rows))
 
     def _is_enough(self, table: RankTable) -> bool:
+        """Whether a sample has the triples that are wanted, or its interval is narrow enough."""
         if self.settings.triples is not None:
             return table.num_triples >= self.settings.triples
         return self._half_width(table) <= (self.settings.error or 0)
@@ -163,7 +164,7 @@ class SampledRanking:
             return np.inf
         return max(value - interval.low, interval.high - value)
 
-    def _explained(self, table: RankTable) -> float:
+    def _explained_share(self, table: RankTable) -> float:
         """R² of the regression of that metric."""
         view, name = TableView(table, self.options), parse(self._metric)
         rows = slice(None) if name.side == "both" else np.flatnonzero(view.sides == name.side)
@@ -172,10 +173,11 @@ class SampledRanking:
 
     @property
     def _metric(self) -> str:
+        """The metric that the error is of, with its side: by default both."""
         name = parse(self.settings.metric)
         return str(replace(name, side=name.side or "both"))
 
-    def _why_all(self) -> str:
+    def _note_on_all(self) -> str:
         """Say that the result is no estimate, and why."""
         error, triples = self.settings.error, self.settings.triples
         wanted = f"{triples:,} triples" if error is None else f"{self.settings.metric} ± {error:g}"

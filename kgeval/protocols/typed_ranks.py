@@ -13,12 +13,13 @@ from kgeval.metrics.estimates.auxiliary_values import auxiliary_values
 from kgeval.metrics.estimates.sampling import TYPED, Sampling
 from kgeval.metrics.estimates.strata import Strata
 from kgeval.metrics.numerics.numbered import numbered
+from kgeval.progress import unreported
 from kgeval.protocols.growing_ranks import GrowingRanks, row_keys
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import RankTable
 
 GATHERED = 8
-"""how many of all entities are ranked in the time of one candidate that is gathered by its type, about"""
+"""about how many candidates of a full rank take the time of one that is gathered by its type"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class TypedRanks:
         among_typed = replace(
             ranking,
             evaluation=evaluation.model_copy(update={"corruption": prepared}),
-            engine=replace(ranking.engine, progress=lambda _: None),
+            engine=replace(ranking.engine, progress=unreported),
         )
         return cls(GrowingRanks(among_typed, order), float(GATHERED * size / len(dataset.entities)))
 
@@ -51,8 +52,8 @@ class TypedRanks:
         places = np.searchsorted(keys, row_keys(table.column("triple"), table.column("side") == "tail"))
         return dict(zip(TYPED, (greater[places], tied[places]), strict=True))
 
-    def described(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
-        """Add to what is known of a sample what the first phase knows.
+    def add_first_phase(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
+        """Add the counts and means of the first phase to what is known of a sample.
 
         Parameters
         ----------
@@ -61,7 +62,7 @@ class TypedRanks:
         rows
             the rows of the split that have strata, ascending; int64[triple]
         strata
-            theirs
+            those of these rows
         """
         keys, greater, tied = self.ranks.counts()
         triples, units = numbered(keys // 2)

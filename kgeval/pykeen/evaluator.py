@@ -22,7 +22,7 @@ from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
 from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_ranking import rank_model
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_model import PyKEENScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
@@ -179,7 +179,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         with progress_bar(
             len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
         ) as bar:
-            table = rank_model(
+            ranking = ranking_of(
                 scorer,
                 dataset,
                 evaluation,
@@ -187,8 +187,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 relations=dataset.relations,
                 progress=bar.update,
                 restrict_entities_to=request.entities,
-                title=type(model).__name__,
             )
+            table = ranking.rank(type(model).__name__)
         # PyKEEN passes triples, and neither labels nor which split of which dataset they are.
         leaks = dict(zip(notes_on_leaks(dataset, "test"), notes_on_leaks(dataset, "test", name=EVALUATED), strict=True))
         notes = tuple(leaks.get(note, note) for note in table.notes)

@@ -14,7 +14,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side
 from kgeval.errors import ScoreError
-from kgeval.progress import Progress
+from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.kernel import Kernel, TensorKernel
@@ -101,7 +101,7 @@ class Engine:
     """bytes that the blocks may take"""
     batch_size: int | None = None
     """queries whose finished scores are held at a time; by default as many as fit"""
-    progress: Progress = lambda _: None
+    progress: Progress = unreported
     tie_rule: TieRule = exact
     """which scores tie with an answer's"""
     device_memory: int | None = None

@@ -19,6 +19,7 @@ from kgeval.ranking.kernels import fast_bfloat16, kernel
 from kgeval.ranking.kernels.device.devices import find_device, free_bytes
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
 from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.numerics.similarity import PRODUCTS
 from kgeval.scorers.scorer import VectorScorer
 
 TORCH_PAYS = 10**12
@@ -26,9 +27,6 @@ TORCH_PAYS = 10**12
 
 GPU_PAYS = 10**10
 """floating-point operations from which on a GPU is taken, if torch is there: less takes a processor milliseconds"""
-
-PRODUCTS = ("dot", "l2", "squared_l2", "cosine")
-"""the similarities that are screened by matrix products"""
 
 
 def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Engine:

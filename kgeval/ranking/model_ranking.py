@@ -16,13 +16,12 @@ from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import SortedFacts, known_triples
-from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
-from kgeval.progress import Progress
+from kgeval.progress import Progress, unreported
 from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
@@ -33,9 +32,8 @@ from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
     notes_on_device,
     notes_on_missing_answers,
-    notes_on_repeats,
     notes_on_sides,
-    notes_on_unseen,
+    notes_on_split,
     require_splits_of_corruption,
     undefined_rank,
 )
@@ -46,35 +44,6 @@ from kgeval.scorers.alignment import Aligned, align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
 from kgeval.threads import bound_threads
-
-
-def rank_model(  # noqa: PLR0913
-    model: Any,
-    dataset: Dataset | str | Path,
-    evaluation: Evaluation,
-    *,
-    rules: Rules = STANDARD,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
-    restrict_entities_to: IntArray | None = None,
-    progress: Progress | None = None,
-    title: str | None = None,
-) -> RankTable:
-    """Rank every triple of the split; ``title`` is what the result calls the model, by default what it calls itself.
-
-    The other parameters are those of :func:`ranking_of`.
-    """
-    ranking = ranking_of(
-        model,
-        dataset,
-        evaluation,
-        rules=rules,
-        entities=entities,
-        relations=relations,
-        restrict_entities_to=restrict_entities_to,
-        progress=progress,
-    )
-    return ranking.rank(title)
 
 
 def ranking_of(
@@ -113,7 +82,7 @@ def ranking_of(
         evaluation=evaluation,
         rules=rules,
         restrict_entities_to=restrict_entities_to,
-        progress=progress or _unwatched,
+        progress=progress or unreported,
     )
 
 
@@ -163,9 +132,8 @@ class ModelRanking:
         require_splits_of_corruption(evaluation, dataset)
         if dataset.times is None and evaluation.times == "all":
             raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
-        notes = [*scorer.notes, *dataset.notes, *notes_on_leaks(dataset, split), *notes_on_repeats(dataset, split)]
-        notes += [*notes_on_unseen(dataset, evaluation, known), *(quirk.note for quirk in quirks if quirk.note)]
-        notes += notes_on_sides(scorer)
+        notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
+        notes += [*(quirk.note for quirk in quirks if quirk.note), *notes_on_sides(scorer)]
         sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
         if left := len(known) - rules.num_ranked(len(known)):
             notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
@@ -179,20 +147,9 @@ class ModelRanking:
         tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
         triples = dataset.split(split)[: len(known)][known]
         engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
-        facts = known_triples(dataset, dataset.splits, evaluation.times)
-        return cls(
-            scorer,
-            dataset,
-            evaluation,
-            rules,
-            quirks,
-            sides,
-            engine,
-            known,
-            allowed,
-            tuple(notes),
-            SortedFacts(dict(zip(dataset.splits, facts, strict=True))),
-        )
+        known_facts = known_triples(dataset, dataset.splits, evaluation.times)
+        facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
+        return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)
 
     def rank(self, title: str | None = None, rank_parts: RankParts | None = None) -> RankTable:
         """Rank all sides, each at once or as ``rank_parts`` divides them, and lay the counts out as a table."""
@@ -203,12 +160,11 @@ class ModelRanking:
 
     def whole_sides(self) -> list[RankedPart]:
         """Rank each side at once."""
-        return [self._whole_side(side) for side in self.sides]
-
-    def _whole_side(self, side: Side) -> RankedPart:
-        part = self.part(side, np.arange(len(self.known)))
-        self.facts.forget()
-        return part
+        parts = []
+        for side in self.sides:
+            parts.append(self.part(side, np.arange(len(self.known))))
+            self.facts.forget()
+        return parts
 
     def notes_on_scores(self) -> tuple[str, ...]:
         """Note what a look at some of the model's scores finds."""
@@ -217,7 +173,7 @@ class ModelRanking:
 
     @property
     def triples(self) -> Triples:
-        """The triples that the model knows."""
+        """Those of the split that the model knows."""
         return self.dataset.split(self.evaluation.split)[: len(self.known)][self.known]
 
     def part(self, side: Side, triples: IntArray) -> RankedPart:
@@ -231,7 +187,7 @@ class ModelRanking:
         if not (self.rules.with_test and known_splits and "test" not in known_splits and "test" in self.dataset.splits):
             return part
         wider = self.evaluation.model_copy(update={"filter": (*known_splits, "test")})
-        again = replace(self, evaluation=wider, engine=replace(self.engine, progress=_unwatched))
+        again = replace(self, evaluation=wider, engine=replace(self.engine, progress=unreported))
         return replace(part, data=with_test_known(part.data, again._rank_triples(side, triples).data))
 
     def table(self, parts: Sequence[RankedPart], title: str, *, notes: tuple[str, ...] = ()) -> RankTable:
@@ -324,7 +280,3 @@ class ModelRanking:
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
 """ranks all sides of a ranking, in parts"""
-
-
-def _unwatched(_answers: int) -> None:
-    """Report no progress."""

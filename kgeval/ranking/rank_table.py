@@ -77,7 +77,7 @@ class RankTable(Columns):
     """of a temporal graph, which facts were known: those of the ``same`` time, or of ``all``; None of any other"""
 
     def __repr__(self) -> str:
-        of = "" if self.sampling is None else f" of {self.sampling.of}"
+        of = "" if self.sampling is None else f" of {self.sampling.num_triples}"
         return f"RankTable({len(self)} ranks of {self.num_triples}{of} {self.split} triples)"
 
     @property
@@ -102,7 +102,7 @@ class RankTable(Columns):
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row])."""
         return replace(
-            super().where(keep), work={}, sampling=None if self.sampling is None else self.sampling.of_some()
+            super().where(keep), work={}, sampling=None if self.sampling is None else self.sampling.without_regression()
         )
 
     def _about(self) -> dict[str, Any]:

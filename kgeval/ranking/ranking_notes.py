@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
+from kgeval.data.leaks import notes_on_leaks
 from kgeval.errors import InputError
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
@@ -47,6 +48,20 @@ def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> No
             f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
             "compete, and there are none."
         )
+
+
+def notes_on_split(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
+    """Say what is odd about the triples that are ranked; ``known`` (bool[triple]) says which the model knows.
+
+    Raises
+    ------
+    InputError
+        if those that it does not know are to be refused, or are all there is
+    """
+    split = evaluation.split
+    count = dataset.repeated.get(split, 0)
+    repeats = [f"{count} {split} triples repeat an earlier one; each triple was ranked once."] if count else []
+    return [*notes_on_leaks(dataset, split), *repeats, *notes_on_unseen(dataset, evaluation, known)]
 
 
 def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
@@ -89,12 +104,6 @@ def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
     missing = int((~listed).sum())
     what = f"the lists of predictions lack the answer of {missing:,} of the {len(listed):,} triples and sides"
     return [f"{what}: it ties with all entities that they leave out."] if missing else []
-
-
-def notes_on_repeats(dataset: Dataset, split: str) -> list[str]:
-    """Say how many triples of a split repeat an earlier one."""
-    count = dataset.repeated.get(split, 0)
-    return [f"{count} {split} triples repeat an earlier one; each triple was ranked once."] if count else []
 
 
 def undefined_rank(error: UndefinedScore, dataset: Dataset) -> str:

@@ -37,7 +37,7 @@ def comparison_document(comparison: Comparison) -> str:
 
 
 def _differences(comparison: Comparison) -> list[tuple[str, list[str], list[list[str]], int]]:
-    """Divide the table of differences: of each metric name, columns, rows, and how many columns name a row."""
+    """Divide the table of differences by metric: (name, columns, rows, how many columns name a row)."""
     (_, *columns), rows = comparison.differences_table()
     metrics = dict.fromkeys(metric for metric, *_ in rows)
     keys = columns.index("other") + 1

@@ -1,4 +1,4 @@
-"""A document: one HTML file that holds its style, scripts and data, and that nothing else may add to."""
+"""A document: one HTML file that holds its style, scripts and data, and loads nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_DATA: Mapping[str, Any] = {}
 
 
 def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] = NO_DATA, **content: Any) -> str:
-    """Fill a template.
+    """Fill a template; returns the text of the HTML file.
 
     Parameters
     ----------
@@ -30,6 +30,11 @@ def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] =
         plain data for the scripts, by name
     content
         what the template shows
+
+    Raises
+    ------
+    InputError
+        if a library of the extra ``kgeval[report]`` is not installed
     """
     texts = ["\n".join(_text(f"scripts/{name}") for name in scripts)]
     if "charts" in data:
@@ -37,26 +42,26 @@ def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] =
     filled: str = (
         _environment()
         .get_template(template)
-        .render(css=_text("page.css"), scripts=texts, policy=_policy(texts), data=packed(data), **content)
+        .render(css=_text("page.css"), scripts=texts, policy=_policy(texts), data=pack(data), **content)
     )
     return filled
 
 
 def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> str:
-    """Say what the ranks of several models have in common, by those that tell most, without model and dataset.
+    """Describe the ranks of several models by the most complete provenance, without model and dataset.
 
-    >>> told = Provenance("a, b", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
-    >>> common_provenance([Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, None, UNKNOWN), told])
+    >>> full = Provenance("a, b", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
+    >>> common_provenance([Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, None, UNKNOWN), full])
     '661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities'
     """
-    most = min(provenances, key=lambda one: str(one).count(UNKNOWN))
-    return str(most)[str(most).rindex(f", {most.triples:,} ") + 2 :]
+    fullest = min(provenances, key=lambda one: str(one).count(UNKNOWN))
+    return str(fullest)[str(fullest).rindex(f", {fullest.triples:,} ") + 2 :]
 
 
-def packed(content: Any) -> str:
-    """Compress plain data as the page's script reads it.
+def pack(content: Any) -> str:
+    """Compress plain data as the page's script reads it: base64 of gzipped JSON.
 
-    >>> json.loads(gzip.decompress(base64.b64decode(packed({"label": "</script>"}))))
+    >>> json.loads(gzip.decompress(base64.b64decode(pack({"label": "</script>"}))))
     {'label': '</script>'}
     """
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
@@ -64,7 +69,7 @@ def packed(content: Any) -> str:
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Write what a browser lets the page do: run these very scripts, and ask nobody for anything.
+    """Write what a browser lets the page do: run these very scripts, and load nothing.
 
     Vega compiles the expressions of charts, hence 'unsafe-eval'; they are kgeval's own.
     """

@@ -16,7 +16,7 @@ from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
-from kgeval.reports.seeds import together
+from kgeval.reports.seeds import join_seeds
 from kgeval.run_directory.contents import (
     CONFIG,
     MANIFEST,
@@ -55,7 +55,7 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
         else runs
     )
     named = [run if isinstance(run, tuple) else ("", run) for run in several]
-    models = together([(name, model) for name, run in named for model in _read(run, name)])
+    models = join_seeds([(name, model) for name, run in named for model in _read(run, name)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
     return _named_apart([model for _, model in models])

@@ -1,4 +1,4 @@
-"""Seeds: runs that differ in the seed of their training alone are one model, which a page shows as their mean."""
+"""Seeds: runs that differ only in the seed of their training are one model, which a page shows as their mean."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from kgeval.metrics.tables.rank_summary import rank_summary
 from kgeval.reports.evaluated_model import EvaluatedModel
 
 SEED = "random_seed"
+"""the key of the seed in the configuration of a model that is trained"""
 
-ALIKE = ("dataset", "model", "protocol", "evaluation", "ties")
-"""what else of two configurations is the same, if one is the other with another seed"""
+COMMON_KEYS = ("dataset", "model", "protocol", "evaluation", "ties")
+"""the further keys of configurations that runs with different seeds have in common"""
 
-COUNTER = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
-"""what stands between the name of a model and the number of a seed, with the digits that all seeds begin with"""
+SEED_ENDING = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
+"""the end of what the names of runs have in common that is no part of the model's: ``-seed_1`` of seeds 10 and 11"""
 
 
-def together(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
+def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
     """Join the runs that are seeds of one model, in the place of the first; runs that were named stay apart.
 
     Parameters
@@ -31,19 +32,19 @@ def together(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, Ev
     """
     groups: dict[Hashable, list[tuple[str, EvaluatedModel]]] = {}
     for place, (name, model) in enumerate(models):
-        trained = None if name and name == model.name else _trained(model)
-        groups.setdefault(place if trained is None else (name, trained), []).append((name, model))
+        training = None if name and name == model.name else _training(model)
+        groups.setdefault(place if training is None else (name, training), []).append((name, model))
     found: list[tuple[str, EvaluatedModel]] = []
     for members in groups.values():
         seeds = {_seed(model) for _, model in members}
-        if len(members) == 1 or len(seeds) < len(members):  # of one seed twice, nothing was drawn
+        if len(members) == 1 or len(seeds) < len(members):  # a seed twice shows no spread
             found += members
         else:
-            found.append((members[0][0], of_seeds([model for _, model in members])))
+            found.append((members[0][0], model_of_seeds([model for _, model in members])))
     return found
 
 
-def of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
+def model_of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
     """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
     values = [_mrr(run) for run in runs]
     middle = sorted(range(len(runs)), key=lambda place: values[place])[(len(runs) - 1) // 2]
@@ -59,22 +60,22 @@ def _common_name(runs: Sequence[EvaluatedModel]) -> str:
     'complex'
     """
     letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.name for run in runs), strict=False))
-    shared = COUNTER.sub("", "".join(at[0] for at in letters))
+    shared = SEED_ENDING.sub("", "".join(at[0] for at in letters))
     trained = runs[0].config.get("model")
     return shared or (str(trained.get("model", "")) if isinstance(trained, Mapping) else "")
 
 
-def _trained(model: EvaluatedModel) -> str | None:
-    """Tell what was trained and ranked, whatever the seed; ``None`` where no run says."""
+def _training(model: EvaluatedModel) -> str | None:
+    """Describe what was trained and ranked, without the seed; ``None`` where nothing was trained with one."""
     if _seed(model) is None:
         return None
-    kept = {name: model.config.get(name) for name in ALIKE}
+    kept = {name: model.config.get(name) for name in COMMON_KEYS}
     own = {name: value for name, value in dict(model.config["model"]).items() if name != SEED}
     return json.dumps({**kept, "model": own}, sort_keys=True, default=str)
 
 
 def _seed(model: EvaluatedModel) -> int | None:
-    """The seed of a training, as its configuration has it."""
+    """The seed of a model's training, as its configuration has it; ``None`` without one."""
     trained = model.config.get("model")
     seed = trained.get(SEED) if isinstance(trained, Mapping) else None
     return seed if isinstance(seed, int) else None

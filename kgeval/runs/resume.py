@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import FileError, InputError, reason
+from kgeval.errors import FileError, InputError, first_few, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
 from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, is_run, read_common_table, read_json
@@ -35,8 +35,7 @@ def refuse_changes(folder: Path, current: Fingerprint) -> None:
         stored = replace(stored, config={**stored.config, **sizes})
     changed = [*damaged, *current.changes(stored)]
     if changed:
-        shown = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
-        what = f"{str(folder)!r} already holds a run, and this would be another: {shown}"
+        what = f"{str(folder)!r} already holds a run, and this would be another: {first_few(changed)}"
         raise InputError(f"{what}. Choose another folder, or add --force.")
 
 

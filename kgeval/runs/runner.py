@@ -12,8 +12,8 @@ from pathlib import Path
 from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
-from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, reason
-from kgeval.progress import Progress
+from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, first_few, reason
+from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files, read_ranks
 from kgeval.run_directory.staging import locked, reserve, write_run
@@ -54,7 +54,7 @@ class Clock:
 
 def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
     """Report nothing."""
-    return nullcontext(lambda _: None)
+    return nullcontext(unreported)
 
 
 def no_warning(_: str) -> None:
@@ -96,8 +96,7 @@ def run(
         if some of several models failed; it has the outcomes of the others
     """
     if others := [] if out is None else other_files(out, config.jobs):
-        examples = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
-        warn(f"{str(out)!r} holds other files ({examples}); they stay, and the run is written beside them.")
+        warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
@@ -235,7 +234,7 @@ class _Work:
     def _refuse_other_shards(self, job: Job, model: Checkpoint | FittedBaseline | None) -> None:
         """Refuse to continue an interrupted run that was another, before any model is ranked."""
         store = ShardStore(job.stage or Path())
-        if model is not None and store.begun:
+        if model is not None and store.exists:
             changes = [*store.changes(self._fingerprint(job, model), self.config.evaluation.shards)]
             if changes:
                 raise store.refusal(changes)

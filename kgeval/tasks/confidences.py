@@ -33,7 +33,7 @@ from kgeval.metrics.tables.selection import TableView
 from kgeval.progress import Progress
 from kgeval.provenance import UNKNOWN, LabelProvenance
 from kgeval.ranking.evaluation import Evaluation, Sides
-from kgeval.ranking.model_ranking import rank_model
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.settings.settings import Settings
@@ -176,12 +176,12 @@ class Confidences(Settings):
             negatives=UNKNOWN if self.negatives is None else self.negatives.describe(dataset),
         )
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
-        ranks = {"score": rank_model(scorer, dataset, ranking, progress=progress, title=title)}
+        ranks = {"score": ranking_of(scorer, dataset, ranking, progress=progress).rank(title)}
         if self.rank_baselines:
             for baseline in baselines:
                 rule = baseline.triple_rule(dataset, parts["valid"].rows)
                 known = knowing_alike(rule, scorer, dataset)
-                ranks[baseline.baseline] = rank_model(known, dataset, ranking, title=baseline.baseline)
+                ranks[baseline.baseline] = ranking_of(known, dataset, ranking).rank(baseline.baseline)
         return ConfidenceTables(labels, ranks)
 
 

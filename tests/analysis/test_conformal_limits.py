@@ -35,7 +35,7 @@ TRIPLES = 600
 def test_the_limit_is_the_quantile_of_numpy(values, percent, together):
     """⌈(n + 1) c⌉ / n, as the smallest value whose share of values at or below it is at least that."""
     coverage, count = percent / 100, len(values)
-    (limit,) = conformal_limits(values, np.zeros(count, int), 1, coverage=coverage, together=together)
+    (limit,) = conformal_limits(values, np.zeros(count, int), 1, coverage=coverage, values_per_draw=together)
     level = Fraction(math.ceil(Fraction(percent, 100) * (count + together)), count)
     if level > 1:
         assert limit == math.inf
@@ -45,9 +45,9 @@ def test_the_limit_is_the_quantile_of_numpy(values, percent, together):
 
 @given(st.integers(0, 60), st.integers(1, 98), st.sampled_from([1, 2]))
 def test_a_higher_coverage_has_no_lower_limit(count, percent, together):
-    places = [place_of_limit(count, p / 100, together=together) for p in (percent, percent + 1)]
+    places = [place_of_limit(count, p / 100, values_per_draw=together) for p in (percent, percent + 1)]
     assert places[0] <= places[1]
-    assert place_of_limit(count, 0.999, together=together) > count - together
+    assert place_of_limit(count, 0.999, values_per_draw=together) > count - together
 
 
 def test_groups_are_calibrated_each_by_itself():
@@ -90,7 +90,7 @@ def coverage_of_splits(values, calibrated, coverage, together):
     order = np.argsort(rng.random((SPLITS, len(values))), axis=1)
     valid, test = values[order[:, :calibrated]], values[order[:, calibrated:]]
     groups = np.repeat(np.arange(SPLITS), valid[0].size)
-    limits = conformal_limits(valid.ravel(), groups, SPLITS, coverage=coverage, together=together)
+    limits = conformal_limits(valid.ravel(), groups, SPLITS, coverage=coverage, values_per_draw=together)
     return (test <= limits[:, None, None]).mean(axis=(1, 2))
 
 

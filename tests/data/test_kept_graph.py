@@ -16,8 +16,8 @@ ROWS = {"train": "b\tlikes\ta\na\tlikes\tc\na\tlikes\tc\n", "test": "z\tknows\t√
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder of a graph, and a cache that keeps graphs of any size."""
-    monkeypatch.setattr(kept_graph, "LEAST", 0)
-    monkeypatch.setattr(kept_graph, "MANY", 0)
+    monkeypatch.setattr(kept_graph, "LEAST_BYTES", 0)
+    monkeypatch.setattr(kept_graph, "LEAST_TRIPLES", 0)
     monkeypatch.setenv("KGEVAL_CACHE", str(tmp_path / "cache"))
     (tmp_path / "graph").mkdir()
     for split, text in ROWS.items():
@@ -140,14 +140,14 @@ def test_the_cache_is_where_the_user_has_it(monkeypatch, tmp_path):
 
 
 def test_only_a_few_graphs_are_kept(folder):
-    for number in range(kept_graph.GRAPHS + 2):
+    for number in range(kept_graph.MOST_GRAPHS + 2):
         (folder / "test.txt").write_text(f"a\tknows\t{number}\n")
         load_dataset(folder)
-    assert len(kept(folder)) == kept_graph.GRAPHS
+    assert len(kept(folder)) == kept_graph.MOST_GRAPHS
 
 
 def test_small_graphs_are_not_kept(folder, monkeypatch):
-    monkeypatch.setattr(kept_graph, "MANY", 10)
+    monkeypatch.setattr(kept_graph, "LEAST_TRIPLES", 10)
     load_dataset(folder)
     assert kept(folder) == []
 

@@ -201,7 +201,7 @@ def test_unknown_triples_are_left_out_of_the_whole(data):
     few = {"entities": [f"e{index}" for index in range(1100)], "relations": data.relations}
     sample = kgeval.evaluate(model, data, unseen="drop", estimate=settings(triples=400), **few)
     full = kgeval.evaluate(model, data, unseen="drop", **few)
-    assert sample.sampling.of == full.num_triples
+    assert sample.sampling.num_triples == full.num_triples
     assert (by_row(sample)["greater"] == by_row(full).loc[by_row(sample).index, "greater"]).all()
 
 

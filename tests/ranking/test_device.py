@@ -15,7 +15,7 @@ from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.numerics.similarity import canonical
+from kgeval.scorers.numerics.similarity import PRODUCTS, canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
 from tests.ranking.test_screens import pairs_of_all_sizes
@@ -25,7 +25,7 @@ torch = pytest.importorskip("torch")
 from kgeval.ranking.kernels.device.band import answer_side, candidate_side  # noqa: E402
 from kgeval.ranking.kernels.device.device_kernel import DeviceKernel, comparison_of  # noqa: E402
 from kgeval.ranking.kernels.device.device_pairs import score_pairs  # noqa: E402
-from kgeval.ranking.kernels.device.device_vectors import PRODUCTS, DeviceVectors  # noqa: E402
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: E402
 
 DATA = random_dataset(20, entities=120, triples=700)
 CPU = torch.device("cpu")

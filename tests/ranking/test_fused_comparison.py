@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgeval.ranking.kernels.device.device_vectors import PADDED
+from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
 
 triton = pytest.importorskip("triton", reason="needs Triton, which is not installed")
 
@@ -41,7 +41,7 @@ def test_it_compiles_for_gpus_that_are_not_there(capability, kind, side):
     types = {"queries": "*fp32" if kind else "*fp16", "above": "*i32", "words": "*i32"}
     types["entities"] = types["queries"]
     types |= dict.fromkeys(("number", "width", "dim", "num_words"), "i32")
-    constants = {"KIND": kind, "ROWS": side, "COLUMNS": side, "DEPTH": PADDED}
+    constants = {"KIND": kind, "ROWS": side, "COLUMNS": side, "DEPTH": DIM_MULTIPLE}
     signature = {name: "constexpr" if name in constants else types.get(name, "*fp32") for name in names}
     aligned = {(names.index(name),): [["tt.divisibility", 16]] for name in names if signature[name][0] == "*"}
     source = ASTSource(fn=_compare_tile, signature=signature, constexprs=constants, attrs=aligned)

@@ -12,7 +12,7 @@ from kgeval import ScoreTable
 from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_ranking import rank_model
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rules import Rules
 from kgeval.ranking.tie_rules import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_3_decimals
 from kgeval.scorers.families.distances.transe import TransE
@@ -61,10 +61,11 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
     transform = TRANSFORMS[name]
     # Large scores saturate a sigmoid, small ones share their thousandths.
     model = scorer(kind, 40.0 if name == "sigmoid32" else 0.02 if name == "thousandths" else 1.0)
-    found = rank_model(
+    found = ranking_of(
         model, DATA, Evaluation(kernel=kernel, corruption=corruption), rules=Rules(tie_rule=tied_under(transform))
-    )
-    expected = rank_model(finished(model, transform), DATA, Evaluation(kernel="reference", corruption=corruption))
+    ).rank()
+    reference = Evaluation(kernel="reference", corruption=corruption)
+    expected = ranking_of(finished(model, transform), DATA, reference).rank()
     assert np.array_equal(counts(found), counts(expected))
     assert found.column("tied").any() == (name != "nothing")
 
@@ -72,9 +73,9 @@ def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corrupt
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_tolerance_counts_what_numpy_takes_for_close(kernel):
     model = scorer("dot", 0.3)
-    table = rank_model(
+    table = ranking_of(
         model, DATA, Evaluation(kernel=kernel), rules=Rules(tie_rule=isclose_ties(relative=0.05, absolute=0.02))
-    )
+    ).rank()
     scores = np.einsum("hd,rd,td->hrt", model.entity, model.relation, model.entity)
     expected = brute_force(
         lambda h, r, t: scores[h, r, t], DATA, level=lambda here, truth: bool(np.isclose(here, truth, 0.05, 0.02))
@@ -117,6 +118,6 @@ def test_infinities_are_close_to_themselves_only():
 def test_nothing_is_counted_twice_where_the_interval_is_one_score():
     model = scorer("dot")
     assert np.array_equal(
-        counts(rank_model(model, DATA, Evaluation())),
-        counts(rank_model(model, DATA, Evaluation(), rules=Rules(tie_rule=exact))),
+        counts(ranking_of(model, DATA, Evaluation()).rank()),
+        counts(ranking_of(model, DATA, Evaluation(), rules=Rules(tie_rule=exact)).rank()),
     )

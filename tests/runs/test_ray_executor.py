@@ -20,7 +20,7 @@ from kgeval.runs.runner import run
 from kgeval.runs.shards.division import divide
 from kgeval.runs.shards.executors.local_executor import LocalExecutor
 from kgeval.runs.shards.executors.ray_executor import RayExecutor, _rank_shard
-from kgeval.runs.shards.ranked_shard import joined
+from kgeval.runs.shards.ranked_shard import join_shards
 from kgeval.runs.shards.shard_store import ShardStore
 from tests.conftest import random_dataset
 from tests.runs.test_shards import distmult
@@ -98,7 +98,7 @@ def prepared(model):
 
 def table_of(ranking, executor, count=6):
     done = list(executor.rank(ranking, divide(ranking, count), pytest.fail))
-    parts = [joined(ranking, side, [ranked for shard, ranked in done if shard.side == side]) for side in ranking.sides]
+    parts = [join_shards(ranking, side, [part for shard, part in done if shard.side == side]) for side in ranking.sides]
     return ranking.table(parts, "a model").data
 
 
@@ -127,7 +127,7 @@ def test_a_worker_chooses_the_kernel_that_is_right_on_its_machine(cluster):
     ranking = ranking_of(distmult(dataset), dataset, Evaluation(threads=1))
     foreign = replace(ranking, engine=replace(ranking.engine, kernel=None))
     done = list(RayExecutor(workers=1).rank(foreign, divide(ranking, 3), pytest.fail))
-    parts = [joined(ranking, side, [ranked for shard, ranked in done if shard.side == side]) for side in ranking.sides]
+    parts = [join_shards(ranking, side, [part for shard, part in done if shard.side == side]) for side in ranking.sides]
     assert ranking.table(parts, "a model").data.equals(ranking.rank("a model").data)
 
 

@@ -80,7 +80,7 @@ def test_shards_are_as_many_as_make_a_minute(ranking, monkeypatch, corruption, c
     whole = ranking(corruption=corruption)
     assert usual_count(whole) == 1
     queries = sum(len(Queries.of(whole.dataset.test, side)) for side in whole.sides)
-    monkeypatch.setattr(division, "MINUTE", 100)
+    monkeypatch.setattr(division, "OPERATIONS_A_MINUTE", 100)
     assert usual_count(whole) == queries * candidates * 4 // 100
 
 

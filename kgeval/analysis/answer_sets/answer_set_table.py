@@ -64,10 +64,11 @@ class AnswerSetTable(Columns):
 
 def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
     """List the candidates that score at least ``lowest`` (float64[row]), of which there are int64[row]."""
-    apart = split.answer_is_known & (split.scores >= lowest)
-    rows = np.flatnonzero(apart)
+    # The search finds the others alone: an answer that is a known one is added by itself.
+    added = split.answer_is_known & (split.scores >= lowest)
+    rows = np.flatnonzero(added)
     parts = [_Entries(rows, _answers(split)[rows], split.scores[rows])]
-    parts += [_listed(found, lowest) for found in split.best(sizes - apart)]
+    parts += [_entries_in_sets(found, lowest) for found in split.best(sizes - added)]
     rows, entities = (np.concatenate([part[column] for part in parts]) for column in range(2))
     scores = np.concatenate([part.scores for part in parts])
     order = np.lexsort((entities, -scores, rows))
@@ -75,7 +76,7 @@ def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.T
 
 
 class _Entries(NamedTuple):
-    """Entities in sets."""
+    """The entities in sets, one entry for each row and entity."""
 
     rows: IntArray
     """int64[entry], of the rank table"""
@@ -85,7 +86,7 @@ class _Entries(NamedTuple):
     """float64[entry]"""
 
 
-def _listed(found: BestOfSide, lowest: Float64Array) -> _Entries:
+def _entries_in_sets(found: BestOfSide, lowest: Float64Array) -> _Entries:
     """Take from the best others those that are in the sets."""
     side, best = found
     owners = side.task.queries.owners

@@ -16,6 +16,7 @@ from kgeval.analysis.answer_sets.conformal_limits import COLUMNS, CalibratedLimi
 from kgeval.analysis.answer_sets.limit_notes import notes_on_filter, notes_on_limits
 from kgeval.analysis.answer_sets.nonconformity import find_nonconformity
 from kgeval.analysis.answer_sets.scored_split import ScoredSplit
+from kgeval.arrays import BoolArray, Float64Array
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
@@ -27,7 +28,7 @@ from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
-from kgeval.ranking.model_ranking import rank_model
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
 from kgeval.threads import bound_threads
@@ -35,7 +36,7 @@ from kgeval.threads import bound_threads
 
 @dataclass(frozen=True)
 class SetRequest:
-    """What sets are wanted."""
+    """Which sets to make: their coverage, their nonconformity, and by what they are calibrated."""
 
     coverage: float
     nonconformity: str
@@ -43,7 +44,7 @@ class SetRequest:
 
     @classmethod
     def of(cls, coverage: Any, nonconformity: str, per: str | Sequence[str]) -> SetRequest:
-        """Check what is wanted.
+        """Check the arguments of :func:`answers`.
 
         Raises
         ------
@@ -156,11 +157,11 @@ def answers(  # noqa: PLR0913
     total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(settings.sides)
     with reporting(total, progress=progress) as report, bound_threads(threads):
         tables = [
-            rank_model(scorer, dataset, settings.model_copy(update={"split": name}), progress=report)
+            ranking_of(scorer, dataset, settings.model_copy(update={"split": name}), progress=report).rank()
             for name in ("valid", "test")
         ]
-        everything = Triples(np.concatenate([dataset.split(name).ids for name in ("valid", "test")]))
-        engine = engine_for(scorer, everything, settings)
+        both_splits = Triples(np.concatenate([dataset.split(name).ids for name in ("valid", "test")]))
+        engine = engine_for(scorer, both_splits, settings)
         valid, test = (ScoredSplit.of(scorer, dataset, engine, table) for table in tables)
         return _answer_sets(valid, test, request, list_sets=list_sets)
 
@@ -170,15 +171,15 @@ def _answer_sets(valid: ScoredSplit, test: ScoredSplit, request: SetRequest, *, 
     calibration, measured = measure(valid).values, measure(test)
     limits = limits_of(valid.ranks, calibration, test.ranks, coverage=request.coverage, per=request.per)
     lowest = measured.lowest_scores(limits.of_rows)
-    found = _result(valid.ranks, test.ranks, request, limits, measured.values <= limits.of_rows)
+    found = _counted_sets(valid.ranks, test.ranks, request, limits, measured.values <= limits.of_rows)
     found = replace(found, sizes=test.count_from(lowest))
-    return replace(found, listed=_listed(test, lowest, found)) if list_sets else found
+    return replace(found, listed=_table_of_sets(test, lowest, found)) if list_sets else found
 
 
 def answers_of_ranks(
     valid: RankTable, test: RankTable, *, coverage: float = 0.9, per: str | Sequence[str] = ()
 ) -> AnswerSets:
-    """Say of stored ranks what their sets would cover and how large they would be; nothing is scored.
+    """Compute how often sets by rank have their answers, and how large they are, from stored ranks; nothing is scored.
 
     The sets are those of :func:`kgeval.answers` by rank. A set of rank r has r entities, or all candidates; where
     candidates tie across the last place, that is one of the upper bounds of its size.
@@ -187,6 +188,8 @@ def answers_of_ranks(
     ----------
     valid, test
         the ranks of two splits by one model, under one filter
+    coverage, per
+        as :func:`kgeval.answers` takes them
 
     Raises
     ------
@@ -209,14 +212,15 @@ def answers_of_ranks(
             what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.of:,} triples"
             raise InputError(f"{what}, drawn by relation for an estimate. Coverage is of all: rank the whole split.")
     limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
-    found = _result(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
+    found = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
     bound = "sizes are those without ties: where candidates tie across the last place of a set, it is smaller."
     return replace(found, notes=(*found.notes, bound))
 
 
-def _result(
-    valid: RankTable, test: RankTable, request: SetRequest, limits: CalibratedLimits, covered: np.ndarray[Any, Any]
+def _counted_sets(
+    valid: RankTable, test: RankTable, request: SetRequest, limits: CalibratedLimits, covered: BoolArray
 ) -> AnswerSets:
+    """Describe sets by their limits; their sizes are those of ranks, at most."""
     notes = (*valid.notes, *test.notes, *notes_on_filter(test), *notes_on_limits(limits, request.per, request.coverage))
     at_most = np.minimum(limits.of_rows, test.column("candidates")).astype(np.int64)
     return AnswerSets(
@@ -231,7 +235,7 @@ def _result(
     )
 
 
-def _listed(test: ScoredSplit, lowest: np.ndarray[Any, Any], found: AnswerSets) -> AnswerSetTable:
+def _table_of_sets(test: ScoredSplit, lowest: Float64Array, found: AnswerSets) -> AnswerSetTable:
     return AnswerSetTable(
         list_sets(test, lowest, found.sizes),
         split=test.ranks.split,

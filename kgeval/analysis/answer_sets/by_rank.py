@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgeval.analysis.answer_sets.nonconformity import Measured, Nonconformity
+from kgeval.analysis.answer_sets.nonconformity import Nonconformity, SplitNonconformities
 from kgeval.analysis.answer_sets.scored_split import ScoredSplit, SideTask
 from kgeval.arrays import Float64Array
 from kgeval.ranking.kernels.best_answers import BestAnswers
@@ -22,7 +22,7 @@ def pessimistic_ranks(ranks: RankTable) -> Float64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredRanks(Measured):
+class PessimisticRanks(SplitNonconformities):
     """The pessimistic ranks of one split."""
 
     split: ScoredSplit
@@ -57,4 +57,4 @@ def _lowest_listed(side: SideTask, best: BestAnswers, scores: Float64Array, limi
     return np.asarray(np.where(within, listed, np.inf).min(axis=1, initial=np.inf))
 
 
-RANK = Nonconformity("rank", "#{c : s(c) ≥ s}", MeasuredRanks)
+RANK = Nonconformity("rank", "#{c : s(c) ≥ s}", PessimisticRanks)

@@ -52,19 +52,19 @@ class CalibratedLimits:
     of_groups: tuple[Limit, ...]
 
 
-def place_of_limit(count: int, coverage: float, *, together: int = 1) -> int:
-    """Compute which of the ``count`` smallest values is the limit; ``together`` of them are of one draw.
+def place_of_limit(count: int, coverage: float, *, values_per_draw: int = 1) -> int:
+    """Compute which of ``count`` ascending values is the limit, from 1; above ``count``, none is large enough.
 
     The coverage is taken as the decimal that it is written as: 0.55 of 20 are 11, not the 12 of its rounding.
 
     >>> place_of_limit(9, 0.9), place_of_limit(8, 0.9), place_of_limit(19, 0.55)
     (9, 9, 11)
     """
-    return math.ceil(Fraction(str(float(coverage))) * (count + together))
+    return math.ceil(Fraction(str(float(coverage))) * (count + values_per_draw))
 
 
 def conformal_limits(
-    values: Float64Array, groups: IntArray, count: int, *, coverage: float, together: int = 1
+    values: Float64Array, groups: IntArray, count: int, *, coverage: float, values_per_draw: int = 1
 ) -> Float64Array:
     """Compute the limit of each group.
 
@@ -78,7 +78,7 @@ def conformal_limits(
         how many groups there are
     coverage
         with which probability the next answer is within the limit
-    together
+    values_per_draw
         how many values each draw has
 
     Returns
@@ -96,10 +96,10 @@ def conformal_limits(
     order = np.lexsort((values, groups))
     sizes = np.bincount(groups, minlength=count)
     # A Python loop over groups, of whole numbers that are exact.
-    places = np.array([place_of_limit(size, coverage, together=together) for size in sizes.tolist()], np.int64)
+    places = np.array([place_of_limit(n, coverage, values_per_draw=values_per_draw) for n in sizes.tolist()], np.int64)
     ends = np.cumsum(sizes)
     chosen = np.minimum(ends - sizes + places, ends) - 1
-    padded = np.append(values[order], np.inf)  # a last group without any value has no row to look at
+    padded = np.append(values[order], np.inf)  # looked up by a last group without values, though never taken
     return np.where(places <= sizes, padded[chosen], np.inf)
 
 
@@ -110,13 +110,13 @@ def limits_of(
 
     Groups in which no limit is finite are pooled, and calibrated together.
     """
-    together = 1 if "side" in per else len(np.unique(valid.column("side").astype(str)))
+    values_per_draw = 1 if "side" in per else len(np.unique(valid.column("side").astype(str)))
     keys, (of_valid, of_test) = _numbered(valid, test, tuple(per))
-    own = conformal_limits(values, of_valid, len(keys), coverage=coverage, together=together)
+    own = conformal_limits(values, of_valid, len(keys), coverage=coverage, values_per_draw=values_per_draw)
     few = np.isinf(own) & (len(keys) > 1)
-    pool = conformal_limits(
-        values[few[of_valid]], np.zeros(few[of_valid].sum(), np.int64), 1, coverage=coverage, together=together
-    )
+    pooled = values[few[of_valid]]
+    one_group = np.zeros(len(pooled), np.int64)
+    pool = conformal_limits(pooled, one_group, 1, coverage=coverage, values_per_draw=values_per_draw)
     limits = np.where(few, pool[0], own)
     sizes = [np.bincount(of_rows, minlength=len(keys)) for of_rows in (of_valid, of_test)]
     groups = [

@@ -16,7 +16,7 @@ from kgeval.errors import MetricError, did_you_mean
 from kgeval.ranking.tie_rules import tied_under
 
 
-class Measured(ABC):
+class SplitNonconformities(ABC):
     """The nonconformities of one split.
 
     The set of a row has the candidates whose nonconformity is at most the row's limit. A higher score never makes it
@@ -46,11 +46,11 @@ class Nonconformity:
     name: str
     formula: str
     """of a score s"""
-    measure: Callable[[ScoredSplit], Measured]
+    measure: Callable[[ScoredSplit], SplitNonconformities]
 
 
 @dataclass(frozen=True, eq=False)
-class BelowReference(Measured):
+class BelowReference(SplitNonconformities):
     """How far a score s is below a reference of its row: V = reference − s."""
 
     scores: Float64Array
@@ -60,10 +60,10 @@ class BelowReference(Measured):
 
     @property
     def values(self) -> Float64Array:
-        """The differences; an infinite reference is reached by its equal alone, and −∞ by nobody."""
-        reached = np.where(self.scores == np.inf, 0.0, np.inf)
+        """The differences; where the reference is infinite, 0 for a score of +∞ and +∞ for any other."""
+        infinite = np.where(self.scores == np.inf, 0.0, np.inf)
         finite = np.isfinite(self.references)
-        return np.where(finite, np.where(finite, self.references, 0.0) - self.scores, reached)
+        return np.where(finite, np.where(finite, self.references, 0.0) - self.scores, infinite)
 
     def lowest_scores(self, limits: Float64Array) -> Float64Array:
         """Find the smallest number s with reference − s ≤ limit, rounded as the differences are."""

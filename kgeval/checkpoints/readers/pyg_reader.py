@@ -23,8 +23,10 @@ from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.adapters.pyg_model import CLASSES, FORMULAS, TABLES
 
 NAMES = frozenset({"node_emb.weight", "rel_emb.weight"})
+"""the tensors that all of its models have"""
 
 MODULES = "torch_geometric.nn.kge."
+"""what the classes of a pickled module begin with"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -43,7 +45,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         if module
         else Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
     )
-    found = find_labels(folder_of(path), options)
+    labels = find_labels(folder_of(path), options)
     models = [CLASSES[module.origin]] if module else _models_with(tensors)
     name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
     norm = None
@@ -53,8 +55,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = FORMULAS[name](entity, relation, norm)
     options.record_origins(family, "PyTorch Geometric", norm="p_norm")
     tensors.refuse_unused(name)
-    labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "pyg", (file, *found.files), *labelled, name=name)
+    labelled = (labels.entities, labels.relations, options.origins)
+    return Checkpoint(family, "pyg", (file, *labels.files), *labelled, name=name)
 
 
 def _module_in(content: Any) -> StubObject | None:
@@ -67,8 +69,8 @@ def _module_in(content: Any) -> StubObject | None:
 def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]:
     """List the tensors of a module, as its ``state_dict`` names them."""
     parts = module.state.get("_modules")
-    held = parts.items() if isinstance(parts, dict) else ()
-    states = {name: part.state for name, part in held if isinstance(part, StubObject)}
+    layers = parts.items() if isinstance(parts, dict) else ()
+    states = {name: part.state for name, part in layers if isinstance(part, StubObject)}
     if any(state.get("max_norm") is not None for state in states.values()):
         raise CheckpointError(f"{file}: its vectors pass a max_norm when they are used.")
     found = {name: state.get("_parameters") for name, state in states.items()}

@@ -1,4 +1,4 @@
-"""Kept graphs: what large files of triples gave is kept in the user's cache, by the content of the files."""
+"""Kept graphs: a large graph that was read is kept in the user's cache, by the content of its files."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from kgeval.errors import KgevalError
 from kgeval.files.opening import sha256_of_file
 from kgeval.storage.atomic import replacing
 
-VARIABLE = "KGEVAL_CACHE"
+CACHE_VARIABLE = "KGEVAL_CACHE"
 """the environment variable that names another folder, or says ``off``"""
 
-LEAST = 2**22
-"""bytes of files from which on a kept graph is looked for"""
+LEAST_BYTES = 2**22
+"""bytes of a graph's files, below which no kept graph is looked for"""
 
-MANY = 10**6
-"""triples from which on a graph is kept: smaller ones are read in a second"""
+LEAST_TRIPLES = 10**6
+"""triples of a graph, below which it is not kept: it is read in a second"""
 
-GRAPHS = 5
+MOST_GRAPHS = 5
 """how many graphs are kept; the one that was not used for longest goes"""
 
 FORMAT = 2
-"""the version of what is kept"""
+"""the version of the file format"""
 
 
 def read_once(folder: Path, layout: str, files: Sequence[Path], read: Callable[[], Dataset]) -> Dataset:
@@ -55,27 +55,27 @@ def read_once(folder: Path, layout: str, files: Sequence[Path], read: Callable[[
     read
         reads them
     """
-    place = _place(folder, layout, files)
-    if place is None:
+    kept_file = _kept_file(folder, layout, files)
+    if kept_file is None:
         return read()
-    kept = _load(place, folder, files)
+    kept = _load(kept_file, folder, files)
     if kept is not None:
         return kept
     before = _states(files)
     dataset = read()
-    if sum(map(len, dataset.splits.values())) >= MANY and not dataset.confidences and dataset.times is None:
+    if sum(map(len, dataset.splits.values())) >= LEAST_TRIPLES and not dataset.confidences and dataset.times is None:
         with suppress(KgevalError, OSError):
-            # Content that changed meanwhile is not what the name of the place says.
-            if place == _place(folder, layout, files) and before == _states(files):
-                _keep(place, dataset, files)
+            # A file that has changed meanwhile has another hash than the name of the kept one says.
+            if kept_file == _kept_file(folder, layout, files) and before == _states(files):
+                _keep(kept_file, dataset, files)
     return dataset
 
 
-def _place(folder: Path, layout: str, files: Sequence[Path]) -> Path | None:
-    """Where a graph is kept, by the content of its files; nowhere if it is small or there is no cache."""
+def _kept_file(folder: Path, layout: str, files: Sequence[Path]) -> Path | None:
+    """The file that a graph is kept in, by the content of its files; None if it is small or there is no cache."""
     try:
         cache = cache_folder()
-        if cache is None or sum(path.stat().st_size for path in files) < LEAST:
+        if cache is None or sum(path.stat().st_size for path in files) < LEAST_BYTES:
             return None
         named = [[str(path.relative_to(folder)), sha256_of_file(path)] for path in files]
         key = [FORMAT, version("kgeval"), layout, named]
@@ -92,7 +92,7 @@ def cache_folder() -> Path | None:
     RuntimeError
         if there is no home
     """
-    wanted = os.environ.get(VARIABLE, "")
+    wanted = os.environ.get(CACHE_VARIABLE, "")
     if wanted.lower() == "off":
         return None
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -100,10 +100,11 @@ def cache_folder() -> Path | None:
 
 
 def _states(files: Sequence[Path]) -> list[tuple[int, int]]:
+    """Size and time of change of each file."""
     return [(state.st_size, state.st_mtime_ns) for state in (path.stat() for path in files)]
 
 
-def _keep(place: Path, dataset: Dataset, files: Sequence[Path]) -> None:
+def _keep(kept_file: Path, dataset: Dataset, files: Sequence[Path]) -> None:
     """Write a graph, and let the oldest ones go."""
     about = {
         "files": [files.index(path) for path in dataset.files],
@@ -118,21 +119,21 @@ def _keep(place: Path, dataset: Dataset, files: Sequence[Path]) -> None:
         arrays[split] = _compact(getattr(dataset, split).ids)
     for split, times in dataset.multiplicity.items():
         arrays[f"{split}.multiplicity"] = _compact(times)
-    with replacing(place) as partial, partial.open("wb") as file:
+    with replacing(kept_file) as partial, partial.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
-    # Among them are also what processes left that were killed while they wrote.
-    written = [*place.parent.glob("*.npz"), *place.parent.glob(".*.partial")]
-    for old in sorted(written, key=lambda path: path.stat().st_mtime, reverse=True)[GRAPHS:]:
+    # Partial files are left by processes that were killed while they wrote.
+    written = [*kept_file.parent.glob("*.npz"), *kept_file.parent.glob(".*.partial")]
+    for old in sorted(written, key=lambda path: path.stat().st_mtime, reverse=True)[MOST_GRAPHS:]:
         old.unlink()
 
 
-def _load(place: Path, folder: Path, files: Sequence[Path]) -> Dataset | None:
+def _load(kept_file: Path, folder: Path, files: Sequence[Path]) -> Dataset | None:
     """Read a kept graph, if it is there and whole."""
     try:
-        with zipfile.ZipFile(place) as archive:
-            if archive.testzip() is not None:  # the checksum of an array is another one
+        with zipfile.ZipFile(kept_file) as archive:
+            if archive.testzip() is not None:  # an array is damaged: it has another checksum
                 return None
-        with np.load(place, allow_pickle=False) as arrays:
+        with np.load(kept_file, allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes())
             dataset = Dataset(
                 name=folder.resolve().name,
@@ -149,11 +150,12 @@ def _load(place: Path, folder: Path, files: Sequence[Path]) -> Dataset | None:
     except Exception:  # whatever is wrong with it: it is made again
         return None
     with suppress(OSError):
-        os.utime(place)  # used just now
+        os.utime(kept_file)  # the graph that was not used for longest goes first
     return dataset
 
 
 def _lengths_and_text(labels: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Take labels apart: the bytes of each, int32[label], and all of them, uint8[byte]."""
     begins = np.frombuffer(labels.buffers()[1], np.int32)[labels.offset : labels.offset + len(labels) + 1]
     text = np.frombuffer(labels.buffers()[2] or b"", np.uint8)
     return np.diff(begins), text[begins[0] : begins[-1]]
@@ -167,7 +169,7 @@ def _vocabulary(kind: str, arrays: Any) -> Vocabulary:
 
 
 def _compact(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Halve the numbers, where they are small."""
+    """Store small numbers in half the bytes."""
     return numbers.astype(np.int32) if int(numbers.max(initial=0)) < 2**31 else numbers
 
 

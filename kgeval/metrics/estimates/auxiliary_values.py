@@ -6,11 +6,12 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 
-HITS = (1, 3, 10)
+CUTOFFS = (1, 3, 10)
+"""k of the values [r ≤ k]"""
 
 
 def auxiliary_values(units: IntArray, greater: IntArray, tied: IntArray) -> Float64Array:
-    """Compute 1/r, [r ≤ k] and log r, each as the mean over a triple's sides; float64[triple, value].
+    """Compute 1/r, [r ≤ k] and log r of realistic ranks, as means over each triple's sides; float64[triple, value].
 
     Parameters
     ----------
@@ -23,5 +24,5 @@ def auxiliary_values(units: IntArray, greater: IntArray, tied: IntArray) -> Floa
     array([[0.625, 0.5  , 0.5  , 1.   , 0.693]])
     """
     ranks = 1 + greater + tied / 2
-    values = [1 / ranks, *((ranks <= k).astype(np.float64) for k in HITS), np.log(ranks)]
+    values = [1 / ranks, *((ranks <= k).astype(np.float64) for k in CUTOFFS), np.log(ranks)]
     return np.stack([np.bincount(units, value) for value in values], axis=1) / np.bincount(units)[:, None]

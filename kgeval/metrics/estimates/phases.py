@@ -39,5 +39,5 @@ class Phases:
         left = 1 - self.explained
         drawn = max((left + self.explained / self.ratio) / (variance + 1 / of), first)
         if self.ratio * drawn >= of:
-            drawn = max(left / (variance + left / of), first)
+            drawn = max(left / (variance + left / of), first)  # all triples are in the first phase
         return bool(drawn + self.cost * min(self.ratio * drawn, of) < alone)

@@ -42,23 +42,23 @@ class Sampling:
         return f"stratified by relation, regression on the rank among typed candidates ({known:,} triples)"
 
     @property
-    def of(self) -> int:
+    def num_triples(self) -> int:
         """How many triples the split has."""
         return sum(self.sizes)
 
     @property
-    def drawn(self) -> int:
-        """How many triples were ranked."""
+    def num_ranked(self) -> int:
+        """How many of them were ranked."""
         return sum(self.counts)
 
-    def of_some(self) -> Sampling:
-        """What it says of some of its rows: no regression, which takes all of them."""
+    def without_regression(self) -> Sampling:
+        """What it says of some of its rows: a regression takes all of them."""
         return replace(self, typed_counts=(), typed_means=())
 
     def describe(self) -> dict[str, Any]:
         """Return the block of ``metrics.json``."""
         settings = self.settings.model_dump(mode="json", include={"level", "error", "metric", "seed"})
-        return {"n": self.drawn, "of": self.of, "method": self.method, **settings}
+        return {"n": self.num_ranked, "of": self.num_triples, "method": self.method, **settings}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in the metadata of a rank table."""
@@ -76,4 +76,5 @@ class Sampling:
         )
 
     def __str__(self) -> str:
-        return f"estimated from {self.drawn:,} of {self.of:,} triples ({100 * self.settings.level:g} %), {self.method}"
+        triples = f"{self.num_ranked:,} of {self.num_triples:,} triples"
+        return f"estimated from {triples} ({100 * self.settings.level:g} %), {self.method}"

@@ -1,8 +1,8 @@
-"""Stopping: how many triples come next, until the interval is narrow enough.
+"""Stopping: how many triples the next sample has, until the interval is narrow enough.
 
-Who looks at the error after every block, and stops at the first that seems small enough, prefers blocks whose variance
-is underestimated (Chow and Robbins, 1965). Two things keep that small: the least sample is large, and the next one is
-as large as the variance so far asks for, and a tenth more (Cox, 1952), so that two or three looks are enough.
+To look at the error after every block, and to stop at the first that seems small enough, would favour samples whose
+variance is underestimated (Chow and Robbins, 1965). Two things keep that bias small: the least sample is large, and the
+next one is a tenth larger than the variance so far asks for (Cox, 1952), so that two or three looks are enough.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import math
 MARGIN = 1.1
 """how much larger the next sample is than the variance so far asks for, and than the one before"""
 
-FARTHEST = 4
-"""times the sample before, which is as far as its variance is trusted"""
+MOST_GROWTH = 4
+"""how many times as large as the sample before the next one may be: its variance is an estimate itself"""
 
 
 def next_size(drawn: int, half_width: float, error: float, of: int) -> int:
@@ -28,4 +28,4 @@ def next_size(drawn: int, half_width: float, error: float, of: int) -> int:
     """
     squared = (error / half_width) ** 2 * (1 / drawn - 1 / of)
     needed = MARGIN / (squared + 1 / of)
-    return min(of, math.ceil(min(max(needed, MARGIN * drawn), FARTHEST * drawn)))
+    return min(of, math.ceil(min(max(needed, MARGIN * drawn), MOST_GROWTH * drawn)))

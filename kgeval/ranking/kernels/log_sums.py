@@ -1,4 +1,4 @@
-"""Log-sums in the making: of each query, the logarithm of the sum of the exponentials of its candidates' scores so far.
+"""Log-sums: of each query, the logarithm of the sum of the exponentials of its candidates' scores so far.
 
 Scores are canonical and are added up one by one in the order of the candidates, so that no block, thread or kernel
 changes a bit.
@@ -36,8 +36,8 @@ class LogSums:
     """the positions of each query's known answers, ascending"""
 
     @classmethod
-    def none(cls, known: Rows) -> LogSums:
-        """Begin to add."""
+    def empty(cls, known: Rows) -> LogSums:
+        """Begin with no candidate."""
         return cls(np.full(len(known), -np.inf), np.zeros(len(known)), np.zeros(len(known), np.bool_), known)
 
     @property
@@ -86,15 +86,15 @@ def _add_rows(begin, end, finished, found):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _add_row(query, row, first, found):  # type: ignore[no-untyped-def]
     largest, sums, undefined, known_offsets, known = found
-    mine = known[known_offsets[query] : known_offsets[query + 1]]
-    place = np.searchsorted(mine, first)
+    positions = known[known_offsets[query] : known_offsets[query + 1]]
+    place = np.searchsorted(positions, first)
     top, total = largest[query], sums[query]
     for lane in range(len(row)):
         value = row[lane]
         undefined[query] |= np.isnan(value)
-        if place < len(mine) and mine[place] == first + lane:
+        if place < len(positions) and positions[place] == first + lane:
             place += 1
-        elif value == -np.inf:
+        elif value == -np.inf:  # adds nothing, also where the largest is −∞
             pass
         elif value == top:
             total += 1.0

@@ -21,7 +21,7 @@ class LogSumSweep(CandidateSweep[LogSums]):
 
     def begin(self, known: Rows) -> LogSums:
         """Begin with none."""
-        return LogSums.none(known)
+        return LogSums.empty(known)
 
     def meet_vectors(self, queries: QueryVectors, entities: EntityVectors, first: int, found: LogSums) -> None:
         """Add a chunk of candidates."""

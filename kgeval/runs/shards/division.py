@@ -1,4 +1,4 @@
-"""The division of a ranking into shards, which depends on nothing but the ranking and their number."""
+"""The division of a ranking into shards, which depends on the ranking and their number alone."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kgeval.errors import InputError
 from kgeval.ranking.engine_choice import vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
 
-MINUTE = 4 * 10**12
+OPERATIONS_A_MINUTE = 4 * 10**12
 """multiplications and additions that two cores do in about a minute"""
 
 DIMS_WITHOUT_VECTORS = 10_000
-"""what a score costs that is no product of vectors, as if it were one of so many dimensions"""
+"""the dimensions of a product of vectors that takes as long as a score by other means, roughly"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,9 @@ def divide(ranking: ModelRanking, count: int) -> list[Shard]:
     """
     sides, shards = ranking.sides, list[Shard]()
     most = count if is_divisible(ranking) else len(sides)
-    for place, side in enumerate(sides):
+    for number, side in enumerate(sides):
         queries = Queries.of(_triples(ranking), side)
-        of_side = max(1, most * (place + 1) // len(sides) - most * place // len(sides))
+        of_side = max(1, most * (number + 1) // len(sides) - most * number // len(sides))
         cuts = np.linspace(0, len(queries), min(of_side, len(queries)) + 1).astype(np.int64)
         for start, stop in pairwise(cuts):
             shards.append(Shard(len(shards) + 1, side, np.sort(queries[start:stop].triples)))
@@ -80,7 +80,7 @@ def usual_count(ranking: ModelRanking) -> int:
     for side in ranking.sides:
         dims = vector_dims(ranking.scorer, triples, side)
         products += len(Queries.of(triples, side)) * candidates * (dims or DIMS_WITHOUT_VECTORS)
-    return max(1, products // MINUTE) if is_divisible(ranking) else 1
+    return max(1, products // OPERATIONS_A_MINUTE) if is_divisible(ranking) else 1
 
 
 def _triples(ranking: ModelRanking) -> Triples:

@@ -1,4 +1,4 @@
-"""The counts of a shard: what of its ranks is not in the dataset, as a file and on its way back into the table."""
+"""A ranked shard: the columns of its rows that the dataset does not have, to and from a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import SCHEMA
 from kgeval.ranking.table_rows import RankedPart, to_rank_columns
 
-DERIVED = ("head", "relation", "tail", "side", "head_label", "relation_label", "tail_label")
+FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_label", "tail_label")
 """the columns of a rank table that the dataset has"""
 
 KEY = b"kgeval.shard"
@@ -41,7 +41,7 @@ class RankedShard:
     @classmethod
     def of(cls, part: RankedPart) -> RankedShard:
         """Keep what is not in the dataset."""
-        return cls(part.side, part.data.drop_columns([*DERIVED]), part.notes, part.num_candidates)
+        return cls(part.side, part.data.drop_columns([*FROM_DATASET]), part.notes, part.num_candidates)
 
     def to_bytes(self, run: str) -> bytes:
         """Make a Parquet file; ``run`` says which run it is a part of."""
@@ -72,7 +72,7 @@ class RankedShard:
         return cls(side, table.replace_schema_metadata(None), notes, num_candidates)
 
 
-def joined(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]) -> RankedPart:
+def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]) -> RankedPart:
     """Join the shards of a side: the same part as if it had been ranked at once."""
     counts = pa.concat_tables([shard.counts for shard in shards]).sort_by("triple").combine_chunks()
     columns = {name: counts[name].to_numpy() for name in counts.column_names}

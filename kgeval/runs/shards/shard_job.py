@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgeval.errors import ConfigError, InputError
+from kgeval.errors import ConfigError, InputError, first_few
 from kgeval.run_directory.contents import is_run, is_several
 from kgeval.run_directory.staging import STAGE, reserve_shard
 from kgeval.runs.config.dataset_checks import check_against_dataset
@@ -25,8 +25,8 @@ from kgeval.threads import bound_threads
 
 
 @dataclass(frozen=True)
-class ShardDone:
-    """What became of a shard of one model."""
+class StoredShard:
+    """A shard of one model, now that it is stored."""
 
     folder: Path
     """the model's run directory"""
@@ -38,7 +38,7 @@ class ShardDone:
 
 def run_shard(
     config: RunConfig, out: Path, number: int, count: int, *, force: bool = False, watch: Watch = no_progress
-) -> list[ShardDone]:
+) -> list[StoredShard]:
     """Rank one of ``count`` shards of each model of a configuration; other processes may rank others.
 
     Raises
@@ -55,7 +55,7 @@ def run_shard(
     config = config.resolved(dataset)
     evaluation, hashes = Ranking(config, dataset), FileHashes()
 
-    def rank(job: Job) -> ShardDone:
+    def rank(job: Job) -> StoredShard:
         model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
         current = fingerprint(job, dataset, model, evaluation, hashes)
         with watch(job.name or evaluation.activity, None) as progress:
@@ -70,7 +70,7 @@ def run_shard(
                 if kept is None:
                     with bound_threads(config.evaluation.threads):
                         store.write(shard, RankedShard.of(ranking.part(shard.side, shard.rows)))
-        return ShardDone(out / job.name, len(shard.rows), kept is not None)
+        return StoredShard(out / job.name, len(shard.rows), kept is not None)
 
     return [rank(job) for job in jobs]
 
@@ -96,21 +96,20 @@ def merge(
     KgevalError
         whatever :func:`kgeval.runs.runner.run` raises
     """
-    stores = [ShardStore(stage) for stage in (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))]
-    begun = [store for store in stores if store.begun]
-    if not begun and (is_run(folder) or is_several(folder)):
+    stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))
+    stores = [store for store in map(ShardStore, stages) if store.exists]
+    if not stores and (is_run(folder) or is_several(folder)):
         raise InputError(f"{str(folder)!r} holds a finished run: there is nothing to merge.")
-    if not begun:
+    if not stores:
         raise InputError(f"{str(folder)!r} holds no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one.")
-    config = check(Document(f"the configuration of {folder}", begun[0].configuration))
+    config = check(Document(f"the configuration of {folder}", stores[0].configuration))
     for name in config.jobs:
         store = ShardStore(folder / name / STAGE)
-        if not store.begun and is_run(folder / name):
+        if not store.exists and is_run(folder / name):
             continue
-        count = begun[0].count or 1
-        missing = [number for number in range(1, count + 1) if not store.begun or store.read(number) is None]
+        count = stores[0].count or 1
+        missing = [number for number in range(1, count + 1) if not store.exists or store.read(number) is None]
         if missing:
-            numbers = ", ".join(map(str, missing[:10])) + (", …" if len(missing) > 10 else "")
-            what = f"of the {count} shards in {str(folder / name)!r}, missing: {numbers}"
+            what = f"of the {count} shards in {str(folder / name)!r}, missing: {first_few(missing, 10)}"
             raise InputError(f"{what}. 'kgeval run CONFIG --shard {missing[0]}/{count}' makes the first of them.")
     return run(config, folder, force=force, watch=watch, warn=warn)

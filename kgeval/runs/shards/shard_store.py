@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import InputError, Interrupted, TableError
+from kgeval.errors import InputError, Interrupted, TableError, first_few
 from kgeval.run_directory.contents import read_json
 from kgeval.run_directory.staging import SHARDS
 from kgeval.runs.shards.division import Shard
@@ -30,7 +30,7 @@ class ShardStore:
         self.folder = stage / SHARDS
 
     @property
-    def begun(self) -> bool:
+    def exists(self) -> bool:
         """Whether an interrupted run, or the parts of a divided one, are there."""
         return (self.folder / RUN).is_file()
 
@@ -69,7 +69,7 @@ class ShardStore:
     @property
     def count(self) -> int | None:
         """How many shards the run was divided into, if it was begun."""
-        return int(self.about["shards"]) if self.begun else None
+        return int(self.about["shards"]) if self.exists else None
 
     @property
     def num_done(self) -> int:
@@ -86,11 +86,11 @@ class ShardStore:
         RunError
             if nothing can be written
         """
-        if self.begun and (changes := [*self.changes(fingerprint, count)]):
+        if self.exists and (changes := [*self.changes(fingerprint, count)]):
             if not force:
                 raise self.refusal(changes)
             shutil.rmtree(self.folder)
-        if not self.begun:
+        if not self.exists:
             about = {"schema": 1, "shards": count, "fingerprint": fingerprint.to_dict()}
             text = json.dumps(about | {"configuration": configuration}, default=str, indent=2)
             write_text(self.folder / RUN, text)
@@ -108,9 +108,8 @@ class ShardStore:
 
     def refusal(self, changes: list[str]) -> InputError:
         """Refuse a run that differs from the one that is there."""
-        shown = ", ".join(changes[:5]) + (", …" if len(changes) > 5 else "")
-        what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another: {shown}"
-        return InputError(f"{what}. Choose another folder, or add --force.")
+        what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another"
+        return InputError(f"{what}: {first_few(changes)}. Choose another folder, or add --force.")
 
     def read(self, number: int) -> RankedShard | None:
         """Read a shard; one that is missing or damaged is None.
@@ -158,7 +157,7 @@ def counting_shards(stages: Iterable[Path | None]) -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         for store in (ShardStore(stage) for stage in stages if stage is not None):
-            if store.begun:
+            if store.exists:
                 progress = f"{store.num_done} of {store.count} shards"
                 raise Interrupted(f"interrupted after {progress}; the same command continues it") from stop
         raise

@@ -12,7 +12,7 @@ from kgeval.ranking.table_rows import RankedPart
 from kgeval.runs.shards.division import Shard, divide, usual_count
 from kgeval.runs.shards.executors.executor import Executor
 from kgeval.runs.shards.fingerprint import Fingerprint
-from kgeval.runs.shards.ranked_shard import RankedShard, joined
+from kgeval.runs.shards.ranked_shard import RankedShard, join_shards
 from kgeval.runs.shards.shard_store import ShardStore
 
 
@@ -24,7 +24,7 @@ class ShardedRanking:
     count: int | None
     """the number of shards, where the configuration has it"""
     store: ShardStore | None
-    """where shards are kept, if they are"""
+    """where shards are kept, if anywhere"""
     fingerprint: Callable[[], Fingerprint]
     configuration: dict[str, Any]
     """how the whole run can be begun again"""
@@ -35,37 +35,42 @@ class ShardedRanking:
     """what the manifest says of the shards, if there were any"""
 
     def rank_parts(self, ranking: ModelRanking) -> Sequence[RankedPart]:
-        """Rank all shards that are not there yet."""
+        """Rank all shards that are not kept yet, and join them with those that are.
+
+        Raises
+        ------
+        InputError
+            if the kept shards are of another run
+        RunError
+            if a shard cannot be written, or workers are lost again and again
+        """
         stored = None if self.store is None else self.store.count
         count = self.count or stored or usual_count(ranking)
         keeps_nothing = self.store is None and self.executor.is_local
         if stored is None and (count == 1 or keeps_nothing):
             return ranking.whole_sides()
         shards = divide(ranking, count)
-        done = self._kept(shards)
+        done = self._read_kept(shards)
         kept = len(done)
         ranking.engine.progress(sum(len(shard.counts) for shard in done.values()))
         missing = [shard for shard in shards if shard.number not in done]
         with closing(self.executor.rank(ranking, missing, self.warn)) as ranked:
             for shard, counts in ranked:
-                done[shard.number] = self._keep(shard, counts)
+                if self.store is not None:
+                    self.store.write(shard, counts)
+                done[shard.number] = counts
         self.facts["ranking"] = {"kernel": ranking.engine.kernel.stats()["kernel"], "shards": len(shards)}
         if kept:
             self.facts["continued"] = {"kept": kept, "computed": len(shards) - kept}
         return [
-            joined(ranking, side, [done[shard.number] for shard in shards if shard.side == side])
+            join_shards(ranking, side, [done[shard.number] for shard in shards if shard.side == side])
             for side in ranking.sides
         ]
 
-    def _kept(self, shards: Sequence[Shard]) -> dict[int, RankedShard]:
+    def _read_kept(self, shards: Sequence[Shard]) -> dict[int, RankedShard]:
         """Read the shards of an interrupted run, by number."""
         if self.store is None:
             return {}
         self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)
         found = {shard.number: self.store.read(shard.number) for shard in shards}
         return {number: shard for number, shard in found.items() if shard is not None}
-
-    def _keep(self, shard: Shard, counts: RankedShard) -> RankedShard:
-        if self.store is not None:
-            self.store.write(shard, counts)
-        return counts

@@ -24,6 +24,9 @@ from kgeval.errors import InputError, did_you_mean
 
 Similarity = Literal["dot", "cosine", "l1", "l2", "squared_l2", "modulus"]
 
+PRODUCTS: tuple[Similarity, ...] = ("dot", "cosine", "l2", "squared_l2")
+"""those that a matrix product gives, with the norms of the vectors; the others are sums over differences"""
+
 LANES = 8
 
 

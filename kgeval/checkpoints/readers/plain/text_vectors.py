@@ -22,8 +22,7 @@ def read_vectors(path: Path) -> Float64Array:
     CheckpointError
         if there is no row; with the line that is shorter or longer than the first, or holds what is no number
     """
-    rows = _rows(path, 0)
-    return _numbers(path, pc.ascii_split_whitespace(rows), 0)
+    return _numbers(path, pc.ascii_split_whitespace(_rows(path, 0)), 0)
 
 
 def read_labelled_vectors(path: Path, width: int, *, skip: int) -> tuple[list[str], Float64Array]:
@@ -40,6 +39,7 @@ def read_labelled_vectors(path: Path, width: int, *, skip: int) -> tuple[list[st
 
 
 def _rows(path: Path, skip: int) -> pa.Array:
+    """Read the lines after those that are skipped, without white space around them; string[row]."""
     try:
         table = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)
     except InputError as error:
@@ -51,6 +51,7 @@ def _rows(path: Path, skip: int) -> pa.Array:
 
 
 def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = None) -> Float64Array:
+    """Convert cells of text to numbers, by default as many a row as the first has; float64[row, width]."""
     lengths = np.asarray(pc.list_value_length(cells))
     width = int(lengths[0]) if width is None else width
     if (lengths != width).any():

@@ -17,6 +17,7 @@ from kgeval.errors import CheckpointError
 from kgeval.scorers.families.distances.transe import TransE
 
 ENTITY, RELATION, MATRICES = "entity2vec", "relation2vec", "A"
+"""what the names of its files begin with"""
 
 SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
 
@@ -46,9 +47,9 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 
 def _sibling(file: Path, name: str) -> Path:
-    """Return the file of that name that was written with another, in its folder and with its note and ending."""
-    known = next(known for known in (ENTITY, RELATION) if file.name.startswith(known))
-    return file.with_name(name + file.name.removeprefix(known))
+    """Return the file of another name that was written with this one: ``entity2vec.bern`` has ``relation2vec.bern``."""
+    own = next(prefix for prefix in (ENTITY, RELATION) if file.name.startswith(prefix))
+    return file.with_name(name + file.name.removeprefix(own))
 
 
 def _fits(file: Path) -> bool:

@@ -27,7 +27,7 @@ SIZES = re.compile(r"([0-9]{1,9})[ \t]([0-9]{1,6})\s*")
 """the first line: rows and width"""
 
 LONGEST = 2**20
-"""characters of the first two lines that are looked at"""
+"""characters of each of the first two lines that are read, to recognise a file"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -57,6 +57,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 
 def _beginning(file: Path) -> list[str]:
+    """Read the first two lines, as far as there are any."""
     with open_text(file) as text:
         return [line.rstrip("\r\n") for line in islice(iter(lambda: text.readline(LONGEST), ""), 2)] or [""]
 

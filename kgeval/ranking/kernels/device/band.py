@@ -27,12 +27,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from kgeval.ranking.kernels.device.device_vectors import PRODUCTS, DeviceVectors
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.rounding import U32, U64
 from kgeval.ranking.kernels.screening.screens import SMALLEST
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
-OUTWARD = 1 + 2.0**-20
+BOUND_MARGIN = 1 + 2.0**-20
 """by this factor bounds are taken larger, as the float32 arithmetic on them needs"""
 
 
@@ -95,7 +95,7 @@ def answer_side(
             middle, rounding = 0.5 * (norms * norms + scores), own * (sizes + farthest)
         if similarity != "dot":
             rounding = rounding + 2.0**-29 * norms * norms
-        growth = 8 * (dim + 16) * U32 * OUTWARD
+        growth = 8 * (dim + 16) * U32 * BOUND_MARGIN
         per_norm, per_error = errors + growth * (norms + errors), norms
     else:
         growth = _distance_growth(entities)
@@ -111,4 +111,4 @@ def _distance_growth(entities: DeviceVectors) -> float:
 
 
 def _upward(bounds: Any) -> Any:
-    return (bounds * OUTWARD).float()
+    return (bounds * BOUND_MARGIN).float()

@@ -19,15 +19,15 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.device.band import answer_side, candidate_side
 from kgeval.ranking.kernels.device.device_pairs import Bounds, expand, score_pairs
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, Compared, compare
+from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import slices
 
 CANONICAL_NUMBERS = 2**24
 """numbers of entity vectors that are laid out at a time for canonical scores"""
 
-Tally = tuple[Any, Any]
-"""int64[answer] each, on the device: how many are above an answer, how many tie"""
+DeviceCounts = tuple[Any, Any]
+"""greater and tied of each answer, int64[answer], on the device"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class BlockCounting:
     entities: DeviceVectors
     answers: Answers
     canonical: Callable[[QueryVectors, EntityVectors, IntArray], Float64Array]
-    """the scores of entities that are laid out query by query"""
+    """canonical scores of entities that are laid out query by query; int64[query + 1] are the offsets"""
     memory: int
     """bytes that its arrays may take"""
     effort: IntArray = field(default_factory=lambda: np.zeros(2, np.int64))
@@ -84,10 +84,12 @@ class BlockCounting:
     compared: int = 0
     """how many pairs of an answer and a candidate were compared"""
 
-    def count_all(self, compare: Callable[..., Compared] = compare, bytes_per_pair: float = BYTES_PER_PAIR) -> Tally:
+    def count_all(
+        self, compare: Callable[..., ScreenResult] = compare, bytes_per_pair: float = BYTES_PER_PAIR
+    ) -> DeviceCounts:
         """Count all entities of the chunk, by the screen first."""
         similarity, answers = self.host[0].similarity, self.answers
-        greater, tied = self._nothing()
+        greater, tied = self._zeros()
         candidates = candidate_side(similarity, self.entities)
         width = len(self.host[1].biases)
         self.compared = width * len(answers.owners)
@@ -109,9 +111,9 @@ class BlockCounting:
             self._decide(*pairs, bounds, (greater, tied))
         return greater, tied
 
-    def count_listed(self, lists: Lists) -> Tally:
+    def count_listed(self, lists: Lists) -> DeviceCounts:
         """Count the entities of each query's list."""
-        answers, tally = self.answers, self._nothing()
+        answers, counts = self.answers, self._zeros()
         bounds = self._bounds(lists.owners, lists.entities)
         pairs_until = (lists.offsets[answers.owners + 1] - lists.offsets[answers.owners]).cumsum(0).cpu().numpy()
         for part in cut_at(pairs_until, max(1, self.memory // BYTES_PER_PAIR)):
@@ -120,10 +122,10 @@ class BlockCounting:
             others = lists.places[entries] != answers.places[rows]
             rows, entries = rows[others], entries[others]
             of_entries = Bounds(bounds.lows[entries], bounds.highs[entries])
-            self._decide(rows, lists.entities[entries], of_entries, tally)
-        return tally
+            self._decide(rows, lists.entities[entries], of_entries, counts)
+        return counts
 
-    def _nothing(self) -> Tally:
+    def _zeros(self) -> DeviceCounts:
         zeros = torch.zeros(len(self.answers.owners), dtype=torch.int64, device=self.answers.owners.device)
         return zeros, zeros.clone()
 
@@ -132,23 +134,21 @@ class BlockCounting:
         similarity = self.host[0].similarity
         return score_pairs(similarity, self.queries, self.entities, owners, entities, memory=self.memory)
 
-    def _decide(self, rows: Any, entities: Any, bounds: Bounds, tally: Tally) -> None:
-        """Add pairs of answers and entities to the tally; those whose bounds hold the answer's score, canonically."""
+    def _decide(self, rows: Any, entities: Any, bounds: Bounds, counts: DeviceCounts) -> None:
+        """Count pairs of answers and entities; where bounds hold the answer's score, the canonical score decides."""
         thresholds, number = self.answers.thresholds[rows], len(self.answers.owners)
         above = bounds.lows > thresholds
-        # What is no number is undecided.
+        # NaN is undecided.
         undecided = ~above & ~(bounds.highs < thresholds)
-        tally[0].add_(torch.bincount(rows[above], minlength=number))
-        for part in slices(*self._canonical_steps(rows := rows[undecided])):
-            greater, tied = self._canonically(rows[part].cpu().numpy(), entities[undecided][part].cpu().numpy())
-            for total, found in zip(tally, (greater, tied), strict=True):
+        counts[0].add_(torch.bincount(rows[above], minlength=number))
+        rows, entities = rows[undecided], entities[undecided]
+        for part in slices(len(rows), max(1, CANONICAL_NUMBERS // max(self.queries.exact.shape[1], 1))):
+            greater, tied = self._compare_canonically(rows[part].cpu().numpy(), entities[part].cpu().numpy())
+            for total, found in zip(counts, (greater, tied), strict=True):
                 total.add_(torch.from_numpy(found).to(total.device))
 
-    def _canonical_steps(self, rows: Any) -> tuple[int, int]:
-        return len(rows), max(1, CANONICAL_NUMBERS // max(self.queries.exact.shape[1], 1))
-
-    def _canonically(self, rows: IntArray, entities: IntArray) -> tuple[IntArray, IntArray]:
-        """Compare canonical scores; int64[answer] each, how many are above and how many tie."""
+    def _compare_canonically(self, rows: IntArray, entities: IntArray) -> tuple[IntArray, IntArray]:
+        """Compare canonical scores; greater and tied, int64[answer]."""
         queries, chunk = self.host
         self.effort[1] += len(rows)
         owners = self.answers.owners[torch.from_numpy(rows).to(self.answers.owners.device)].cpu().numpy()
@@ -162,7 +162,7 @@ class BlockCounting:
 
 
 def cut_at(until: IntArray, most: int) -> list[slice]:
-    """Cut answers into slices of at most so many pairs, of which there are ``until`` up to each; at least one each.
+    """Cut answers into slices of at most ``most`` pairs, but at least one answer; int64[answer] pairs end with each.
 
     >>> cut_at(np.array([3, 4, 9, 10]), 5)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]

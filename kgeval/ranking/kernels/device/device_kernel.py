@@ -21,16 +21,17 @@ from kgeval.data.rows import Rows
 from kgeval.errors import RunError
 from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.best_answers import BestAnswers
-from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, Lists, Tally
-from kgeval.ranking.kernels.device.device_vectors import PRODUCTS, DeviceVectors
+from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import describe
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, Compared, compare
+from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_counting import count_tensor
 from kgeval.ranking.kernels.precision import Precision
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK
+from kgeval.scorers.numerics.similarity import PRODUCTS
 from kgeval.threads import slices
 
 MOST_DIMENSIONS = 2**17
@@ -42,8 +43,8 @@ MOST_CANDIDATES = 2**30
 LEAST_MEMORY = 2**20
 """bytes that blocks take at least, however often the device ran out of memory"""
 
-Count = Callable[[BlockCounting, slice], tuple[Tally, Tally]]
-"""counts a block of queries, given as a slice of all: the candidates, and the known answers among them"""
+Count = Callable[[BlockCounting, slice], tuple[DeviceCounts, DeviceCounts]]
+"""(counting, the slice of its queries) -> counts of the candidates, and of the known answers among them"""
 
 
 class DeviceKernel(ScreenedKernel):
@@ -76,7 +77,7 @@ class DeviceKernel(ScreenedKernel):
         inside = task.known.where((task.known.ids >= first) & (task.known.ids < first + width))
         known = Rows(inside.offsets, inside.ids - first)
 
-        def count(counting: BlockCounting, block: slice) -> tuple[Tally, Tally]:
+        def count(counting: BlockCounting, block: slice) -> tuple[DeviceCounts, DeviceCounts]:
             rows = known[block]
             return counting.count_all(*self._comparison), counting.count_listed(Lists.of(rows, rows.ids, self.device))
 
@@ -94,14 +95,14 @@ class DeviceKernel(ScreenedKernel):
         """Count each query's own candidates into the accumulator."""
         known = accumulator.task.known
 
-        def count(counting: BlockCounting, block: slice) -> tuple[Tally, Tally]:
+        def count(counting: BlockCounting, block: slice) -> tuple[DeviceCounts, DeviceCounts]:
             candidates, places = own[block], known[block]
             numbered = Rows(candidates.offsets, np.arange(len(candidates.ids)) - candidates.offsets[candidates.owners])
             of_known = candidates.ids[candidates.offsets[places.owners] + places.ids]
             listed = Lists.of(numbered, candidates.ids, self.device), Lists.of(places, of_known, self.device)
-            tallies = counting.count_listed(listed[0]), counting.count_listed(listed[1])
+            counted = counting.count_listed(listed[0]), counting.count_listed(listed[1])
             counting.compared = int(candidates.lengths[accumulator.task.queries[block].owners].sum())
-            return tallies
+            return counted
 
         def halve() -> None:
             self._note("candidates that are each query's own: the device has too little memory for their vectors")
@@ -155,7 +156,7 @@ class DeviceKernel(ScreenedKernel):
                     counts = self._count_blocks(queries, entities, places, accumulator, count)
         except torch.cuda.OutOfMemoryError as error:
             full = True
-            self._take_less(width, error)
+            self._halve_blocks(width, error)
         if full:  # outside the handler, which keeps the tensors of the failure
             halve()
             return True
@@ -165,7 +166,7 @@ class DeviceKernel(ScreenedKernel):
         accumulator.counts[:] += counts
         return True
 
-    def _take_less(self, width: int, error: Exception) -> None:
+    def _halve_blocks(self, width: int, error: Exception) -> None:
         """Halve the blocks and the chunks after a chunk for which the device had too little memory."""
         if width <= 1:
             raise RunError(
@@ -175,7 +176,7 @@ class DeviceKernel(ScreenedKernel):
         torch.cuda.empty_cache()
 
     def _obstacle(self, queries: QueryVectors) -> str | None:
-        """Say why queries are nothing for the device."""
+        """Say why the device cannot count for queries; None where it can."""
         if queries.vectors.shape[1] > MOST_DIMENSIONS:
             return f"vectors of more than {MOST_DIMENSIONS} dimensions"
         return None if self._precisions else "scores of which most are nearly equal: no screen pays"
@@ -197,12 +198,12 @@ class DeviceKernel(ScreenedKernel):
         offsets, parts = accumulator.task.queries.offsets, [np.empty((0, 4), np.int64)]
         effort, compared = np.zeros(2, np.int64), 0
         for block in slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1])))):
-            mine = slice(offsets[block.start], offsets[block.stop])
+            own = slice(offsets[block.start], offsets[block.stop])  # the block's answers
             on_device = DeviceVectors.of_queries(queries, block, self.device)
             if not on_device.largest() < LARGEST:
                 return None
-            owners = accumulator.task.queries.owners[mine] - block.start
-            answers = Answers.of(accumulator.thresholds[mine], owners, places[mine], self.device)
+            owners = accumulator.task.queries.owners[own] - block.start
+            answers = Answers.of(accumulator.thresholds[own], owners, places[own], self.device)
             on_host = QueryVectors(queries.similarity, queries.vectors[block], queries.offsets[block])
             counting = BlockCounting((on_host, entities), on_device, chunk, answers, self.pairs, self.memory // 4)
             (greater, tied), (known_greater, known_tied) = count(counting, block)
@@ -219,7 +220,7 @@ def _current(device: Any) -> AbstractContextManager[Any]:
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
-def comparison_of(device: Any) -> tuple[Callable[..., Compared], float]:
+def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
     """Return the comparison for a device, and its bytes per pair: the fused one on a GPU, if Triton is there.
 
     Triton's interpreter (``TRITON_INTERPRET=1``) takes the place of a GPU.

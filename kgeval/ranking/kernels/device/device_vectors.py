@@ -15,23 +15,21 @@ import numpy as np
 import torch
 
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-
-PRODUCTS = ("dot", "l2", "squared_l2")
-"""the similarities that are screened by products; l1 and modulus are by sums"""
+from kgeval.scorers.numerics.similarity import PRODUCTS
 
 TOP_EXPONENT = 10
 """scaled numbers stay below two to it: sums of their products stay far from the end of float32"""
 
-MOST_SCALE = 62
+LARGEST_EXPONENT = 62
 """the largest power of two of a scale; two of them together stay within float32"""
 
-PADDED = 32
+DIM_MULTIPLE = 32
 """dimensions of products are filled up with zeros to a multiple of so many"""
 
-MEASURED = 2**22
+NUMBERS_AT_ONCE = 2**22
 """numbers that are widened to float64 at a time, while they are measured"""
 
-INFLATED = 1 + 2.0**-30
+NORM_MARGIN = 1 + 2.0**-30
 """by this factor measured norms are taken larger: a sum of squares in float64 may lose that much of 2²² terms"""
 
 
@@ -56,32 +54,32 @@ class DeviceVectors:
     def of_queries(cls, queries: QueryVectors, part: slice, device: Any) -> DeviceVectors:
         """Copy some queries to a device, and round them."""
         arrays = queries.vectors[part], queries.offsets[part]
-        return cls._of(arrays, device, products=queries.similarity in PRODUCTS, together=False)
+        return cls._of(arrays, device, products=queries.similarity in PRODUCTS, one_scale=False)
 
     @classmethod
     def of_entities(cls, entities: EntityVectors, device: Any, *, products: bool) -> DeviceVectors:
         """Copy entities to a device, and round them with one scale."""
-        return cls._of((entities.vectors, entities.biases), device, products=products, together=True)
+        return cls._of((entities.vectors, entities.biases), device, products=products, one_scale=True)
 
     @classmethod
-    def _of(cls, arrays: tuple[Any, Any], device: Any, *, products: bool, together: bool) -> DeviceVectors:
+    def _of(cls, arrays: tuple[Any, Any], device: Any, *, products: bool, one_scale: bool) -> DeviceVectors:
         exact, added = (to_device(array, device) for array in arrays)
         rows, dim = exact.shape
-        shape = (rows, -(-dim // PADDED) * PADDED if products else dim)
+        shape = (rows, -(-dim // DIM_MULTIPLE) * DIM_MULTIPLE if products else dim)
         rounded = exact.new_zeros(shape, dtype=torch.float16 if products else torch.float32)
         scales, norms, errors = (torch.ones(rows, dtype=torch.float64, device=device) for _ in range(3))
         if products and rows:
             largest = exact.abs().amax(dim=1).double() if dim else scales * 0
-            scales = _powers(largest.amax().expand(rows) if together else largest)
+            scales = _powers(largest.amax().expand(rows) if one_scale else largest)
         order = 2 if products else 1
-        step = max(1, MEASURED // max(dim, 1))
+        step = max(1, NUMBERS_AT_ONCE // max(dim, 1))
         for start in range(0, rows, step):
             part = slice(start, start + step)
             wide, scale = exact[part].double(), scales[part, None]
             rounded[part, :dim] = (wide * scale).to(rounded.dtype)
             norms[part] = torch.linalg.vector_norm(wide, ord=order, dim=1)
             errors[part] = torch.linalg.vector_norm(wide - rounded[part, :dim].double() / scale, ord=order, dim=1)
-        return cls(exact, added, rounded, scales, norms * INFLATED, errors * INFLATED)
+        return cls(exact, added, rounded, scales, norms * NORM_MARGIN, errors * NORM_MARGIN)
 
     def largest(self) -> float:
         """The largest norm or addition; NaN where one is."""
@@ -98,5 +96,5 @@ def to_device(array: np.ndarray[Any, Any], device: Any) -> Any:
 def _powers(largest: Any) -> Any:
     """Return the powers of two that bring numbers to just below two to ``TOP_EXPONENT``; float64, exactly."""
     exponents = torch.where(torch.isfinite(largest), TOP_EXPONENT - torch.frexp(largest).exponent, 0)
-    exponents = torch.where(largest > 0, exponents, 0).long().clamp(-MOST_SCALE, MOST_SCALE)
+    exponents = torch.where(largest > 0, exponents, 0).long().clamp(-LARGEST_EXPONENT, LARGEST_EXPONENT)
     return ((exponents + 1023) << 52).view(torch.float64)

@@ -13,12 +13,12 @@ import triton
 import triton.language as tl
 
 from kgeval.ranking.kernels.device.band import AnswerSide, CandidateSide
-from kgeval.ranking.kernels.device.device_vectors import PADDED, PRODUCTS
-from kgeval.ranking.kernels.device.plain_comparison import Compared
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
+from kgeval.ranking.kernels.device.plain_comparison import ScreenResult
+from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 FUSED_BYTES_PER_PAIR = 4
-"""of a pair: its bit, and what is made of the words that have any: nearly all of them if one bit in twenty is set"""
+"""of a pair: its bit, and the 32 bits that each word with a set bit is unpacked to, which are nearly all of them"""
 
 ANSWERS, CANDIDATES = 128, 128
 """the sides of a tile"""
@@ -30,11 +30,12 @@ WORD = 32
 """bits of a word"""
 
 KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
+"""what the program computes: products, sums of differences, or sums of moduli; Triton compares numbers, not words"""
 
 
 def compare_fused(
     similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
-) -> Compared:
+) -> ScreenResult:
     """Compare all candidates with a block of answers, as ``plain_comparison.compare`` does."""
     number, width = len(queries), len(entities)
     above = torch.zeros(number, dtype=torch.int32, device=queries.device)
@@ -57,11 +58,11 @@ def compare_fused(
             KIND=KINDS[similarity],
             ROWS=rows,
             COLUMNS=columns,
-            DEPTH=PADDED,
+            DEPTH=DIM_MULTIPLE,
             num_warps=8 if large else 4,
             num_stages=4,
         )
-    return Compared(above.long(), *_pairs(words))
+    return ScreenResult(above.long(), *_pairs(words))
 
 
 def _pairs(words: Any) -> tuple[Any, Any]:
@@ -96,54 +97,54 @@ def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     COLUMNS: tl.constexpr,  # noqa: N803
     DEPTH: tl.constexpr,  # noqa: N803
 ):
-    # Neighbouring programs take the answers of the same candidates, which so are in cache.
+    # Neighbouring programs share their candidates, which then are in cache.
     tiles = tl.cdiv(number, ROWS)
     row = (tl.program_id(0) % tiles) * ROWS + tl.arange(0, ROWS)
     first = (tl.program_id(0) // tiles) * COLUMNS
     column = first + tl.arange(0, COLUMNS)
-    there, here = row < number, column < width
-    # What is beyond the last is computed as the last is, and not counted.
-    row_there, column_there = tl.minimum(row, number - 1).to(tl.int64), tl.minimum(column, width - 1).to(tl.int64)
+    row_exists, column_exists = row < number, column < width
+    # Rows and columns beyond the end repeat the last one, and are not counted.
+    clamped_row, clamped_column = tl.minimum(row, number - 1).to(tl.int64), tl.minimum(column, width - 1).to(tl.int64)
     scores = tl.zeros((ROWS, COLUMNS), tl.float32)
     if KIND == 0:
         depth = tl.arange(0, DEPTH)
-        left, right = queries + row_there * dim, entities + column_there * dim
+        left, right = queries + clamped_row * dim, entities + clamped_column * dim
         for start in range(0, dim, DEPTH):
             query = tl.load(left[:, None] + (start + depth)[None, :])
             entity = tl.load(right[None, :] + (start + depth)[:, None])
             scores = tl.dot(query, entity, scores)
     elif KIND == 1:
-        left, right = queries + row_there, entities + column_there
+        left, right = queries + clamped_row, entities + clamped_column
         for _ in range(dim):
             scores += tl.abs(tl.load(left)[:, None] - tl.load(right)[None, :])
             left += number
             right += width
     else:
         half = tl.full((1,), dim // 2, tl.int64)
-        left, right = queries + row_there, entities + column_there
+        left, right = queries + clamped_row, entities + clamped_column
         for _ in range(dim // 2):
             real = tl.load(left)[:, None] - tl.load(right)[None, :]
             imaginary = tl.load(left + half * number)[:, None] - tl.load(right + half * width)[None, :]
             scores += tl.sqrt(real * real + imaginary * imaginary)
             left += number
             right += width
-    middle = tl.load(middles + row, mask=there, other=0.0)[:, None]
-    scale = tl.load(scales + row, mask=there, other=0.0)[:, None]
-    constant = tl.load(constants + row, mask=there, other=0.0)[:, None]
-    per_norm = tl.load(per_norms + row, mask=there, other=0.0)[:, None]
-    per_error = tl.load(per_errors + row, mask=there, other=0.0)[:, None]
-    added = tl.load(addeds + column, mask=here, other=0.0)[None, :]
-    norm = tl.load(norms + column, mask=here, other=0.0)[None, :]
-    error = tl.load(errors + column, mask=here, other=0.0)[None, :]
-    slack = tl.load(slacks + column, mask=here, other=0.0)[None, :]
+    middle = tl.load(middles + row, mask=row_exists, other=0.0)[:, None]
+    scale = tl.load(scales + row, mask=row_exists, other=0.0)[:, None]
+    constant = tl.load(constants + row, mask=row_exists, other=0.0)[:, None]
+    per_norm = tl.load(per_norms + row, mask=row_exists, other=0.0)[:, None]
+    per_error = tl.load(per_errors + row, mask=row_exists, other=0.0)[:, None]
+    added = tl.load(addeds + column, mask=column_exists, other=0.0)[None, :]
+    norm = tl.load(norms + column, mask=column_exists, other=0.0)[None, :]
+    error = tl.load(errors + column, mask=column_exists, other=0.0)[None, :]
+    slack = tl.load(slacks + column, mask=column_exists, other=0.0)[None, :]
     difference = scores * scale + added - middle
     band = per_norm * norm + per_error * error + slack + constant
-    valid = there[:, None] & here[None, :]
+    valid = row_exists[:, None] & column_exists[None, :]
     certain = (difference > band) & valid
-    # What is no number is undecided.
+    # NaN is undecided.
     undecided = valid ^ (certain | ((difference < -band) & valid))
-    tl.atomic_add(above + row, tl.sum(certain.to(tl.int32), axis=1), mask=there)
+    tl.atomic_add(above + row, tl.sum(certain.to(tl.int32), axis=1), mask=row_exists)
     bits = tl.reshape(undecided.to(tl.int32), (ROWS, COLUMNS // 32, 32)) << tl.arange(0, 32)[None, None, :]
     place = first // 32 + tl.arange(0, COLUMNS // 32)
     target = words + row.to(tl.int64)[:, None] * num_words + place[None, :]
-    tl.store(target, tl.sum(bits, axis=2), mask=there[:, None] & (place < num_words)[None, :])
+    tl.store(target, tl.sum(bits, axis=2), mask=row_exists[:, None] & (place < num_words)[None, :])

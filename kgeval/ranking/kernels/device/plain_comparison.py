@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import torch
 
 from kgeval.ranking.kernels.device.band import AnswerSide, CandidateSide
-from kgeval.ranking.kernels.device.device_vectors import PRODUCTS
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 BYTES_PER_PAIR = 48
 """of a pair in the blocks below: its score, its band, what was found, and both ids if it is undecided"""
 
 
-class Compared(NamedTuple):
+class ScreenResult(NamedTuple):
     """What a screen decided, and what it did not."""
 
     above: Any
@@ -33,7 +32,7 @@ class Compared(NamedTuple):
 
 def compare(
     similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
-) -> Compared:
+) -> ScreenResult:
     """Compare all candidates with a block of answers.
 
     Parameters
@@ -51,9 +50,9 @@ def compare(
     width = per_norm * candidate_side.norms
     width.addcmul_(per_error, candidate_side.errors[None]).add_(candidate_side.slack).add_(constant)
     above = (difference > width).sum(dim=1)
-    # What is no number is undecided.
+    # NaN is undecided.
     undecided = ~(difference.abs_() > width)
-    return Compared(above, *undecided.nonzero(as_tuple=True))
+    return ScreenResult(above, *undecided.nonzero(as_tuple=True))
 
 
 def _products(queries: Any, entities: Any) -> Any:

@@ -52,7 +52,7 @@ class Int8Products(Float32Products):
             torch._int_mm(left[:, :dim], right[:, dim:].T, out=torch.from_numpy(upper))
             torch._int_mm(left, right.T, out=torch.from_numpy(across))
         queries, entities = self._planes
-        _put_together(upper, across, queries.scales[block], entities.scales, self._single_added, statistics)
+        _combine_planes(upper, across, queries.scales[block], entities.scales, self._single_added, statistics)
         return statistics
 
     def _error(self, owners: IntArray) -> Float64Array:
@@ -73,7 +73,7 @@ class Int8Products(Float32Products):
 
 
 @njit(cache=True, nogil=True)
-def _put_together(upper, across, query_scales, scales, added, statistics):  # type: ignore[no-untyped-def]
+def _combine_planes(upper, across, query_scales, scales, added, statistics):  # type: ignore[no-untyped-def]
     for row in range(len(statistics)):
         scale = query_scales[row] * np.float32(256)
         for column in range(len(scales)):

@@ -37,7 +37,7 @@ BLOCKS = 4
 TRIAL_PAYS = 16 * BLOCKS
 """blocks from which on each precision in question is timed on some of them"""
 
-PRODUCTS = {"bfloat16": Bfloat16Products, "float32": Float32Products, "int8": Int8Products}
+SCREENS = {"bfloat16": Bfloat16Products, "float32": Float32Products, "int8": Int8Products}
 
 
 class ScreenedKernel(CompiledKernel):
@@ -68,7 +68,7 @@ class ScreenedKernel(CompiledKernel):
             super().count_shared(queries, entities, first, accumulator)
             return
         countings = [ScreenedCounting(screen, queries, entities, first, accumulator) for screen in screens]
-        quickest, done = self._try(countings) if len(countings) > 1 else (0, 0)
+        quickest, done = self._choose_precision(countings) if len(countings) > 1 else (0, 0)
 
         def count(part: slice) -> None:
             countings[quickest].count(slice(done + part.start, done + part.stop), self._block)
@@ -77,7 +77,7 @@ class ScreenedKernel(CompiledKernel):
         effort = np.sum([counting.effort for counting in countings], axis=0)
         self._adapt_precision(accumulator.task.queries.num_answers * len(entities.biases), effort)
 
-    def _try(self, countings: list[ScreenedCounting]) -> tuple[int, int]:
+    def _choose_precision(self, countings: list[ScreenedCounting]) -> tuple[int, int]:
         """Count a few queries by each precision, and keep the quickest; return its place, and how many are counted."""
         step = BLOCKS * self._block
         seconds = [counting.count(slice(n * step, (n + 1) * step), self._block) for n, counting in enumerate(countings)]
@@ -138,7 +138,7 @@ def screens_for(
     if not (precisions and _bounded(queries, entities, answers)):
         return []
     if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
-        return [PRODUCTS[precision](queries, entities) for precision in precisions]
+        return [SCREENS[precision](queries, entities) for precision in precisions]
     return [] if entities.biases.any() else [Float32Distances(queries, entities)]
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from kgeval.arrays import IntArray
 from kgeval.data.triples import Side
 from kgeval.errors import ConfigError, KgevalError, RunError, reason
+from kgeval.progress import unreported
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.runs.shards.division import Shard
@@ -56,8 +57,8 @@ class RayExecutor(Executor):
         threads = ranking.evaluation.threads or 1
         with self._connected(threads, warn) as ray:
             workers = self.workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // threads)
-            unwatched = replace(ranking, engine=replace(ranking.engine, progress=_ignore))
-            shared = ray.put(unwatched)
+            # Progress is reported here, when a shard is done.
+            shared = ray.put(replace(ranking, engine=replace(ranking.engine, progress=unreported)))
             rank_shard = ray.remote(num_cpus=threads, max_retries=RETRIES)(_rank_shard)
             waiting = iter(shards)
             running: dict[Any, Shard] = {}
@@ -124,11 +125,11 @@ def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kge
     if (own := version("kgeval")) != kgeval:
         raise RunError(f"a worker of Ray has kgeval {own}, and this is {kgeval}. Install one version on all nodes.")
     with bound_threads(threads):
-        return RankedShard.of(_fetched(shared[0], threads).part(side, rows))
+        return RankedShard.of(_fetch(shared[0], threads).part(side, rows))
 
 
 @lru_cache(maxsize=1)
-def _fetched(reference: Any, threads: int) -> ModelRanking:
+def _fetch(reference: Any, threads: int) -> ModelRanking:
     """Fetch model and dataset, once in a worker; their arrays stay in the node's shared memory.
 
     Which kernels are exact and fast depends on the processor, and memory on the node: both are found out anew.
@@ -140,7 +141,3 @@ def _fetched(reference: Any, threads: int) -> ModelRanking:
     others = 1 if ranking.evaluation.memory_limit else max(1, (os.cpu_count() or 1) // threads)
     engine = replace(engine, memory=engine.memory // others, tie_rule=ranking.engine.tie_rule)
     return replace(ranking, engine=engine)
-
-
-def _ignore(_answers: int) -> None:
-    """Report no progress: the driver does, when a shard is done."""
