@@ -209,7 +209,7 @@ def answers_of_ranks(
         )
     for table in (valid, test):
         if table.sampling is not None:
-            what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.of:,} triples"
+            what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
             raise InputError(f"{what}, drawn by relation for an estimate. Coverage is of all: rank the whole split.")
     limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
     found = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
