@@ -263,7 +263,7 @@ def sides_of(model: Any) -> tuple[Side, ...]:
     >>> sides_of(object())
     ('head', 'tail')
     """
-    while isinstance(model, LabelledModel):
+    while isinstance(model, LabelledModel) and model.model is not model:
         model = model.model
     own = getattr(model, "sides", SIDES)
     return tuple(side for side in SIDES if isinstance(own, Collection) and side in own) or SIDES
