@@ -169,11 +169,11 @@ MODELS_OF_OTHERS = {
         {"model": "HolE"},
         "'convlayer.0.weight', 'output.0.weight'",
     ),
-    "TComplEx": (
+    "TNTComplEx with more": (
         "model.pt",
-        {"embeddings.0.weight": (7, 4), "embeddings.1.weight": (6, 4), "embeddings.2.weight": (9, 4)},
+        {f"embeddings.{place}.weight": (rows, 4) for place, rows in enumerate([7, 6, 9, 6, 9])},
         {},
-        "'embeddings.2.weight'",
+        "'embeddings.4.weight'",
     ),
 }
 

@@ -106,7 +106,7 @@ def test_people_get_a_page_of_several_runs(done, place):
         (["."], "'.' holds 1 folder that is a checkpoint: model. Give one of them."),
         (["model"], "give the option model"),
         (["model", "--option", "model"], "--option 'model': expected KEY=VALUE"),
-        (["model", "--option", "model=ComplX"], "unknown model 'ComplX'. Did you mean 'ComplEx'?"),
+        (["model", "--option", "model=ComplX"], "unknown model 'ComplX'. Did you mean 'ComplEx' or 'TComplEx'?"),
         (["model", "--option", "model=DistMult", "--option", "1=2"], "unknown option '1'"),
     ],
 )

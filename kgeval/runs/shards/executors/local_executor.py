@@ -17,6 +17,7 @@ class LocalExecutor(Executor):
     """Ranks in this process, one shard after the other, each with all threads."""
 
     kind: Literal["local"] = "local"
+    """in this process"""
 
     def rank(
         self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]

@@ -32,6 +32,7 @@ class RayExecutor(Executor):
     """Ranks in workers of Ray; model and dataset lie once in the shared memory of each node."""
 
     kind: Literal["ray"] = "ray"
+    """in workers of Ray"""
     address: str = "auto"
     """the cluster's; ``auto`` is the one that this machine belongs to, or else one that is started on it alone"""
     workers: Annotated[int, Field(ge=1)] | None = None
