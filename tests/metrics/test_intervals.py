@@ -323,7 +323,8 @@ def test_labels_have_no_intervals():
 
 def test_a_table_without_the_column_is_refused():
     class WithoutTriples:
-        split, filter, provenance, notes, columns = "test", None, TABLE.provenance, (), TABLE.columns
+        split, filter, sampling, provenance, notes = "test", None, None, TABLE.provenance, ()
+        columns = TABLE.columns
 
         def column(self, name):
             return TABLE.column("no_triple" if name == "triple" else name)

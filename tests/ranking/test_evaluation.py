@@ -30,7 +30,6 @@ def graph():
         ({"sides": "tial"}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         ({"sides": ["tail", "tail"]}, "sides: a side is repeated in ['tail', 'tail']. Name each side once."),
         ({"sides": []}, "sides: expected at least 1 of them, found []."),
-        ({"sides": None}, "sides: expected a list, found None."),
         ({"sides": 5}, "sides: expected a list, found 5."),
         ({"filter": "trian"}, "filter.0: unknown value 'trian'. Did you mean 'train'?"),
         ({"filter": ["train", 3]}, "filter.1: unknown value 3. Choose one of 'test', 'train', 'valid'."),

@@ -87,7 +87,7 @@ def _read_files(files: Mapping[str, Path]) -> tuple[NumberedGraph, list[str]]:
 
 LAYOUT = Layout(
     name="labels",
-    summary="train, valid (optional) and test files of head, relation, tail, maybe confidence or time (.txt, "
+    summary="train, valid (optional), test: files of head, relation, tail, maybe confidence or time (.txt, "
     ".tsv, .csv, .gz of these, .parquet, N-Triples as .nt)",
     recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
