@@ -12,6 +12,7 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
+from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.progress import Progress
 from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.pykeen.scoring import device_for, scorer_of
@@ -30,7 +31,7 @@ def evaluate(  # noqa: PLR0913
     entities: Labels | None = None,
     relations: Labels | None = None,
     split: Split = "test",
-    sides: Side | Sequence[Side] = ("head", "tail"),
+    sides: Side | Sequence[Side] | None = None,
     protocol: str | Protocol = "standard",
     filter: Split | Sequence[Split] | None = None,
     times: KnownTimes = "same",
@@ -42,6 +43,7 @@ def evaluate(  # noqa: PLR0913
     threads: int | None = None,
     kernel: KernelName = "auto",
     device: str = "auto",
+    estimate: Estimate | None = None,
     progress: Progress | bool | None = None,
 ) -> RankTable:
     """Rank a split of a dataset with a live PyKEEN model.
@@ -57,7 +59,7 @@ def evaluate(  # noqa: PLR0913
         the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
     split, sides, protocol, filter, times, corruption, unseen, nan
         as :func:`kgeval.evaluate` takes them
-    batch_size, memory_limit, threads, kernel, device, progress
+    batch_size, memory_limit, threads, kernel, device, estimate, progress
         as :func:`kgeval.evaluate` takes them; a model on a GPU is ranked there, unless ``device`` says otherwise
 
     Raises
@@ -92,6 +94,7 @@ def evaluate(  # noqa: PLR0913
         threads=threads,
         kernel=kernel,
         device=device_for(model, device=device, kernel=kernel),
+        estimate=estimate,
     )
     resolved = find_protocol(protocol).resolve(settings, data)
     scorer = scorer_of(model, mode=mode, sides=resolved.evaluation.sides)
