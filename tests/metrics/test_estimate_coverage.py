@@ -145,9 +145,7 @@ def test_intervals_of_made_ranks_hold_the_whole(metric, error, ratio):
     check(*population.shares_held(Estimate(error=error, metric=metric), ratio, seeds=1000), population)
 
 
-@pytest.mark.parametrize(
-    ("metric", "error", "ratio"), [("mrr", 0.01, 0), ("mrr", 0.005, 4.2), ("mrr", 0.0025, 20), ("amri", 0.005, 0)]
-)
+@pytest.mark.parametrize(("metric", "error", "ratio"), [("mrr", 0.005, 4.2), ("amri", 0.005, 0)])
 def test_intervals_of_real_ranks_hold_the_whole(real, metric, error, ratio):
     check(*real.shares_held(Estimate(error=error, metric=metric), ratio, seeds=1000), real)
 
