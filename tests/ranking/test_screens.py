@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
+from kgeval.ranking.kernels.screening.products import Float32Products
 from kgeval.ranking.kernels.screening.refinement import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screened_counting import ScreenedCounting
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel, screens_for
@@ -163,6 +164,17 @@ def test_the_quickest_precision_is_kept_and_changes_no_count(monkeypatch):
         assert table.work["kernel"] == quick
         assert len(set(seen)) == 3
         assert all(name.startswith(quick) for name in seen[3:])
+
+
+def test_sums_that_would_leave_32_bits_are_not_taken_in_eight():
+    """Wide vectors of the largest numbers are screened in float32; in eight bits their sums would overflow."""
+    queries, entities = (
+        QueryVectors("dot", np.ones((2, 70_000)), np.zeros(2)),
+        EntityVectors(np.ones((3, 70_000), np.float32), np.zeros(3)),
+    )
+    (made,) = screens_for(["int8"], queries, entities, np.full(2, 7e4))
+    assert type(made) is Float32Products
+    assert (made.statistics(slice(0, 2), made.buffer(2)) == 7e4).all()
 
 
 def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch):

@@ -24,6 +24,9 @@ from kgeval.ranking.kernels.screening.products import Float32Products
 from kgeval.ranking.kernels.screening.screens import SMALLEST, largest_in_groups
 from kgeval.ranking.kernels.vectors import EntityVectors
 
+LARGEST_DIM = 2**16
+"""dimensions beyond this are not screened so: the products across, of 2 · 127 · 128 each, would leave 32 bits"""
+
 
 class Int8Products(Float32Products):
     """Products of whole numbers in eight bits, which processors with such instructions add up exactly."""

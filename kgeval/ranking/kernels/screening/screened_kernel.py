@@ -19,6 +19,7 @@ from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
 from kgeval.ranking.kernels.precision import Precision
+from kgeval.ranking.kernels.screening import int8_products
 from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, count_rows
 from kgeval.ranking.kernels.screening.distances import Float32Distances
 from kgeval.ranking.kernels.screening.int8_products import Int8Products
@@ -137,6 +138,8 @@ def screens_for(
     """Make a screen of each precision for a chunk; none where no bound holds. Only products have several."""
     if not (precisions and _bounded(queries, entities, answers)):
         return []
+    if queries.vectors.shape[1] > int8_products.LARGEST_DIM:
+        precisions = [precision for precision in precisions if precision != "int8"] or ["float32"]
     if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
         return [SCREENS[precision](queries, entities) for precision in precisions]
     return [] if entities.biases.any() else [Float32Distances(queries, entities)]
