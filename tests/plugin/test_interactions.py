@@ -14,6 +14,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.pykeen import KGEvalEvaluator, scorer_of
 from kgeval.scorers.scorer import VectorScorer, views_of
+from kgeval.scorers.block import ScoredFamily
 from tests.plugin.conftest import assert_same_ranks, assert_same_values, trained
 
 SMALL = {
@@ -37,7 +38,7 @@ BARE = {
 """dimensions and arguments of the interactions that PyKEEN has no model for"""
 
 BLOCKS = {"boxe", "convkb", "ermlp", "kg2e", "ntn", "toruse"}
-"""the interactions that are ranked on the model's own scores; the kernels rank all others, on both sides"""
+"""the interactions that are ranked on finished scores of kgeval's formula; the kernels rank all others, on both sides"""
 
 
 def build(name, triples, make):
