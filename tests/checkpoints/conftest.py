@@ -20,25 +20,35 @@ ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 RELATIONS = ["eats", "fears", "likes"]
 
 OPTIONS = {
+    "AutoSF": {"coefficients": ((0, 0, 1, 1), (1, 1, 1, -1), (1, 0, 0, 1)), "width": 2},
     "BigGraph": {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False},
     "BoxE": {"norm": 2, "tanh": True},
     "CP": {},
     "ClampedDistMult": {"low": -0.5, "high": 0.5},
     "ComplEx": {},
     "ConvE": {"height": 2},
+    "ConvKB": {},
+    "CrossE": {"activation": "tanh"},
     "DistMA": {},
     "DistMult": {},
     "MariusTransE": {},
+    "ERMLP": {"activation": "relu"},
+    "ERMLPE": {},
     "HolE": {},
+    "KG2E": {"measure": "kl"},
     "Keci": {"p": 1},
     "LineaRE": {"norm": 1},
     "MuRE": {},
+    "MultiLinearTucker": {},
+    "NTN": {"activation": "tanh"},
     "PairRE": {"norm": 1},
+    "ProjE": {"activation": "tanh"},
     "QuatE": {},
     "RESCAL": {},
     "RotatE": {"norm": 1},
     "SE": {"norm": 2},
     "SimplE": {},
+    "TorusE": {"norm": 2},
     "TransD": {"norm": 1, "normalization": "unit"},
     "TransE": {"norm": 2},
     "TransF": {},
@@ -48,12 +58,26 @@ OPTIONS = {
     "pRotatE": {},
 }
 
-WIDTHS = {"BoxE": 8, "CP": 2, "LineaRE": 12, "PairRE": 8, "RESCAL": 16, "SE": 12, "TransD": 3, "TransR": 3, "TuckER": 3}
+WIDTHS = {
+    "BoxE": 8,
+    "CP": 2,
+    "ERMLP": 3,
+    "ERMLPE": 3,
+    "LineaRE": 12,
+    "MultiLinearTucker": 3,
+    "NTN": 32,
+    "PairRE": 8,
+    "RESCAL": 16,
+    "SE": 12,
+    "TransD": 3,
+    "TransR": 3,
+    "TuckER": 3,
+}
 """of relations, where it is not that of entities, 4"""
 
 ROWS = {
     "entity": {"entity", "entity_transfer", "head_bias", "tail_bias"},
-    "relation": {"relation", "diagonal", "normal", "projection", "relation_transfer", "tail_relation"},
+    "relation": {"relation", "diagonal", "normal", "projection", "relation_transfer", "tail_relation", "interaction"},
 }
 """the arrays that have a row for each"""
 
@@ -69,8 +93,20 @@ def arrays_of(model, *, relations=3, dtype=np.float32):
             "dense_bias": (4,),
             "tail_bias": (len(ENTITIES),),
         },
+        "ConvKB": {"kernel": (5, 3), "kernel_bias": (5,), "output": (5, 4), "output_bias": (1,)},
+        "CrossE": {"interaction": (relations, 4), "bias": (4,)},
+        "ERMLP": {"hidden": (11, 5), "hidden_bias": (5,), "output": (5,), "output_bias": (1,)},
+        "ERMLPE": {"hidden": (7, 5), "hidden_bias": (5,), "dense": (5, 4), "dense_bias": (4,)},
         "Keci": {"coefficients": (3,)},
         "MuRE": {"diagonal": (relations, 4), "head_bias": (len(ENTITIES),), "tail_bias": (len(ENTITIES),)},
+        "MultiLinearTucker": {"core": (1, 3, 3)},
+        "NTN": {
+            "head_weight": (relations, 8),
+            "tail_weight": (relations, 8),
+            "bias": (relations, 2),
+            "output": (relations, 2),
+        },
+        "ProjE": {"head_scale": (4,), "relation_scale": (4,), "bias": (4,), "score_bias": (1,)},
         "TComplEx": {"time": (2, 4)},
         "TNTComplEx": {"time": (2, 4), "timeless": (relations, 4)},
         "SE": {"tail_relation": (relations, 12)},
@@ -81,6 +117,9 @@ def arrays_of(model, *, relations=3, dtype=np.float32):
     }
     shapes = {"entity": (len(ENTITIES), 4), "relation": (relations, WIDTHS.get(model, 4)), **further.get(model, {})}
     arrays = {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+    if model == "KG2E":  # variances are positive
+        for array in arrays.values():
+            array[:, 2:] = np.abs(array[:, 2:]) + 0.1
     if model == "RotatE":
         phases = arrays["relation"][:, :2]
         arrays["relation"] = np.concatenate([np.cos(phases), np.sin(phases)], axis=1)

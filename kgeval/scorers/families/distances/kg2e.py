@@ -23,8 +23,8 @@ class KG2E(ScoredFamily):
     """score(h, r, t) by means µ = µ_h − µ_t − µ_r and variances, stored as halves [mean | variance].
 
     ``kl``: −½ (Σ (σ_h + σ_t + µ²) / σ_r − log((σ_h + σ_t) / σ_r) − 1), the negative Kullback-Leibler divergence of the
-    relation from the difference h − t. ``el``: Σ µ² / σ + log σ, σ = σ_h + σ_t + σ_r, which is how PyKEEN has the expected
-    likelihood: with this sign, and but for a constant.
+    relation from the difference h − t. ``el``: Σ µ² / σ + log σ, σ = σ_h + σ_t + σ_r, PyKEEN's expected
+    likelihood, with this sign and but for a constant.
     He, Liu, Ji and Zhao: Learning to Represent Knowledge Graphs with Gaussian Embedding, CIKM 2015.
     """
 
