@@ -9,6 +9,7 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
 from kgeval.scorers.block import ScoredFamily
+from kgeval.scorers.families.networks.ntn import NTN
 from kgeval.scorers.families.products.clamped_distmult import ClampedDistMult
 from kgeval.scorers.family import Family
 from kgeval.scorers.scorer import Scorer, VectorScorer
@@ -36,8 +37,8 @@ def live_family(model: Any) -> Scorer | VectorScorer | None:
         family = family_of(live_parts(model), name)
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
-    if _is_faster_live(family, model):
-        return None
+    if isinstance(family, NTN) or _is_faster_live(family, model):
+        return None  # the tanh of an NTN saturates, and the ties are those of the model's own precision
     scorer = Reciprocal(family) if model.use_inverse_triples else family
     is_squared = getattr(family, "similarity", None) == "l2" and getattr(interaction, "power_norm", False) is True
     return Squared(scorer) if is_squared else scorer
