@@ -76,7 +76,7 @@ class Kgeval:
 
 
 class PyKEEN:
-    """PyKEEN's ``RankBasedEvaluator`` with its own batch size; without weights, those it draws, with its own options."""
+    """PyKEEN's ``RankBasedEvaluator`` with its own batch size; without weights, those that PyKEEN draws."""
 
     def __init__(self, case: Case, graph: Dataset, weights: dict[str, np.ndarray] | None = None) -> None:
         import torch

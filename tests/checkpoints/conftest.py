@@ -54,6 +54,7 @@ OPTIONS = {
     "TransF": {},
     "TransH": {"norm": 2, "normalization": "none"},
     "TransR": {"norm": 2, "normalization": "max_norm"},
+    "Transformer": {"heads": 2},
     "TuckER": {},
     "pRotatE": {},
 }
@@ -113,6 +114,21 @@ def arrays_of(model, *, relations=3, dtype=np.float32):
         "TransD": {"entity_transfer": (len(ENTITIES), 4), "relation_transfer": (relations, 3)},
         "TransH": {"normal": (relations, 4)},
         "TransR": {"projection": (relations, 12)},
+        "Transformer": {
+            "position": (2, 4),
+            "attention": (1, 4, 12),
+            "attention_bias": (1, 12),
+            "joined": (1, 4, 4),
+            "joined_bias": (1, 4),
+            "hidden": (1, 4, 5),
+            "hidden_bias": (1, 5),
+            "dense": (1, 5, 4),
+            "dense_bias": (1, 4),
+            "norm_scale": (1, 2, 4),
+            "norm_shift": (1, 2, 4),
+            "final": (4, 4),
+            "final_bias": (4,),
+        },
         "TuckER": {"core": (4, 3, 4), "head_scale": (4,), "product_shift": (4,)},
     }
     shapes = {"entity": (len(ENTITIES), 4), "relation": (relations, WIDTHS.get(model, 4)), **further.get(model, {})}

@@ -276,6 +276,26 @@ def toruse(model, h, r, t, _):
     return -np.linalg.norm(np.abs(h + r - t + turns).min(axis=0), model.norm)
 
 
+def transformer(model, h, r, t, _):
+    """One layer, head by head."""
+
+    def normed(x, which):
+        centred = x - x.mean(axis=1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+        return scaled * model.norm_scale[0, which] + model.norm_shift[0, which]
+
+    x = np.stack([h, r]) + model.position
+    queries, keys, values = np.split(x @ model.attention[0] + model.attention_bias[0], 3, axis=1)
+    attended = []
+    for part in np.split(np.arange(4), model.heads):
+        weights = np.exp(queries[:, part] @ keys[:, part].T / np.sqrt(len(part)))
+        attended.append(weights / weights.sum(axis=1, keepdims=True) @ values[:, part])
+    x = normed(x + np.concatenate(attended, axis=1) @ model.joined[0] + model.joined_bias[0], 0)
+    hidden = np.maximum(x @ model.hidden[0] + model.hidden_bias[0], 0)
+    x = normed(x + hidden @ model.dense[0] + model.dense_bias[0], 1)
+    return (x.sum(axis=0) @ model.final + model.final_bias) @ t
+
+
 def time_of(relation):
     """The time at which each relation is asked for here, and its inverse too."""
     return relation % 3 % 2
@@ -328,6 +348,7 @@ DEFINITIONS = {
     "TransF": lambda _, h, r, t, __: (h + r) @ t + h @ (t - r),
     "TransH": transh,
     "TransR": transr,
+    "Transformer": transformer,
     "TuckER": tucker,
     "pRotatE": lambda _, h, r, t, __: -sum(abs(np.sin(h + r - t))),
 }

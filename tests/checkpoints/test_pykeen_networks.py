@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from pykeen.models import ERModel, model_resolver
-from pykeen.nn.modules import MultiLinearTuckerInteraction
+from pykeen.nn.modules import MultiLinearTuckerInteraction, TransformerInteraction
 from pykeen.triples import TriplesFactory
 
 from kgeval import evaluate, load_checkpoint
@@ -91,18 +91,34 @@ def test_a_state_dictionary_ranks_as_its_model(factories, tmp_path, case):
     assert_same_ranks(checkpoint, model, from_factories(factories))
 
 
-def test_a_tucker_with_three_tables(graph, tmp_path):
+BARE = {
+    "MultiLinearTucker": (
+        MultiLinearTuckerInteraction,
+        {"head_dim": 3, "relation_dim": 4, "tail_dim": 5},
+        [{"shape": 3}, {"shape": 5}],
+    ),
+    "Transformer": (
+        TransformerInteraction,
+        {"input_dim": 4, "num_heads": 2, "num_layers": 2, "dim_feedforward": 6},
+        {"shape": 4},
+    ),
+}
+"""interactions that PyKEEN has no model for: their arguments, and the shapes of entities; relations have 4 numbers"""
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_an_interaction_without_a_model_of_its_own(graph, tmp_path, name):
+    interaction, kwargs, entities = BARE[name]
     factory, dataset = graph
-    model = moved(
-        ERModel(
-            triples_factory=factory,
-            interaction=MultiLinearTuckerInteraction,
-            interaction_kwargs={"head_dim": 3, "relation_dim": 4, "tail_dim": 5},
-            entity_representations_kwargs=[{"shape": 3}, {"shape": 5}],
-            relation_representations_kwargs={"shape": 4},
-            random_seed=0,
-        ).double()
+    model = ERModel(
+        triples_factory=factory,
+        interaction=interaction,
+        interaction_kwargs=kwargs,
+        entity_representations_kwargs=entities,
+        relation_representations_kwargs={"shape": 4},
+        random_seed=0,
     )
+    model = moved(model.double())
     torch.save(model, tmp_path / "trained_model.pkl")
     assert_same_ranks(load_checkpoint(tmp_path), model, dataset)
 

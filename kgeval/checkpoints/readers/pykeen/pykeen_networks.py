@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.shared.convolution import Network
 from kgeval.checkpoints.shared.normalisation import Affine, fold_batch_norm
@@ -19,6 +19,7 @@ from kgeval.scorers.families.networks.ermlp import ERMLP
 from kgeval.scorers.families.networks.ermlpe import ERMLPE
 from kgeval.scorers.families.networks.ntn import NTN
 from kgeval.scorers.families.networks.proje import ProjE
+from kgeval.scorers.families.networks.transformer import Transformer
 from kgeval.scorers.family import Family
 from kgeval.scorers.numerics.activations import Activation
 
@@ -145,6 +146,53 @@ def _proje(parts: PyKEENModel) -> Family:
     )
 
 
+def _transformer(parts: PyKEENModel) -> Family:
+    """The layers of the encoder, which are alike: arrays of each name are stacked."""
+    layers = _layers(_part(parts, "transformer"), "layers")
+    if not layers or any(layer.state.get("norm_first") for layer in layers):
+        raise NoFormula("its encoder has no layers, or normalises before them.")
+
+    def stacked(name: str) -> Float64Array:
+        return np.stack([_transposed(layer, name) for layer in layers])
+
+    named = {
+        "attention": "self_attn.in_proj_",
+        "joined": "self_attn.out_proj.",
+        "hidden": "linear1.",
+        "dense": "linear2.",
+    }
+    weights = {
+        f"{ours}{end}": stacked(f"{theirs}{kind}") for ours, theirs in named.items() for end, kind in KINDS.items()
+    }
+    scale, shift = (np.stack([stacked(f"norm{which}.{kind}") for which in (1, 2)], axis=1) for kind in KINDS.values())
+    attention = layers[0].child("self_attn")
+    return Transformer(
+        parts.entity(),
+        parts.relation(),
+        position=parts.interaction.take("position_embeddings", 2, None),
+        **weights,
+        norm_scale=scale,
+        norm_shift=shift,
+        final=_transposed(parts.interaction, "final.weight"),
+        final_bias=_transposed(parts.interaction, "final.bias"),
+        heads=int(attention.state["num_heads"]) if attention else 0,
+    )
+
+
+KINDS = {"": "weight", "_bias": "bias"}
+"""the arrays of a linear layer: how kgeval's names end, and PyTorch's"""
+
+
+def _transposed(module: Module, name: str) -> FloatArray:
+    """Take an array of a module or of a child: a bias, or a weight as [in, out]."""
+    path, _, last = name.rpartition(".")
+    holder = module.child(path) if path else module
+    array = None if holder is None else holder.array(last)
+    if array is None or array.dtype.kind != "f":
+        raise CheckpointError(f"its layer {name} is missing.")
+    return np.ascontiguousarray(array.T)
+
+
 def _part(parts: PyKEENModel, name: str) -> Module:
     layer = parts.interaction.child(name)
     if layer is None:
@@ -170,4 +218,5 @@ NETWORKS: dict[str, Callable[[PyKEENModel], Family]] = {
     "ERMLPE": _ermlpe,
     "NTN": _ntn,
     "ProjE": _proje,
+    "Transformer": _transformer,
 }
