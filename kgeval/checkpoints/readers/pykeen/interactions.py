@@ -79,9 +79,8 @@ def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatAr
 
 def _autosf(parts: PyKEENModel) -> Family:
     """Each block is a representation; coefficients are whole numbers."""
-    coefficients = tuple(
-        tuple(int(number) for number in product) for product in parts.interaction.state["coefficients"]
-    )
+    stored = parts.interaction.state["coefficients"]
+    coefficients = tuple((int(head), int(relation), int(tail), int(sign)) for head, relation, tail, sign in stored)
     entities, relations = (
         1 + max(product[at] for product in coefficients for at in places) for places in ((0, 2), (1,))
     )

@@ -28,10 +28,18 @@ def _kg2e(parts: PyKEENModel) -> Family:
     """Its measure is a module without parameters, or what was said of a state dictionary."""
     module = parts.interaction.child("similarity")
     kind = parts.interaction.state.get("similarity") if module is None else module.class_name
-    measures: dict[Any, Literal["kl", "el"]] = {"NegativeKullbackLeiblerDivergence": "kl", "ExpectedLikelihood": "el"}
-    if kind not in (*measures, *measures.values()):
+    if kind not in MEASURES:
         raise NoFormula(f"its distributions are compared by {kind}.")
-    return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=measures.get(kind, kind))
+    return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=MEASURES[kind])
+
+
+MEASURES: dict[Any, Literal["kl", "el"]] = {
+    "NegativeKullbackLeiblerDivergence": "kl",
+    "ExpectedLikelihood": "el",
+    "kl": "kl",
+    "el": "el",
+}
+"""how distributions are compared, by PyKEEN's classes and by its synonyms"""
 
 
 def _triplere(parts: PyKEENModel) -> Family:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from kgeval.scorers.families.networks.ntn import NTN
 from kgeval.scorers.families.networks.proje import ProjE
 from kgeval.scorers.families.networks.transformer import Transformer
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.activations import Activation
+from kgeval.scorers.numerics.activations import ACTIVATIONS, Activation
 
 
 def _conve(parts: PyKEENModel) -> Family:
@@ -204,10 +204,10 @@ def _activation(parts: PyKEENModel, name: str) -> Activation:
     """Tell an activation function from its class, or from what was said of a state dictionary, which holds none."""
     layer: Any = parts.interaction.child(name)
     kind = parts.interaction.state.get(name) if layer is None else layer.class_name.lower()
-    for known in get_args(Activation):
+    for known in ACTIVATIONS:
         if kind == known:
             return known
-    raise NoFormula(f"its {name} is {kind}; kgeval has {', '.join(get_args(Activation))}.")
+    raise NoFormula(f"its {name} is {kind}; kgeval has {', '.join(ACTIVATIONS)}.")
 
 
 NETWORKS: dict[str, Callable[[PyKEENModel], Family]] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
@@ -28,7 +28,7 @@ from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.activations import Activation
+from kgeval.scorers.numerics.activations import ACTIVATIONS
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 __all__ = ["READER", "NoFormula", "read"]
@@ -45,7 +45,7 @@ FIRST_TABLES = {f"{kind}_embeddings.weight": f"{kind}_embeddings._embeddings.wei
 
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
-ACTIVATION = list(get_args(Activation))
+ACTIVATION = list(ACTIVATIONS)
 
 REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
     "BoxE": {"p": NORM, "power_norm": SWITCH, "tanh_map": SWITCH},

@@ -112,4 +112,4 @@ class Transformer(TailNetwork):
         centred = sequence - dot_rows(sequence, np.ones(width))[..., None] / width
         variance = dot_rows(centred, centred)[..., None] / width
         scale, shift = (np.asarray(array[layer, which], np.float64) for array in (self.norm_scale, self.norm_shift))
-        return centred / np.sqrt(variance + EPSILON) * scale + shift
+        return np.asarray(centred / np.sqrt(variance + EPSILON) * scale + shift)

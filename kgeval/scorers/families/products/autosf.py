@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class AutoSF(VectorFamily):
     formula: ClassVar[str] = "Σ s ⟨h_i, r_j, t_k⟩"
     similarity: ClassVar[Similarity] = "dot"
 
-    coefficients: tuple[tuple[int, int, int, Literal[-1, 1]], ...]
+    coefficients: tuple[tuple[int, int, int, int], ...]
     """the blocks of head, relation and tail in each product, from 0, and its sign"""
     width: int
     """the width of a block"""
