@@ -78,7 +78,19 @@ WIDTHS = {
 
 ROWS = {
     "entity": {"entity", "entity_transfer", "head_bias", "tail_bias"},
-    "relation": {"relation", "diagonal", "normal", "projection", "relation_transfer", "tail_relation", "interaction"},
+    "relation": {
+        "relation",
+        "diagonal",
+        "head_weight",
+        "interaction",
+        "normal",
+        "projection",
+        "relation_transfer",
+        "slice_bias",
+        "slice_output",
+        "tail_relation",
+        "tail_weight",
+    },
 }
 """the arrays that have a row for each"""
 
@@ -104,8 +116,8 @@ def arrays_of(model, *, relations=3, dtype=np.float32):
         "NTN": {
             "head_weight": (relations, 8),
             "tail_weight": (relations, 8),
-            "bias": (relations, 2),
-            "output": (relations, 2),
+            "slice_bias": (relations, 2),
+            "slice_output": (relations, 2),
         },
         "ProjE": {"head_scale": (4,), "relation_scale": (4,), "bias": (4,), "score_bias": (1,)},
         "TComplEx": {"time": (2, 4)},

@@ -261,8 +261,8 @@ def kg2e(model, h, r, t, _):
 def ntn(model, h, r, t, ids):
     matrices = r.reshape(2, 4, 4)
     v, w = (weight[ids[1]].reshape(2, 4) for weight in (model.head_weight, model.tail_weight))
-    hidden = np.array([h @ matrix @ t for matrix in matrices]) + v @ h + w @ t + model.bias[ids[1]]
-    return model.output[ids[1]] @ ACTS[model.activation](hidden)
+    hidden = np.array([h @ matrix @ t for matrix in matrices]) + v @ h + w @ t + model.slice_bias[ids[1]]
+    return model.slice_output[ids[1]] @ ACTS[model.activation](hidden)
 
 
 def proje(model, h, r, t, _):

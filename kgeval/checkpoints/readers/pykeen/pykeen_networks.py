@@ -127,8 +127,8 @@ def _ntn(parts: PyKEENModel) -> Family:
         parts.relation(),
         head_weight=parts.relation(1),
         tail_weight=parts.relation(2),
-        bias=parts.relation(3),
-        output=parts.relation(4),
+        slice_bias=parts.relation(3),
+        slice_output=parts.relation(4),
         activation=_activation(parts, "activation"),
     )
 

@@ -32,9 +32,9 @@ class NTN(ScoredFamily):
     """float[relation, slice × entity width], v"""
     tail_weight: FloatArray
     """float[relation, slice × entity width], v'"""
-    bias: FloatArray
+    slice_bias: FloatArray
     """float[relation, slice], b"""
-    output: FloatArray
+    slice_output: FloatArray
     """float[relation, slice], u"""
     activation: Activation
     """the function f"""
@@ -42,15 +42,18 @@ class NTN(ScoredFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         width, rows = self.entity.shape[1], len(self.relation)
-        self.require(self.output.ndim == 2 and self.output.shape == self.bias.shape, "bias and output must fit")
-        slices = self.output.shape[1]
-        shapes = [self.relation.shape, self.head_weight.shape, self.tail_weight.shape, self.output.shape]
+        self.require(
+            self.slice_output.ndim == 2 and self.slice_output.shape == self.slice_bias.shape,
+            "slice_bias and slice_output must fit",
+        )
+        slices = self.slice_output.shape[1]
+        shapes = [self.relation.shape, self.head_weight.shape, self.tail_weight.shape, self.slice_output.shape]
         expected = [(rows, size) for size in (slices * width**2, slices * width, slices * width, slices)]
         self.require(shapes == expected, "relation and weights must have a matrix and vectors for each slice")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Lay what each slice multiplies a candidate with, what it adds, and its output side by side."""
-        width, slices = self.entity.shape[1], self.output.shape[1]
+        width, slices = self.entity.shape[1], self.slice_output.shape[1]
         anchors = rows64(self.entity, queries.anchors)
         tails = queries.side == "tail"
         near, far = (self.head_weight, self.tail_weight) if tails else (self.tail_weight, self.head_weight)
@@ -61,14 +64,16 @@ class NTN(ScoredFamily):
             by_anchor = np.moveaxis(matrices, 1 if tails else 2, 0).reshape(width, -1)
             weights = matmul_ordered(anchors[part], by_anchor) + rows64(far, relation)
             added = matmul_ordered(anchors[part], rows64(near, relation).reshape(slices, width).T)
-            added = added + rows64(self.bias, relation)
-            return np.concatenate([weights, added, np.tile(rows64(self.output, relation), (part.sum(), 1))], axis=1)
+            added = added + rows64(self.slice_bias, relation)
+            return np.concatenate(
+                [weights, added, np.tile(rows64(self.slice_output, relation), (part.sum(), 1))], axis=1
+            )
 
         return by_relation(queries.relations, slices * (width + 2), given)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         """Multiply with every slice, and sum the outputs."""
-        count, slices = len(queries), self.output.shape[1]
+        count, slices = len(queries), self.slice_output.shape[1]
         weights, added, outputs = np.split(queries, [-2 * slices, -slices], axis=1)
         products = matmul_ordered(weights.reshape(count * slices, -1), candidates).reshape(count, slices, -1)
         hidden = ACTIVATIONS[self.activation](products + added[:, :, None])
