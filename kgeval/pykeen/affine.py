@@ -19,11 +19,9 @@ from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.threads import single_threaded_openmp
 
 AFFINE: dict[str, tuple[Side, ...]] = {
-    "AutoSF": ("head", "tail"),
     "ConvE": ("tail",),
     "CrossE": ("tail",),
     "ERMLPE": ("tail",),
-    "MultiLinearTucker": ("head", "tail"),
     "ProjE": ("tail",),
     "Transformer": ("tail",),
 }

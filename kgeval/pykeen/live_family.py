@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
-from kgeval.scorers.families.networks.conve import ConvE
-from kgeval.scorers.family import VectorFamily
-from kgeval.scorers.relational import RelationalFamily
-from kgeval.scorers.scorer import PartitionedScorer, VectorScorer
+from kgeval.scorers.block import ScoredFamily
+from kgeval.scorers.families.networks.ntn import NTN
+from kgeval.scorers.families.products.clamped_distmult import ClampedDistMult
+from kgeval.scorers.family import Family
+from kgeval.scorers.scorer import Scorer, VectorScorer
+from kgeval.scorers.tail_network import TailNetwork
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.scorers.wrappers.squared import Squared
 
 
-def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
-    """Make the scorer of a live model by the formula of its interaction, where kgeval has one of vectors.
+def live_family(model: Any) -> Scorer | VectorScorer | None:
+    """Make the scorer of a live model by the formula of its interaction, where kgeval's is the faster one.
 
     The representations are those that the model computes, after normalisers, message passing and the like. The caller
     compares its scores with the model's.
@@ -35,11 +37,17 @@ def live_family(model: Any) -> PartitionedScorer | VectorScorer | None:
         family = family_of(live_parts(model), name)
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
-    if isinstance(family, ConvE) or not isinstance(family, VectorFamily | RelationalFamily):
-        return None  # torch computes networks faster
+    if isinstance(family, NTN) or _is_faster_live(family, model):
+        return None  # the tanh of an NTN saturates, and the ties are those of the model's own precision
     scorer = Reciprocal(family) if model.use_inverse_triples else family
-    is_squared = family.similarity == "l2" and getattr(interaction, "power_norm", False) is True
+    is_squared = getattr(family, "similarity", None) == "l2" and getattr(interaction, "power_norm", False) is True
     return Squared(scorer) if is_squared else scorer
+
+
+def _is_faster_live(family: Family, model: Any) -> bool:
+    """Whether torch is faster: in networks before a product, in clamped products, and in what is scored on a GPU."""
+    on_processor = model.device.type == "cpu"
+    return isinstance(family, TailNetwork | ClampedDistMult) or (isinstance(family, ScoredFamily) and not on_processor)
 
 
 def live_parts(model: Any) -> LiveParts:

@@ -76,7 +76,7 @@ class Kgeval:
 
 
 class PyKEEN:
-    """PyKEEN's ``RankBasedEvaluator`` with its own batch size; without weights, with those that PyKEEN draws."""
+    """PyKEEN's ``RankBasedEvaluator`` with its own batch size; without weights, those that PyKEEN draws."""
 
     def __init__(self, case: Case, graph: Dataset, weights: dict[str, np.ndarray] | None = None) -> None:
         import torch
@@ -90,6 +90,8 @@ class PyKEEN:
         kwargs = {"embedding_dim": half}
         if case.family == "TransE":
             kwargs["scoring_fct_norm"] = case.options["norm"]
+        elif weights is None:
+            kwargs |= case.options
         self._model = model_resolver.make(case.family, triples_factory=factory, random_seed=0, **kwargs)
         self._test = torch.from_numpy(graph.test.ids)
         self._filters = [torch.from_numpy(graph.train.ids), torch.from_numpy(graph.split("valid").ids), self._test]

@@ -20,40 +20,77 @@ ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 RELATIONS = ["eats", "fears", "likes"]
 
 OPTIONS = {
+    "AutoSF": {"coefficients": ((0, 0, 1, 1), (1, 1, 1, -1), (1, 0, 0, 1)), "width": 2},
     "BigGraph": {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False},
     "BoxE": {"norm": 2, "tanh": True},
     "CP": {},
     "ClampedDistMult": {"low": -0.5, "high": 0.5},
     "ComplEx": {},
     "ConvE": {"height": 2},
+    "ConvKB": {},
+    "CrossE": {"activation": "tanh"},
     "DistMA": {},
     "DistMult": {},
     "MariusTransE": {},
+    "ERMLP": {"activation": "relu"},
+    "ERMLPE": {},
     "HolE": {},
+    "KG2E": {"measure": "kl"},
     "Keci": {"p": 1},
     "LineaRE": {"norm": 1},
     "MuRE": {},
+    "MultiLinearTucker": {},
+    "NTN": {"activation": "tanh"},
     "PairRE": {"norm": 1},
+    "ProjE": {"activation": "tanh"},
     "QuatE": {},
     "RESCAL": {},
     "RotatE": {"norm": 1},
     "SE": {"norm": 2},
     "SimplE": {},
+    "TorusE": {"norm": 2},
     "TransD": {"norm": 1, "normalization": "unit"},
     "TransE": {"norm": 2},
     "TransF": {},
     "TransH": {"norm": 2, "normalization": "none"},
     "TransR": {"norm": 2, "normalization": "max_norm"},
+    "Transformer": {"heads": 2},
     "TuckER": {},
     "pRotatE": {},
 }
 
-WIDTHS = {"BoxE": 8, "CP": 2, "LineaRE": 12, "PairRE": 8, "RESCAL": 16, "SE": 12, "TransD": 3, "TransR": 3, "TuckER": 3}
+WIDTHS = {
+    "BoxE": 8,
+    "CP": 2,
+    "ERMLP": 3,
+    "ERMLPE": 3,
+    "LineaRE": 12,
+    "MultiLinearTucker": 3,
+    "NTN": 32,
+    "PairRE": 8,
+    "RESCAL": 16,
+    "SE": 12,
+    "TransD": 3,
+    "TransR": 3,
+    "TuckER": 3,
+}
 """of relations, where it is not that of entities, 4"""
 
 ROWS = {
     "entity": {"entity", "entity_transfer", "head_bias", "tail_bias"},
-    "relation": {"relation", "diagonal", "normal", "projection", "relation_transfer", "tail_relation"},
+    "relation": {
+        "relation",
+        "diagonal",
+        "head_weight",
+        "interaction",
+        "normal",
+        "projection",
+        "relation_transfer",
+        "slice_bias",
+        "slice_output",
+        "tail_relation",
+        "tail_weight",
+    },
 }
 """the arrays that have a row for each"""
 
@@ -69,18 +106,48 @@ def arrays_of(model, *, relations=3, dtype=np.float32):
             "dense_bias": (4,),
             "tail_bias": (len(ENTITIES),),
         },
+        "ConvKB": {"kernel": (5, 3), "kernel_bias": (5,), "output": (5, 4), "output_bias": (1,)},
+        "CrossE": {"interaction": (relations, 4), "bias": (4,)},
+        "ERMLP": {"hidden": (11, 5), "hidden_bias": (5,), "output": (5,), "output_bias": (1,)},
+        "ERMLPE": {"hidden": (7, 5), "hidden_bias": (5,), "dense": (5, 4), "dense_bias": (4,)},
         "Keci": {"coefficients": (3,)},
         "MuRE": {"diagonal": (relations, 4), "head_bias": (len(ENTITIES),), "tail_bias": (len(ENTITIES),)},
+        "MultiLinearTucker": {"core": (1, 3, 3)},
+        "NTN": {
+            "head_weight": (relations, 8),
+            "tail_weight": (relations, 8),
+            "slice_bias": (relations, 2),
+            "slice_output": (relations, 2),
+        },
+        "ProjE": {"head_scale": (4,), "relation_scale": (4,), "bias": (4,), "score_bias": (1,)},
         "TComplEx": {"time": (2, 4)},
         "TNTComplEx": {"time": (2, 4), "timeless": (relations, 4)},
         "SE": {"tail_relation": (relations, 12)},
         "TransD": {"entity_transfer": (len(ENTITIES), 4), "relation_transfer": (relations, 3)},
         "TransH": {"normal": (relations, 4)},
         "TransR": {"projection": (relations, 12)},
+        "Transformer": {
+            "position": (2, 4),
+            "attention": (1, 4, 12),
+            "attention_bias": (1, 12),
+            "joined": (1, 4, 4),
+            "joined_bias": (1, 4),
+            "hidden": (1, 4, 5),
+            "hidden_bias": (1, 5),
+            "dense": (1, 5, 4),
+            "dense_bias": (1, 4),
+            "norm_scale": (1, 2, 4),
+            "norm_shift": (1, 2, 4),
+            "final": (4, 4),
+            "final_bias": (4,),
+        },
         "TuckER": {"core": (4, 3, 4), "head_scale": (4,), "product_shift": (4,)},
     }
     shapes = {"entity": (len(ENTITIES), 4), "relation": (relations, WIDTHS.get(model, 4)), **further.get(model, {})}
     arrays = {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+    if model == "KG2E":  # variances are positive
+        for array in arrays.values():
+            array[:, 2:] = np.abs(array[:, 2:]) + 0.1
     if model == "RotatE":
         phases = arrays["relation"][:, :2]
         arrays["relation"] = np.concatenate([np.cos(phases), np.sin(phases)], axis=1)

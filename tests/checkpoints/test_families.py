@@ -30,6 +30,11 @@ CASES = {
     "TransE-1": ("TransE", {"norm": 1}),
     "Keci-across": ("Keci", {"p": 2}),
     **{f"Keci-{p}": ("Keci", {"p": p}) for p in (0, 2, 3)},
+    "ConvE-channels": ("ConvE", {"height": 1}),
+    "ERMLP-tanh": ("ERMLP", {"activation": "tanh"}),
+    "KG2E-el": ("KG2E", {"measure": "el"}),
+    "NTN-sigmoid": ("NTN", {"activation": "sigmoid"}),
+    "TorusE-1": ("TorusE", {"norm": 1}),
     "BoxE-plain": ("BoxE", {"norm": 1, "tanh": False}),
     "LineaRE-2": ("LineaRE", {"norm": 2}),
     "PairRE-2": ("PairRE", {"norm": 2}),
@@ -57,6 +62,10 @@ def case(name, *, relations=3):
         rng = np.random.default_rng(2)
         shapes = {"entity": (len(ENTITIES), 5), "relation": (relations, 5), "coefficients": (4,)}
         arrays = {key: rng.normal(size=shape) for key, shape in shapes.items()}
+    if name == "ConvE-channels":
+        arrays["kernel"], arrays["dense"] = (
+            np.random.default_rng(3).normal(size=(*shape,)) for shape in ((3, 2, 2, 1), (6, 4))
+        )
     if model == "BoxE":
         lows = arrays["relation"].reshape(-1, 2, 2, 2)
         lows[:, :, 1] = lows[:, :, 0] + np.abs(lows[:, :, 1])  # boxes have widths that are no less than zero
@@ -117,11 +126,10 @@ def conve(model, head, relation, tail):
     """With PyTorch's own convolution."""
     import torch
 
-    image = np.concatenate([model.entity[head].reshape(2, 2), model.relation[relation].reshape(2, 2)])
-    kernel = torch.from_numpy(model.kernel)[:, None]
-    convolved = torch.nn.functional.conv2d(
-        torch.from_numpy(image)[None, None], kernel, torch.from_numpy(model.kernel_bias)
-    )
+    kernel = torch.from_numpy(model.kernel if model.kernel.ndim == 4 else model.kernel[:, None])
+    shape = (kernel.shape[1], model.height, -1)
+    image = np.concatenate([model.entity[head].reshape(shape), model.relation[relation].reshape(shape)], axis=1)
+    convolved = torch.nn.functional.conv2d(torch.from_numpy(image)[None], kernel, torch.from_numpy(model.kernel_bias))
     hidden = np.maximum(np.maximum(convolved.numpy().ravel(), 0) @ model.dense + model.dense_bias, 0)
     return hidden @ model.entity[tail] + model.tail_bias[tail]
 
@@ -206,6 +214,88 @@ def transr(model, h, r, t, ids):
     return translated(model, lambda side: (h if side == "head" else t) @ matrix, r)
 
 
+ACTS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+
+
+def autosf(model, h, r, t, _):
+    h, r, t = (vector.reshape(-1, model.width) for vector in (h, r, t))
+    return sum(sign * sum(h[i] * r[j] * t[k]) for i, j, k, sign in model.coefficients)
+
+
+def convkb(model, h, r, t, _):
+    """Filter by filter over the columns [h | r | t], as its paper draws it."""
+    features = [
+        np.maximum(np.stack([h, r, t], axis=1) @ weights + bias, 0)
+        for weights, bias in zip(model.kernel, model.kernel_bias, strict=True)
+    ]
+    return np.concatenate(features) @ model.output.ravel() + model.output_bias[0]
+
+
+def crosse(model, h, r, t, ids):
+    crossed = model.interaction[ids[1]] * h
+    return ACTS[model.activation](crossed + crossed * r + model.bias) @ t
+
+
+def ermlp(model, h, r, t, _):
+    hidden = ACTS[model.activation](np.concatenate([h, r, t]) @ model.hidden + model.hidden_bias)
+    return hidden @ model.output + model.output_bias[0]
+
+
+def ermlpe(model, h, r, t, _):
+    hidden = np.maximum(np.concatenate([h, r]) @ model.hidden + model.hidden_bias, 0)
+    return np.maximum(hidden @ model.dense + model.dense_bias, 0) @ t
+
+
+def kg2e(model, h, r, t, _):
+    """With the formulas of multivariate Gaussians."""
+    (h, s_h), (r, s_r), (t, s_t) = (np.split(vector, 2) for vector in (h, r, t))
+    apart, between = h - t - r, np.diag(s_h + s_t)
+    if model.measure == "el":
+        joint = between + np.diag(s_r)
+        return apart @ np.linalg.inv(joint) @ apart + np.linalg.slogdet(joint)[1]
+    inverse = np.linalg.inv(np.diag(s_r))
+    logarithms = np.linalg.slogdet(np.diag(s_r))[1] - np.linalg.slogdet(between)[1]
+    return -(np.trace(inverse @ between) + apart @ inverse @ apart - len(h) + logarithms) / 2
+
+
+def ntn(model, h, r, t, ids):
+    matrices = r.reshape(2, 4, 4)
+    v, w = (weight[ids[1]].reshape(2, 4) for weight in (model.head_weight, model.tail_weight))
+    hidden = np.array([h @ matrix @ t for matrix in matrices]) + v @ h + w @ t + model.slice_bias[ids[1]]
+    return model.slice_output[ids[1]] @ ACTS[model.activation](hidden)
+
+
+def proje(model, h, r, t, _):
+    combined = np.diag(model.head_scale) @ h + np.diag(model.relation_scale) @ r + model.bias
+    return ACTS[model.activation](combined) @ t + model.score_bias[0]
+
+
+def toruse(model, h, r, t, _):
+    """The distance to the nearest of the points that whole turns lead to."""
+    turns = np.arange(-20, 21)[:, None]
+    return -np.linalg.norm(np.abs(h + r - t + turns).min(axis=0), model.norm)
+
+
+def transformer(model, h, r, t, _):
+    """One layer, head by head."""
+
+    def normed(x, which):
+        centred = x - x.mean(axis=1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+        return scaled * model.norm_scale[0, which] + model.norm_shift[0, which]
+
+    x = np.stack([h, r]) + model.position
+    queries, keys, values = np.split(x @ model.attention[0] + model.attention_bias[0], 3, axis=1)
+    attended = []
+    for part in np.split(np.arange(4), model.heads):
+        weights = np.exp(queries[:, part] @ keys[:, part].T / np.sqrt(len(part)))
+        attended.append(weights / weights.sum(axis=1, keepdims=True) @ values[:, part])
+    x = normed(x + np.concatenate(attended, axis=1) @ model.joined[0] + model.joined_bias[0], 0)
+    hidden = np.maximum(x @ model.hidden[0] + model.hidden_bias[0], 0)
+    x = normed(x + hidden @ model.dense[0] + model.dense_bias[0], 1)
+    return (x.sum(axis=0) @ model.final + model.final_bias) @ t
+
+
 def time_of(relation):
     """The time at which each relation is asked for here, and its inverse too."""
     return relation % 3 % 2
@@ -222,20 +312,29 @@ def rotate(model, h, r, t, _):
 
 
 DEFINITIONS = {
+    "AutoSF": autosf,
     "BigGraph": lambda model, h, r, t, _: biggraph(model, h, r, t),
     "BoxE": boxe,
     "CP": lambda _, h, r, t, __: sum(h[:2] * r * t[2:]),
     "ClampedDistMult": lambda model, h, r, t, _: min(max(sum(h * r * t), model.low), model.high),
     "ComplEx": lambda _, h, r, t, __: sum(complexes(h) * complexes(r) * complexes(t).conj()).real,
     "ConvE": lambda model, _, __, ___, ids: conve(model, *ids),
+    "ConvKB": convkb,
+    "CrossE": crosse,
     "DistMA": lambda _, h, r, t, __: h @ r + r @ t + h @ t,
     "DistMult": lambda _, h, r, t, __: sum(h * r * t),
     "MariusTransE": lambda _, h, r, t, __: np.linalg.norm(h + r - t) ** 2,
+    "ERMLP": ermlp,
+    "ERMLPE": ermlpe,
     "HolE": lambda _, h, r, t, __: np.fft.ifft(np.fft.fft(h).conj() * np.fft.fft(t)).real @ r,
+    "KG2E": kg2e,
     "Keci": keci,
     "LineaRE": lineare,
     "MuRE": mure,
+    "MultiLinearTucker": lambda model, h, r, t, _: np.einsum("ijk,i,j,k", model.core, h[:1], r, t[1:]),
+    "NTN": ntn,
     "PairRE": lambda model, h, r, t, _: -np.linalg.norm(h * r[:4] - t * r[4:], model.norm),
+    "ProjE": proje,
     "QuatE": lambda _, h, r, t, __: sum((quaternion(h, 0) @ r.reshape(4, -1)[:, 0]) * t.reshape(4, -1)[:, 0]),
     "RESCAL": lambda _, h, r, t, __: h @ r.reshape(4, 4) @ t,
     "RotatE": rotate,
@@ -243,11 +342,13 @@ DEFINITIONS = {
     "SimplE": lambda _, h, r, t, __: (sum(h[:2] * r[:2] * t[2:]) + sum(t[:2] * r[2:] * h[2:])) / 2,
     "TComplEx": tcomplex,
     "TNTComplEx": lambda model, h, r, t, ids: tcomplex(model, h, r, t, ids, complexes(model.timeless[ids[1]])),
+    "TorusE": toruse,
     "TransD": transd,
     "TransE": lambda model, h, r, t, _: -np.linalg.norm(h + r - t, model.norm),
     "TransF": lambda _, h, r, t, __: (h + r) @ t + h @ (t - r),
     "TransH": transh,
     "TransR": transr,
+    "Transformer": transformer,
     "TuckER": tucker,
     "pRotatE": lambda _, h, r, t, __: -sum(abs(np.sin(h + r - t))),
 }

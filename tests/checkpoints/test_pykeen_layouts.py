@@ -280,7 +280,7 @@ def test_a_complex_of_the_oldest_layout_has_no_formula(file):
         load(file, old)
 
 
-@pytest.mark.parametrize("name", ["TorusE", "Unknown", "", "Interaction"])
+@pytest.mark.parametrize("name", ["TorusF", "Unknown", "", "Interaction"])
 def test_an_interaction_without_a_formula_names_those_that_have_one(file, name):
-    with pytest.raises(NoFormula, match=r"it has BoxE, .*DistMult, .*TuckER, UM\. Evaluate the live model"):
+    with pytest.raises(NoFormula, match=r"it has AutoSF, BoxE, .*DistMult, .*TuckER, UM\. Evaluate the live model"):
         load(file, plain(interaction(name)))

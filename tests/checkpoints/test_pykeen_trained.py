@@ -24,6 +24,18 @@ CASES = {
     "RotatE": ("RotatE", {"embedding_dim": 4}, False),
     "BoxE": ("BoxE", {"embedding_dim": 4}, False),
     "ConvE": ("ConvE", {"embedding_dim": 12, "embedding_height": 3, "embedding_width": 4, "output_channels": 2}, False),
+    "ConvE-channels": (
+        "ConvE",
+        {
+            "embedding_dim": 24,
+            "input_channels": None,
+            "embedding_height": 3,
+            "embedding_width": 4,
+            "kernel_height": 2,
+            "output_channels": 3,
+        },
+        False,
+    ),
     "ConvE-inverse": ("ConvE", {"embedding_dim": 12, "output_channels": 2, "apply_batch_normalization": False}, True),
     "CP": ("CP", {"embedding_dim": 3, "rank": 2}, False),
     "DistMA": ("DistMA", {"embedding_dim": 4}, False),

@@ -7,22 +7,22 @@ from collections.abc import Callable
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.readers.pykeen.modules import NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen.pykeen_distances import DISTANCES, norm_of, side_by_side
-from kgeval.checkpoints.shared.convolution import Network
-from kgeval.checkpoints.shared.normalisation import Affine, fold_batch_norm
+from kgeval.checkpoints.readers.pykeen.pykeen_networks import NETWORKS, affine
 from kgeval.checkpoints.shared.shapes import check_shape
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.distances.boxe import BoxE
 from kgeval.scorers.families.distances.mure import MuRE
 from kgeval.scorers.families.distances.transf import TransF
-from kgeval.scorers.families.networks.conve import ConvE
+from kgeval.scorers.families.products.autosf import AutoSF
 from kgeval.scorers.families.products.clamped_distmult import ClampedDistMult
 from kgeval.scorers.families.products.complex import ComplEx
 from kgeval.scorers.families.products.cp import CP
 from kgeval.scorers.families.products.distma import DistMA
 from kgeval.scorers.families.products.distmult import DistMult
 from kgeval.scorers.families.products.hole import HolE
+from kgeval.scorers.families.products.multilinear_tucker import MultiLinearTucker
 from kgeval.scorers.families.products.quate import QuatE
 from kgeval.scorers.families.products.rescal import RESCAL
 from kgeval.scorers.families.products.simple import SimplE
@@ -77,50 +77,26 @@ def _box(base: FloatArray, shape: FloatArray, size: FloatArray) -> tuple[FloatAr
     return np.minimum(base - halves, base + halves), np.maximum(base - halves, base + halves)
 
 
-def _conve(parts: PyKEENModel) -> Family:
-    shape = getattr(parts.interaction.state.get("shape_info"), "state", {})
-    if shape.get("input_channels") != 1:
-        raise NoFormula(f"its image has {shape.get('input_channels')} channels; kgeval's ConvE has one.")
-    layers, after = (
-        {layer.class_name: layer for layer in _layers(parts.interaction, name)} for name in ("hr2d", "hr1d")
+def _autosf(parts: PyKEENModel) -> Family:
+    """Each block is a representation; coefficients are whole numbers."""
+    stored = parts.interaction.state["coefficients"]
+    coefficients = tuple((int(head), int(relation), int(tail), int(sign)) for head, relation, tail, sign in stored)
+    entities, relations = (
+        1 + max(product[at] for product in coefficients for at in places) for places in ((0, 2), (1,))
     )
-    norms = [layer for layer in _layers(parts.interaction, "hr2d") if layer.class_name == "BatchNorm2d"]
-    convolution, linear = layers.get("Conv2d"), after.get("Linear")
-    if convolution is None or linear is None or len(norms) not in (0, 2):
-        raise CheckpointError("its convolution or its linear layer is missing.")
-    entity = parts.entity()
-    kernel = convolution.take("weight", None, 1, None, None)
-    channels, width = len(kernel), entity.shape[1]
-    network = Network(
-        kernel,
-        linear.take("weight", width, None),
-        convolution.find("bias", channels),
-        linear.find("bias", width),
-        _affine(norms[0], 1) if norms else None,
-        _affine(norms[1], channels) if norms else None,
-        _affine(after["BatchNorm1d"], width) if "BatchNorm1d" in after else None,
-    )
-    height = int(shape["image_height"])
-    return ConvE(entity, parts.relation(), **network.arrays(), tail_bias=parts.bias(1), height=height)
-
-
-def _layers(module: Module, name: str) -> list[Module]:
-    sequence = module.child(name)
-    names = [] if sequence is None else list(sequence.state["_modules"])
-    return [layer for index in names if (layer := module.child(f"{name}.{index}"))]
-
-
-def _affine(module: Module, width: int) -> Affine:
-    """Fold a trained batch normalisation into a scale and a shift, in float64."""
-    if module.is_without("running_mean"):
-        raise NoFormula("its batch normalisation keeps no running statistics, so its scores depend on the batch.")
-    return fold_batch_norm(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])
+    entity, relation = side_by_side(parts.entity, entities), side_by_side(parts.relation, relations)
+    return AutoSF(entity, relation, coefficients=coefficients, width=entity.shape[1] // entities)
 
 
 def _complex(parts: PyKEENModel) -> Family:
     if parts.interaction.class_name == "ComplEx":
         raise NoFormula("it is a ComplEx from before PyKEEN's interaction modules, whose layout kgeval does not read.")
     return ComplEx(from_interleaved(parts.entity()), from_interleaved(parts.relation()))
+
+
+def _multilinear_tucker(parts: PyKEENModel) -> Family:
+    core = parts.interaction.take("core_tensor", None, None, None)
+    return MultiLinearTucker(side_by_side(parts.entity), parts.relation(), core=core)
 
 
 def _mure(parts: PyKEENModel) -> Family:
@@ -176,23 +152,25 @@ def _tucker(parts: PyKEENModel) -> Family:
         return TuckER(entity, relation, core)
     if before is None or after is None:
         raise CheckpointError("one of its two batch normalisations is missing.")
-    return TuckER(entity, relation, core, *_affine(before, width), *_affine(after, width))
+    return TuckER(entity, relation, core, *affine(before, width), *affine(after, width))
 
 
 FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
+    "AutoSF": _autosf,
     "BoxE": _boxe,
     "CP": lambda parts: CP(side_by_side(parts.entity), parts.relation()),
     "Clamped": _clamped,
     "ComplEx": _complex,
-    "ConvE": _conve,
     "DistMA": lambda parts: DistMA(parts.entity(), parts.relation()),
     "DistMult": lambda parts: DistMult(parts.entity(), parts.relation()),
     "HolE": lambda parts: HolE(parts.entity(), parts.relation()),
     "MuRE": _mure,
+    "MultiLinearTucker": _multilinear_tucker,
     "QuatE": _quate,
     "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
     "SimplE": _simple,
     "TransF": lambda parts: TransF(parts.entity(), parts.relation()),
     "TuckER": _tucker,
     **DISTANCES,
+    **NETWORKS,
 }

@@ -10,16 +10,36 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.readers.pykeen.modules import NoFormula, PyKEENModel
 from kgeval.errors import CheckpointError
+from kgeval.scorers.families.distances.kg2e import KG2E
 from kgeval.scorers.families.distances.lineare import LineaRE
 from kgeval.scorers.families.distances.pairre import PairRE
 from kgeval.scorers.families.distances.rotate import RotatE
 from kgeval.scorers.families.distances.se import SE
+from kgeval.scorers.families.distances.toruse import TorusE
 from kgeval.scorers.families.distances.transd import TransD
 from kgeval.scorers.families.distances.transe import TransE
 from kgeval.scorers.families.distances.transh import TransH
 from kgeval.scorers.families.distances.transr import TransR
 from kgeval.scorers.family import Family
 from kgeval.scorers.numerics.complex_halves import from_interleaved
+
+
+def _kg2e(parts: PyKEENModel) -> Family:
+    """Its measure is a module without parameters, or what was said of a state dictionary."""
+    module = parts.interaction.child("similarity")
+    kind = parts.interaction.state.get("similarity") if module is None else module.class_name
+    if kind not in MEASURES:
+        raise NoFormula(f"its distributions are compared by {kind}.")
+    return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=MEASURES[kind])
+
+
+MEASURES: dict[Any, Literal["kl", "el"]] = {
+    "NegativeKullbackLeiblerDivergence": "kl",
+    "ExpectedLikelihood": "el",
+    "kl": "kl",
+    "el": "el",
+}
+"""how distributions are compared, by PyKEEN's classes and by its synonyms"""
 
 
 def _triplere(parts: PyKEENModel) -> Family:
@@ -91,10 +111,12 @@ def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArr
 
 
 DISTANCES: dict[str, Callable[[PyKEENModel], Family]] = {
+    "KG2E": _kg2e,
     "LineaRE": lambda parts: LineaRE(parts.entity(), side_by_side(parts.relation, 3), norm=norm_of(parts, 1)),
     "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
     "RotatE": _rotate,
     "SE": lambda parts: SE(parts.entity(), parts.relation(0), parts.relation(1), norm=norm_of(parts, 2)),
+    "TorusE": lambda parts: TorusE(parts.entity(), parts.relation(), norm=norm_of(parts, 2)),
     "TransD": _transd,
     "TransE": _transe,
     "TransH": _transh,

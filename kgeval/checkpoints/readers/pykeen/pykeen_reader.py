@@ -28,6 +28,7 @@ from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
+from kgeval.scorers.numerics.activations import ACTIVATIONS
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 __all__ = ["READER", "NoFormula", "read"]
@@ -44,18 +45,28 @@ FIRST_TABLES = {f"{kind}_embeddings.weight": f"{kind}_embeddings._embeddings.wei
 
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
+ACTIVATION = list(ACTIVATIONS)
+
 REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
     "BoxE": {"p": NORM, "power_norm": SWITCH, "tanh_map": SWITCH},
     "CP": {},
     "ComplEx": {},
+    "ConvKB": {},
+    "CrossE": {"activation": ACTIVATION},
     "DistMult": {},
+    "ERMLP": {"activation": ACTIVATION},
+    "ERMLPE": {},
     "HolE": {},
+    "KG2E": {"similarity": ["kl", "el"]},
     "MuRE": {"p": NORM, "power_norm": SWITCH},
+    "NTN": {"activation": ACTIVATION},
     "PairRE": {"p": NORM, "entity_normalizer": NORMALIZER},
+    "ProjE": {"inner_activation": ACTIVATION, "outer_activation": ["identity"]},
     "QuatE": {"relation_normalizer": NORMALIZER},
     "RESCAL": {},
     "RotatE": {"p": NORM},
     "SimplE": {},
+    "TorusE": {"p": NORM},
     "TransE": {"p": NORM},
     "TuckER": {},
 }

@@ -45,11 +45,16 @@ class BoxE(ScoredFamily):
         boxes = (head, tail) if queries.side == "tail" else (tail, head)
         return np.concatenate([rows64(self.entity, queries.anchors), *boxes], axis=1)
 
-    def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         """Bump anchor and candidates, and measure each against its box."""
-        position, bump, low, high, other_low, other_high = np.split(query, 6)
         positions, bumps = np.split(candidates, 2, axis=1)
-        return -self._distance(position, bumps, low, high) - self._distance(bump, positions, other_low, other_high)
+        scores = np.empty((len(queries), len(candidates)))
+        for query, row in zip(queries, scores, strict=True):
+            position, bump, low, high, other_low, other_high = np.split(query, 6)
+            row[:] = -self._distance(position, bumps, low, high) - self._distance(
+                bump, positions, other_low, other_high
+            )
+        return scores
 
     def _distance(
         self, move: Float64Array, points: Float64Array, low: Float64Array, high: Float64Array

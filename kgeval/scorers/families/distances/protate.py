@@ -10,6 +10,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
 from kgeval.scorers.block import ScoredFamily
 from kgeval.scorers.numerics.complex_halves import multiply
 from kgeval.scorers.numerics.similarity import ordered_sum
@@ -40,14 +41,18 @@ class PRotatE(ScoredFamily):
         conjugate = queries.side == "head"
         return multiply(self._entities[queries.anchors], self._relations[queries.relations], conjugate=conjugate)
 
-    def candidate_vectors(self, ids: IntArray) -> FloatArray:
+    def candidate_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the points of the circle at e."""
         return self._entities[ids]
 
-    def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         """Compare phases: −Σ |sin(q − e)|."""
-        (q_cos, q_sin), (e_cos, e_sin) = np.split(query, 2, axis=-1), np.split(candidates, 2, axis=-1)
-        return -ordered_sum(lambda k: np.abs(q_sin[..., k] * e_cos[..., k] - q_cos[..., k] * e_sin[..., k]), len(q_cos))
+        (q_cos, q_sin), (e_cos, e_sin) = np.split(queries[:, None], 2, axis=-1), np.split(candidates, 2, axis=-1)
+
+        def sines(k: slice) -> Float64Array:
+            return np.abs(q_sin[..., k] * e_cos[..., k] - q_cos[..., k] * e_sin[..., k])
+
+        return -ordered_sum(sines, q_cos.shape[-1])
 
 
 def _points(phases: FloatArray) -> Float64Array:

@@ -31,6 +31,6 @@ class ClampedDistMult(ScoredFamily):
         """Multiply the anchor by the relation: h∘r or r∘t."""
         return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
 
-    def compare(self, query: Float64Array, candidates: Float64Array) -> Float64Array:
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         """Return the dot product, cut off at the limits."""
-        return np.clip(canonical("dot", query, candidates), self.low, self.high)
+        return np.clip(canonical("dot", queries[:, None], candidates), self.low, self.high)
