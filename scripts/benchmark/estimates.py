@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from kgeval import Dataset, Estimate, Triples, Vocabulary, evaluate, summarize
+from kgeval.arrays import IntArray
 from kgeval.scorers.families.products.distmult import DistMult
 
 ERRORS = (0.02, 0.01, 0.005)
@@ -43,7 +44,18 @@ def _timed(graph: Dataset, model: DistMult, error: float) -> dict[str, Any]:
 
 
 def typed_graph(entities: int, train: int, test: int) -> Dataset:
-    """Draw triples of relations between types, all as unevenly used as in real graphs (Zipf's law)."""
+    """Make a dataset of drawn triples, with labels."""
+    ids = typed_ids(entities, train, test)
+    return Dataset.build(
+        f"made, {entities:,} entities",
+        {"train": Triples(ids[:train]), "test": Triples(ids[train:])},
+        entities=Vocabulary([f"e{index}" for index in range(entities)]),
+        relations=Vocabulary([f"r{index}" for index in range(RELATIONS)], "relation"),
+    )
+
+
+def typed_ids(entities: int, train: int, test: int) -> IntArray:
+    """Draw triples of relations between types, all as unevenly used as in real graphs (Zipf's law); int64[triple, 3]."""
     rng = np.random.default_rng(0)
     weights = 1 / (3 + np.arange(RELATIONS))
     relations = rng.choice(RELATIONS, train + test, p=weights / weights.sum())
@@ -52,13 +64,7 @@ def typed_graph(entities: int, train: int, test: int) -> Dataset:
         (per_type * rng.random(train + test) ** 2).astype(np.int64) * TYPES + relations * step % TYPES
         for step in (7, 13)
     )
-    ids = np.stack([heads % entities, relations, tails % entities], axis=1)
-    return Dataset.build(
-        f"made, {entities:,} entities",
-        {"train": Triples(ids[:train]), "test": Triples(ids[train:])},
-        entities=Vocabulary([f"e{index}" for index in range(entities)]),
-        relations=Vocabulary([f"r{index}" for index in range(RELATIONS)], "relation"),
-    )
+    return np.stack([heads % entities, relations, tails % entities], axis=1)
 
 
 def typed_model(entities: int) -> DistMult:
