@@ -279,7 +279,11 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
 def _ranked(ranking: ModelRanking, title: str) -> RankTable:
     """Rank all triples, or a sample of them."""
     estimate = ranking.evaluation.estimate
-    return ranking.rank(title) if estimate is None else rank_sample(ranking, estimate, title=title, options=DEFAULT_OPTIONS)
+    return (
+        ranking.rank(title)
+        if estimate is None
+        else rank_sample(ranking, estimate, title=title, options=DEFAULT_OPTIONS)
+    )
 
 
 def _is_pykeen_metric(name: str) -> bool:

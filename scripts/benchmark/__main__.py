@@ -42,7 +42,9 @@ CHECKED = 32
 @click.command()
 @click.option("--repeat", default=3, show_default=True, help="How often each tool ranks; the table has medians.")
 @click.option(
-    "--only", multiple=True, help="Time only these models, or these parts: blocks, command, estimates, loading, pipelines, …"
+    "--only",
+    multiple=True,
+    help="Time only these models, or these parts: blocks, command, estimates, loading, pipelines, …",
 )
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
 @click.option("--device", help="Time only this: all tools on one GPU, such as cuda; torch:cpu tries it without one.")

@@ -17,6 +17,10 @@ ERRORS = (0.02, 0.01, 0.005)
 TYPES = 2_000
 """groups of entities; a relation leads from one to another"""
 
+STRENGTH = 0.6
+"""how much an entity's type weighs in its vector: at 500,000 entities, ranks among typed candidates then explain 88 % of
+the variance of reciprocal ranks among all, as those of a ComplEx on FB15k-237 do"""
+
 ENTITIES, RELATIONS, TRAIN, TEST, DIM = 2_500_604, 535, 16_109_182, 598_543, 200
 """those of ogbl-wikikg2"""
 
@@ -55,7 +59,7 @@ def typed_graph(entities: int, train: int, test: int) -> Dataset:
 
 
 def typed_ids(entities: int, train: int, test: int) -> IntArray:
-    """Draw triples of relations between types, all as unevenly used as in real graphs (Zipf's law); int64[triple, 3]."""
+    """Draw triples of relations between types, all as unevenly used as in real graphs (Zipf's law); int64[row, 3]."""
     rng = np.random.default_rng(0)
     weights = 1 / (3 + np.arange(RELATIONS))
     relations = rng.choice(RELATIONS, train + test, p=weights / weights.sum())
@@ -74,7 +78,7 @@ def typed_model(entities: int) -> DistMult:
     entity = rng.standard_normal((entities, DIM), np.float32)
     for start in range(0, entities, 100_000):
         block = np.arange(start, min(start + 100_000, entities))
-        entity[block] += 2 * centres[block % TYPES] * (1 + 1 / (1 + block / (4 * TYPES)))[:, None]
+        entity[block] += STRENGTH * centres[block % TYPES] * (1 + 1 / (1 + 6 * block / entities))[:, None]
     numbers = np.arange(RELATIONS)
     relation = np.sign(centres[numbers * 7 % TYPES] * centres[numbers * 13 % TYPES]) / DIM
     return DistMult(entity=entity, relation=relation.astype(np.float32))

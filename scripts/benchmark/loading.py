@@ -70,7 +70,8 @@ def _labels(letter: str, count: int) -> pa.Array:
 def _in_a_process(way: str, folder: Path, cache: str) -> dict[str, float]:
     """Load a folder in a process of its own, whose cache is that of the benchmark."""
     command = [sys.executable, "-m", "scripts.benchmark.loading", way, str(folder)]
-    found = subprocess.run(command, check=True, capture_output=True, env={**os.environ, CACHE_VARIABLE: cache})
+    environment = {**os.environ, CACHE_VARIABLE: cache}
+    found = subprocess.run(command, check=True, capture_output=True, env=environment)  # noqa: S603  # its own command
     return dict(json.loads(found.stdout))
 
 
