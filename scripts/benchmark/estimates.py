@@ -18,8 +18,8 @@ TYPES = 2_000
 """groups of entities; a relation leads from one to another"""
 
 STRENGTH = 0.6
-"""how much an entity's type weighs in its vector: at 500,000 entities, ranks among typed candidates then explain 88 % of
-the variance of reciprocal ranks among all, as those of a ComplEx on FB15k-237 do"""
+"""how much an entity's type weighs in its vector: at 500,000 entities, ranks among typed candidates then explain 88 %
+of the variance of reciprocal ranks among all, as those of a ComplEx on FB15k-237 do"""
 
 ENTITIES, RELATIONS, TRAIN, TEST, DIM = 2_500_604, 535, 16_109_182, 598_543, 200
 """those of ogbl-wikikg2"""
