@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from typing import Any
 
@@ -36,6 +37,10 @@ COMMANDS = {
 
 CLOSED_PIPE = 128 + 13
 """the exit status of a program whose reader has closed the pipe, as shells report it after SIGPIPE"""
+
+
+YOUNG_OBJECTS = 50_000
+"""objects that are made before Python looks for circles of garbage: imports make many objects, and no garbage"""
 
 
 class _Commands(click.Group):
@@ -89,4 +94,5 @@ class _Commands(click.Group):
 @click.pass_context
 def main(context: click.Context) -> None:
     """Evaluate how well knowledge-graph embedding models predict missing links."""
+    gc.set_threshold(YOUNG_OBJECTS)
     context.with_resource(loops_shown())

@@ -14,7 +14,9 @@ from pykeen.metrics.ranking import rank_based_metric_resolver
 from kgeval.corruption import AllEntities
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.errors import InputError, did_you_mean
+from kgeval.metrics.metric_options import DEFAULT_OPTIONS
 from kgeval.metrics.tables.names import parse
+from kgeval.protocols.sampled_ranking import rank_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
@@ -22,7 +24,7 @@ from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
 from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_model import PyKEENScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
@@ -32,7 +34,7 @@ LOGGER = logging.getLogger(__name__)
 PYKEEN_OPTIONS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """the options of PyKEEN's own evaluator"""
 
-KGEVAL_OPTIONS = ("corruption", "nan", "memory_limit", "threads", "kernel", "device")
+KGEVAL_OPTIONS = ("corruption", "nan", "memory_limit", "threads", "kernel", "device", "estimate")
 """the settings of a kgeval evaluation that PyKEEN lacks"""
 
 REPORTED = ("expected.mrr", "macro.mrr", "map", "auc")
@@ -72,8 +74,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         the run directory (ranks, metrics, manifest), which each evaluation writes anew
     options
         PyKEEN's (``add_defaults``, ``metrics_kwargs``, ``clear_on_finalize``, ``batch_size``, ``slice_size``, ``mode``)
-        and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``, ``device``), as in
-        :func:`kgeval.evaluate`
+        and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``, ``device``, ``estimate``), as
+        in :func:`kgeval.evaluate`. With an estimate, every evaluation ranks a sample, in the same order of triples;
+        the values are estimates, and metrics without an estimator are left out
 
     Raises
     ------
@@ -176,9 +179,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         evaluation = Evaluation(**{**dict(self.evaluation), **own})
         if not isinstance(scorer, PyKEENScorer | PerSideScorer):
             evaluation = evaluation.model_copy(update={"batch_size": None})
-        with progress_bar(
-            len(dataset.test) * len(request.sides), {"disable": not use_tqdm, **(tqdm_kwargs or {})}
-        ) as bar:
+        total = len(dataset.test) * len(request.sides) if evaluation.estimate is None else None
+        with progress_bar(total, {"disable": not use_tqdm, **(tqdm_kwargs or {})}) as bar:
             ranking = ranking_of(
                 scorer,
                 dataset,
@@ -188,7 +190,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 progress=bar.update,
                 restrict_entities_to=request.entities,
             )
-            table = ranking.rank(type(model).__name__)
+            table = _ranked(ranking, type(model).__name__)
         # PyKEEN passes triples, and neither labels nor which split of which dataset they are.
         leaks = dict(zip(notes_on_leaks(dataset, "test"), notes_on_leaks(dataset, "test", name=EVALUATED), strict=True))
         notes = tuple(leaks.get(note, note) for note in table.notes)
@@ -239,6 +241,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
 
     def _results(self, table: RankTable, evaluation: Evaluation) -> KGEvalMetricResults:
         self.table = table
+        if table.sampling is not None:
+            LOGGER.info("%s", table.sampling)
         for note in table.notes:
             if note not in self._logged:
                 LOGGER.warning(note)
@@ -270,6 +274,16 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 "knows from the filter only: pass additional_filter_triples=[training.mapped_triples], as PyKEEN's "
                 "pipeline does where filtered=True. For raw ranks, call kgeval.pykeen.evaluate(…, filter=[])."
             )
+
+
+def _ranked(ranking: ModelRanking, title: str) -> RankTable:
+    """Rank all triples, or a sample of them."""
+    estimate = ranking.evaluation.estimate
+    return (
+        ranking.rank(title)
+        if estimate is None
+        else rank_sample(ranking, estimate, title=title, options=DEFAULT_OPTIONS)
+    )
 
 
 def _is_pykeen_metric(name: str) -> bool:

@@ -27,13 +27,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
     @classmethod
     def of(cls, table: RankTable, metrics: Sequence[Any], own: Sequence[str] = ()) -> KGEvalMetricResults:
         """Compute PyKEEN's metrics, and kgeval's own by name, leaving out those that are undefined."""
-        data = {
-            RankBasedMetricKey(pack.target, pack.rank_type, metric.key): float(
-                metric(ranks=pack.ranks, num_candidates=pack.num_candidates)
-            )
-            for pack in packs(table)
-            for metric in metrics
-        }
+        data = _computed(table, metrics) if table.sampling is None else _estimated(table, metrics)
         results = cls(data)
         results.table = table
         if own:
@@ -77,6 +71,29 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         if key not in self.data:
             raise MetricError(f"these results do not hold {'.'.join(key)}.")
         return float(self.data[key])
+
+
+def _computed(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricKey, float]:
+    """Compute metrics by PyKEEN's own classes."""
+    return {
+        RankBasedMetricKey(pack.target, pack.rank_type, metric.key): float(
+            metric(ranks=pack.ranks, num_candidates=pack.num_candidates)
+        )
+        for pack in packs(table)
+        for metric in metrics
+    }
+
+
+def _estimated(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricKey, float]:
+    """Estimate metrics from a sample by kgeval's estimators, leaving out those that have none."""
+    keys = {
+        parse(f"{side}.{ties}.{metric.key}"): RankBasedMetricKey(side, ties, metric.key)
+        for side in ("both", *dict.fromkeys(table.column("side")))
+        for ties in (RANK_OPTIMISTIC, RANK_REALISTIC, RANK_PESSIMISTIC)
+        for metric in metrics
+    }
+    values = summarize(table, list(map(str, keys))).groups[0].values
+    return {keys[name]: value for name, value in values.items() if value is not None}
 
 
 def packs(table: RankTable) -> list[RankPack]:

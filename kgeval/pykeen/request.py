@@ -107,7 +107,7 @@ class Request:
         )
 
 
-def progress_bar(total: int, options: Mapping[str, Any]) -> AbstractContextManager[Any]:
+def progress_bar(total: int | None, options: Mapping[str, Any]) -> AbstractContextManager[Any]:
     """Show progress as PyKEEN does."""
     from tqdm.auto import tqdm
 

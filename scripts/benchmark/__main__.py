@@ -19,8 +19,10 @@ from kgeval import Dataset, evaluate, summarize
 from kgeval.corruption import Uniform
 from kgeval.data.queries import Queries
 from scripts.benchmark.blocks import blocks
+from scripts.benchmark.command import whole_command
 from scripts.benchmark.estimates import estimates
 from scripts.benchmark.graph import everyday_graph, synthetic
+from scripts.benchmark.loading import loading
 from scripts.benchmark.machine import describe, rates
 from scripts.benchmark.on_device import device_table, on_device
 from scripts.benchmark.pipelines import inside_pipelines
@@ -40,7 +42,9 @@ CHECKED = 32
 @click.command()
 @click.option("--repeat", default=3, show_default=True, help="How often each tool ranks; the table has medians.")
 @click.option(
-    "--only", multiple=True, help="Time only these models, or these parts: blocks, estimates, pipelines, predictions, …"
+    "--only",
+    multiple=True,
+    help="Time only these models, or these parts: blocks, command, estimates, loading, pipelines, …",
 )
 @click.option("--growth/--no-growth", default=True, help="Time growth too.")
 @click.option("--device", help="Time only this: all tools on one GPU, such as cuda; torch:cpu tries it without one.")
@@ -72,6 +76,8 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, device: str | None, t
         "metrics": _metrics() if growth else [],
         "statistics": timed_statistics(repeat) if not only or "statistics" in only else [],
         "estimates": estimates() if not only or "estimates" in only else [],
+        "command": whole_command(graph, repeat) if not only or "command" in only else [],
+        "loading": loading() if not only or "loading" in only else [],
     }
     (out / "bench.json").write_text(json.dumps(result, indent=2) + "\n")
     (out / "bench.md").write_text(markdown(result))

@@ -10,11 +10,16 @@ import click
 import numpy as np
 
 from kgeval import Dataset, Estimate, Triples, Vocabulary, evaluate, summarize
+from kgeval.arrays import IntArray
 from kgeval.scorers.families.products.distmult import DistMult
 
 ERRORS = (0.02, 0.01, 0.005)
 TYPES = 2_000
 """groups of entities; a relation leads from one to another"""
+
+STRENGTH = 0.6
+"""how much an entity's type weighs in its vector: at 500,000 entities, ranks among typed candidates then explain 88 %
+of the variance of reciprocal ranks among all, as those of a ComplEx on FB15k-237 do"""
 
 ENTITIES, RELATIONS, TRAIN, TEST, DIM = 2_500_604, 535, 16_109_182, 598_543, 200
 """those of ogbl-wikikg2"""
@@ -43,7 +48,18 @@ def _timed(graph: Dataset, model: DistMult, error: float) -> dict[str, Any]:
 
 
 def typed_graph(entities: int, train: int, test: int) -> Dataset:
-    """Draw triples of relations between types, all as unevenly used as in real graphs (Zipf's law)."""
+    """Make a dataset of drawn triples, with labels."""
+    ids = typed_ids(entities, train, test)
+    return Dataset.build(
+        f"made, {entities:,} entities",
+        {"train": Triples(ids[:train]), "test": Triples(ids[train:])},
+        entities=Vocabulary([f"e{index}" for index in range(entities)]),
+        relations=Vocabulary([f"r{index}" for index in range(RELATIONS)], "relation"),
+    )
+
+
+def typed_ids(entities: int, train: int, test: int) -> IntArray:
+    """Draw triples of relations between types, all as unevenly used as in real graphs (Zipf's law); int64[row, 3]."""
     rng = np.random.default_rng(0)
     weights = 1 / (3 + np.arange(RELATIONS))
     relations = rng.choice(RELATIONS, train + test, p=weights / weights.sum())
@@ -52,13 +68,7 @@ def typed_graph(entities: int, train: int, test: int) -> Dataset:
         (per_type * rng.random(train + test) ** 2).astype(np.int64) * TYPES + relations * step % TYPES
         for step in (7, 13)
     )
-    ids = np.stack([heads % entities, relations, tails % entities], axis=1)
-    return Dataset.build(
-        f"made, {entities:,} entities",
-        {"train": Triples(ids[:train]), "test": Triples(ids[train:])},
-        entities=Vocabulary([f"e{index}" for index in range(entities)]),
-        relations=Vocabulary([f"r{index}" for index in range(RELATIONS)], "relation"),
-    )
+    return np.stack([heads % entities, relations, tails % entities], axis=1)
 
 
 def typed_model(entities: int) -> DistMult:
@@ -68,7 +78,7 @@ def typed_model(entities: int) -> DistMult:
     entity = rng.standard_normal((entities, DIM), np.float32)
     for start in range(0, entities, 100_000):
         block = np.arange(start, min(start + 100_000, entities))
-        entity[block] += 2 * centres[block % TYPES] * (1 + 1 / (1 + block / (4 * TYPES)))[:, None]
+        entity[block] += STRENGTH * centres[block % TYPES] * (1 + 1 / (1 + 6 * block / entities))[:, None]
     numbers = np.arange(RELATIONS)
     relation = np.sign(centres[numbers * 7 % TYPES] * centres[numbers * 13 % TYPES]) / DIM
     return DistMult(entity=entity, relation=relation.astype(np.float32))

@@ -8,17 +8,20 @@ import time
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 
 def describe() -> str:
-    """Name the processor and the number of cores."""
+    """Name the processor, the number of cores, and whose kernels BLAS takes: OPENBLAS_CORETYPE may say others."""
     info = Path("/proc/cpuinfo")
     names = (
         [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
         if info.is_file()
         else []
     )
-    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+    blas = next((found["architecture"] for found in threadpool_info() if "architecture" in found), "unknown")
+    name = names[0] if names else platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores, BLAS for {blas}"
 
 
 def rates() -> dict[str, float]:

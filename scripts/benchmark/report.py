@@ -42,6 +42,8 @@ def markdown(result: dict[str, Any]) -> str:
             lines.append(f"| {row['name']} | {ranking:.2f} s | {predicting:.2f} s | {predicting / ranking:.2f} |")
         lines.append("")
     lines += _estimates(result["estimates"])
+    lines += _whole_command(result["command"])
+    lines += _loading(result["loading"])
     if result["growth"]:
         lines += ["| DistMult | queries | seconds | GFLOP/s |", "|---|---|---|---|"]
         lines += [
@@ -95,6 +97,24 @@ def _estimates(rows: list[dict[str, Any]]) -> list[str]:
         *cells,
         "",
     ]
+
+
+def _whole_command(rows: list[dict[str, Any]]) -> list[str]:
+    """Write the seconds of whole processes."""
+    lines = ["| whole process | seconds | processor seconds |", "|---|---|---|"]
+    lines += [f"| {row['name']} | {row['seconds']:.2f} | {row['processor']:.2f} |" for row in rows]
+    return [*lines, ""] if rows else []
+
+
+def _loading(rows: list[dict[str, Any]]) -> list[str]:
+    """Write what each way of loading takes."""
+    if not rows:
+        return []
+    lines = ["| files | loaded by | seconds | processor seconds | peak memory |", "|---|---|---|---|---|"]
+    for row in rows:
+        times = f"{row['seconds']:.1f} | {row['processor']:.1f}"
+        lines.append(f"| {row['files']} | {row['way']} | {times} | {row['peak'] / 1e9:.2f} GB |")
+    return [f"{rows[0]['triples']:,} triples as files, loaded in a process of its own each:", "", *lines, ""]
 
 
 def _row(model: dict[str, Any], rate: float) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from pykeen.hpo import hpo_pipeline
 from pykeen.pipeline import pipeline, pipeline_from_config
 
 import kgeval.pykeen  # noqa: F401  # registers the evaluator
+from kgeval.errors import MetricError
+from kgeval.metrics.estimates.sampling import STRATUM
 from tests.plugin.conftest import assert_same_values
 
 EVALUATORS = ("rankbased", "kgeval")
@@ -46,6 +49,25 @@ def test_early_stopping_on_a_sample_on_which_pykeens_sampled_evaluator_fails():
     result = stopped("kgeval", evaluator_kwargs={"corruption": {"kind": "uniform", "count": 20}})
     assert result.stopper.stopped
     assert result.metric_results.get_metric("mrr") > result.metric_results.get_metric("hits@1")
+
+
+def test_early_stopping_on_an_estimate(caplog):
+    caplog.set_level("INFO", "kgeval.pykeen.evaluator")
+    sample = {"triples": 150, "first": 100}
+    result = stopped("kgeval", evaluator_kwargs={"estimate": sample})
+    said = [record.message for record in caplog.records if record.message.startswith("estimated from")]
+    assert len(said) == len(result.stopper.results) + 1
+    assert {text[:33] for text in said[:-1]} == {"estimated from 150 of 652 triples"}
+    table = result.metric_results.table
+    assert table.sampling.num_ranked == table.num_triples == 150
+    reciprocal = 1 / (1 + table.column("greater") + table.column("tied") / 2)
+    strata, sizes = table.column(STRATUM), np.array(table.sampling.sizes)
+    means = np.array([reciprocal[strata == stratum].mean() for stratum in range(len(sizes))])
+    expected = means @ sizes / sizes.sum()
+    assert result.metric_results.get_metric("mrr") == pytest.approx(expected, rel=1e-12)
+    assert abs(expected - reciprocal.mean()) > 1e-9  # the strata weigh
+    with pytest.raises(MetricError, match="no estimator"):
+        result.metric_results.get_metric("median")
 
 
 def search(evaluator, metric="both.realistic.inverse_harmonic_mean_rank"):
