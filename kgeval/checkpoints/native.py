@@ -30,6 +30,7 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, RunError
 from kgeval.scorers.family import Family
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.scorers.wrappers.typed import Typed
 from kgeval.storage.atomic import replacing
 
 FORMAT, VERSION = "kgeval", "1"
@@ -93,6 +94,8 @@ def save_checkpoint(
         extra = {"numbering": model.numbering, "lower_is_better": json.dumps(model.lower_is_better)}
         extra |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
         extra |= {"name": model.name} if model.name else {}
+        if isinstance(model.model, Typed):
+            raise CheckpointError(f"{model.files[0]}: its entities are of several types, which no native file has.")
         entities, relations, times = entities or model.entities, relations or model.relations, model.times
         model = model.model
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
