@@ -178,7 +178,9 @@ class Family(ABC):
         if name in cls.array_names():
             return f"the array {name!r}"
         hint = cls._hints()[name]
-        choices = [value for kind in (hint, *get_args(hint)) for value in get_args(kind) if isinstance(value, str | int)]
+        choices = [
+            value for kind in (hint, *get_args(hint)) for value in get_args(kind) if isinstance(value, str | int)
+        ]
         return f"the option {name!r} (" + " or ".join(f"{name}={choice}" for choice in choices) + ")"
 
     @classmethod

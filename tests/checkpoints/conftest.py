@@ -20,17 +20,20 @@ ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
 RELATIONS = ["eats", "fears", "likes"]
 
 OPTIONS = {
+    "AConEx": {"by_triple": False},
     "BigGraph": {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False},
     "BoxE": {"norm": 2, "tanh": True},
     "CP": {},
     "ClampedDistMult": {"low": -0.5, "high": 0.5},
     "ComplEx": {},
+    "ConEx": {},
     "ConvE": {"height": 2},
     "DistMA": {},
     "DistMult": {},
     "MariusTransE": {},
     "HolE": {},
     "Keci": {"p": 1},
+    "LFMult": {"degree": 1},
     "LineaRE": {"norm": 1},
     "MuRE": {},
     "PairRE": {"norm": 1},
@@ -61,7 +64,10 @@ ROWS = {
 def arrays_of(model, *, relations=3, dtype=np.float32):
     """Random arrays of a family's shapes; RotatE's relations are rotations."""
     rng = np.random.default_rng(0)
+    convolution = {"kernel": (2, 3, 3), "kernel_bias": (2,)}
     further = {
+        "AConEx": {**convolution, "dense": (16, 8), "dense_bias": (8,)},
+        "ConEx": {**convolution, "dense": (16, 4), "dense_bias": (4,)},
         "ConvE": {
             "kernel": (3, 2, 2),
             "kernel_bias": (3,),

@@ -136,9 +136,7 @@ class ScoredSplit:
         return of_queries[side.task.queries.owners]
 
 
-def _side_tasks(
-    scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray
-) -> Iterator[SideTask]:
+def _side_tasks(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> Iterator[SideTask]:
     """Collect the queries of a side's rows, those together whose answers are sought among the same entities."""
     triples = dataset.split(ranks.split)[ranks.column("triple")[rows]]
     known = KnownAnswers.of(known_triples(dataset, ranks.filter or (), ranks.times), side)

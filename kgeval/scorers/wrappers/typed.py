@@ -15,6 +15,7 @@ from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScore
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.scorers.wrappers.remapped import RemappedVectors
 
+
 @dataclass(frozen=True, eq=False)
 class EntityTypes:
     """Which entities are of which type, and which type each relation takes on each side.

@@ -68,7 +68,9 @@ def labels_of(model: PBGModel, folder: str | None) -> PBGLabels:
     every = [file for of_kind in files for file in of_kind]
     if not all(exists_safely(file) and file.is_file() for file in every):
         if folder is not None:
-            raise CheckpointError(f"labels={folder!r} is no folder with {', '.join(file.name for file in every)} in it.")
+            raise CheckpointError(
+                f"labels={folder!r} is no folder with {', '.join(file.name for file in every)} in it."
+            )
         names = [] if model.dynamic else relation_names(model, None)
         return PBGLabels((), Vocabulary(names, "relation") if names else None)
     types = [[label for file in of_kind for label in read_names(file)] for of_kind in files]

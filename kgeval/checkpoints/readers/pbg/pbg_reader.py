@@ -59,7 +59,10 @@ def read(path: Path, options: Options) -> Checkpoint:
     option = options.resolve("labels", None, "")
     labels = labels_of(model, None if option is None else str(option))
     scorer = Reciprocal(family) if model.dynamic else family
-    sizes, embeddings = [len(table) for table in tables], [path for kind in model.types for path in model.embeddings(kind)]
+    sizes, embeddings = (
+        [len(table) for table in tables],
+        [path for kind in model.types for path in model.embeddings(kind)],
+    )
     return Checkpoint(
         scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations)),
         "pbg",
