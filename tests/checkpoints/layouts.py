@@ -470,7 +470,7 @@ def pbg_types(folder):
             file["embeddings"] = np.stack(list(rows[kind].values()))
     config = {
         "entities": {kind: {"num_partitions": 1, "featurized": False, "dimension": None} for kind in types},
-        "relations": [dict(zip(("name", "lhs", "rhs", "operator"), (r, *sides[r], operators[r]))) for r in operators],
+        "relations": [{"name": r, "lhs": sides[r][0], "rhs": sides[r][1], "operator": operators[r]} for r in operators],
         "comparator": "cos",
         "global_emb": True,
         "bias": False,

@@ -342,10 +342,10 @@ def test_a_head_query_of_a_reciprocal_model_knows_no_forward_relation():
 @pytest.mark.parametrize("name", CASES)
 def test_stored_precision_is_exact_in_the_scores(name):
     """float32 parameters give what the same numbers in float64 give."""
-    model, options = CASES[name]
-    arrays = {key: getattr(case(name), key).astype(np.float32) for key in case(name).arrays}
-    narrow = family(model).build(arrays, options)
-    wide = family(model).build({key: array.astype(np.float64) for key, array in arrays.items()}, options)
+    model = case(name)
+    arrays = {key: array.astype(np.float32) for key, array in model.arrays.items()}
+    narrow = model.build(arrays, model.options)
+    wide = model.build({key: array.astype(np.float64) for key, array in arrays.items()}, model.options)
     mine, theirs = (np.stack(list(all_scores(built, "tail").values())) for built in (narrow, wide))
     assert np.array_equal(mine, theirs)
 

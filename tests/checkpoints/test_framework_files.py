@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 
@@ -20,6 +21,8 @@ from tests.checkpoints.layouts import (
     RELATIONS,
     WRITERS,
     ampligraph_rotate,
+    dicee_aconex,
+    dicee_lfmult,
     openke_transr,
     pbg_static,
     rotate_code,
@@ -176,3 +179,35 @@ def test_a_missing_file_is_named(tmp_path, graph, name, writer):
         except CheckpointError as error:
             assert str(error)  # noqa: PT017 - labels may be missing, all else may not
         path.write_bytes(content)
+
+
+@pytest.mark.parametrize("model", ["FMult", "FMult2"])
+def test_a_dicee_model_of_random_points_has_no_scores(tmp_path, graph, model):
+    dicee_lfmult(tmp_path)
+    path = tmp_path / "configuration.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "model": model}), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=f"a saved {model} lacks the random points .*: it has no scores"):
+        load_checkpoint(tmp_path, dataset=graph)
+
+
+@pytest.mark.parametrize("degree", [None, 0, 1.5, -1, 6, True, "2"])
+def test_the_degree_of_dicees_lfmult_divides_its_rows(tmp_path, graph, degree):
+    dicee_lfmult(tmp_path)
+    path = tmp_path / "configuration.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "degree": degree}), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"the degree of LFMult is|rows must have at least two of"):
+        load_checkpoint(tmp_path, dataset=graph)
+
+
+def test_how_dicees_aconex_adds_is_asked_for(tmp_path, graph):
+    dicee_aconex(tmp_path)
+    path = tmp_path / "configuration.json"
+    config = json.loads(path.read_text("utf-8"))
+    del config["scoring_technique"]
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(
+        CheckpointError, match=r"does not say scoring_technique, .* give the option scoring_technique=NegS"
+    ):
+        load_checkpoint(tmp_path, dataset=graph)
+    checkpoint = load_checkpoint(tmp_path, dataset=graph, scoring_technique="KvsAll")
+    assert checkpoint.family.options == {"by_triple": False}

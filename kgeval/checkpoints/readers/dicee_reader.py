@@ -53,7 +53,7 @@ EPSILON = 1e-6
 BY_TRIPLE, BY_QUERY = ("NegSample", "FixedNegSample"), ("KvsAll", "1vsAll", "AllvsAll", "1vsSample", "KvsSample")
 """the scoring techniques whose models dice-embeddings evaluates triple by triple, and query by query"""
 
-UNSAVED = {name: "the random points at which it evaluates its functions" for name in ("FMult", "FMult2")}
+UNSAVED = dict.fromkeys(("FMult", "FMult2"), "the random points at which it evaluates its functions")
 """what scores depend on, and a model does not save"""
 
 Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]

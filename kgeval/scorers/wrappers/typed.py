@@ -24,7 +24,7 @@ class EntityTypes:
 
     Examples
     --------
-    >>> rows = np.array([[0, 1, -1], [2, -1, 3]])          # bee and cat are of the first type, bee and dog of the second
+    >>> rows = np.array([[0, 1, -1], [2, -1, 3]])  # bee, cat, dog: the first two of one type, bee and dog of another
     >>> types = EntityTypes(rows, {"head": np.array([0]), "tail": np.array([1])})
     >>> types.rows_of("tail", np.array([0, 0, 0]), np.array([0, 1, 2]))
     array([ 2, -1,  3])
@@ -47,7 +47,7 @@ class EntityTypes:
     def hold(self, triples: Triples) -> BoolArray:
         """Whether head and tail of each triple are of the types that its relation takes; bool[triple]."""
         sides = zip(SIDES, (triples.heads, triples.tails), strict=True)
-        return np.all([self.rows_of(side, triples.relations, ids) >= 0 for side, ids in sides], axis=0)
+        return np.asarray(np.all([self.rows_of(side, triples.relations, ids) >= 0 for side, ids in sides], axis=0))
 
     def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
         """Yield the queries (bool[query]) whose answers are of one type, and the entities (bool[entity]) of it.
@@ -82,7 +82,7 @@ class Typed(PartitionedScorer):
     @property
     def num_entities(self) -> int:
         """How many entities there are, each counted once."""
-        return self.types.rows.shape[1]
+        return int(self.types.rows.shape[1])
 
     @property
     def num_relations(self) -> int:
@@ -112,7 +112,7 @@ class OneType:
     @property
     def num_entities(self) -> int:
         """How many entities there are, of all types."""
-        return self.types.rows.shape[1]
+        return int(self.types.rows.shape[1])
 
     def map_queries(self, queries: Queries) -> Queries:
         """Find the anchors' rows."""

@@ -56,7 +56,7 @@ class ConEx(TailNetwork):
         self.require(fits, "biases must fit")
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Multiply heads and relations, real and imaginary parts by themselves, each product with what the network made."""
+        """Multiply heads, their real and imaginary parts scaled by what the network made, with relations."""
         (a, b), (head, relation) = self.made(heads, relations), self.parts(heads, relations)
         real = a * head[0] * relation[0] - b * head[1] * relation[1]
         return np.concatenate([real, a * head[0] * relation[1] + b * head[1] * relation[0]], axis=1)
@@ -66,7 +66,7 @@ class ConEx(TailNetwork):
         return np.split(rows64(self.entity, heads), 2, axis=1), np.split(rows64(self.relation, relations), 2, axis=1)
 
     def made(self, heads: IntArray, relations: IntArray) -> list[Float64Array]:
-        """Pass pairs of head and relation through the network; float64[pair, half the entity width], ``halves`` times."""
+        """Pass pairs of head and relation through the network; ``halves`` arrays, float64[pair, half the width]."""
         vectors = np.empty((len(heads), len(self.dense_bias)))
         for part in slices(len(heads), BATCH_HEADS):
             pairs = np.concatenate([rows64(self.entity, heads[part]), rows64(self.relation, relations[part])], axis=1)

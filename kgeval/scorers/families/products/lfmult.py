@@ -1,4 +1,4 @@
-"""LFMult: entities and relations as small networks on [0, 1], whose product is integrated (Kamdem Teyou et al., 2024)."""
+"""LFMult: entities and relations as functions on [0, 1], whose product is integrated (Kamdem Teyou et al., 2024)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LFMult(VectorFamily):
         step = np.full(POINTS, 1.0 / (POINTS - 1))
         step[[0, -1]] /= 2
         anchors, relations = self._values(self.entity, queries.anchors), self._values(self.relation, queries.relations)
-        return (anchors * relations * step).reshape(len(queries), -1)
+        return np.asarray((anchors * relations * step).reshape(len(queries), -1))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         """Return the values of entities at every point."""
