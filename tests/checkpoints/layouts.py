@@ -355,7 +355,7 @@ def convolved(seed, made):
 
 
 def dicee_conex(folder):
-    """With inverse relations."""
+    """With inverse relations; its files are as those of :func:`dicee_aconex`."""
     layers, make = convolved(0, 4)
     state = tensors(entity_embeddings__weight=table(7, 4), relation_embeddings__weight=table(6, 4, 1)) | layers
     names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
@@ -638,7 +638,7 @@ LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
     "ampligraph-1": [ampligraph1_hole, ampligraph1_transe],
     "conve": [conve_distmult],
-    "dicee": [dicee_aconex, dicee_conex, dicee_keci, dicee_lfmult, dicee_pykeen, dicee_qmult],
+    "dicee": [dicee_aconex, dicee_keci, dicee_lfmult, dicee_pykeen, dicee_qmult],
     "dgl-ke": [dglke_simple],
     "kbc": [kbc_cp],
     "libkge": [libkge_package, libkge_transh],
