@@ -17,8 +17,8 @@ from kgeval.errors import CheckpointError
 from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
-from kgeval.scorers.wrappers.typed import Typed
 
 BATCH_ROWS = 2**16
 """rows of an array that are checked at a time"""

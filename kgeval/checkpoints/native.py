@@ -29,8 +29,8 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, RunError
 from kgeval.scorers.family import Family
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
-from kgeval.scorers.wrappers.typed import Typed
 from kgeval.storage.atomic import replacing
 
 FORMAT, VERSION = "kgeval", "1"

@@ -39,8 +39,8 @@ from kgeval.scorers.scorer import (
     views_of,
 )
 from kgeval.scorers.sparse_scorer import SparseScorer
+from kgeval.scorers.wrappers.entity_types import EntityTypes, Typed
 from kgeval.scorers.wrappers.remapped import RemappedVectors
-from kgeval.scorers.wrappers.typed import EntityTypes, Typed
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""

@@ -11,8 +11,8 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.triples import SIDES, Side
 from kgeval.scorers.family import Family, rows
 from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
-from kgeval.scorers.wrappers.typed import Typed
 from kgeval.threads import slices
 
 BATCH_ROWS = 1024

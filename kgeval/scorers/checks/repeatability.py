@@ -13,8 +13,8 @@ from kgeval.errors import ScoreError
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.family import Family
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
-from kgeval.scorers.wrappers.typed import Typed
 
 TRIPLES, CANDIDATES = 8, 64
 """how much is scored twice: the triples of a side's queries, and the candidates of each query"""

@@ -12,7 +12,7 @@ from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.paths import exists_safely
-from kgeval.scorers.wrappers.typed import EntityTypes
+from kgeval.scorers.wrappers.entity_types import EntityTypes
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from kgeval.scorers.families.products.complex import ComplEx
 from kgeval.scorers.families.products.distmult import DistMult
 from kgeval.scorers.families.products.rescal import RESCAL
 from kgeval.scorers.family import Family
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
-from kgeval.scorers.wrappers.typed import Typed
 
 BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "linear": RESCAL}
 """the families that are equivalent to a static operator with a dot product"""
