@@ -70,12 +70,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     folder = folder_of(path)
     file, config = _file(folder), _config(folder)
     tensors = Tensors.read(file)
-    names = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
-    if (unsaved := UNSAVED.get(str(config.get("model")))) is not None:
-        raise CheckpointError(f"{folder / CONFIG}: a saved {config['model']} lacks {unsaved}: it has no scores.")
-    name = options.require("model", config.get("model"), CONFIG, names)
-    if str(config.get("normalization")) not in {"None", "none"}:
-        raise CheckpointError(f"{folder / CONFIG}: kgeval does not read models with normalization layers.")
+    name = _model_name(folder / CONFIG, config, options)
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
     entity_file, entities = _ids(folder, "entity", len(entity))
     relation_file, relations = _ids(folder, "relation", len(relation))
@@ -84,9 +79,6 @@ def read(path: Path, options: Options) -> Checkpoint:
     places = {label: row for row, label in enumerate(relations)}
     order = [places[label + end] for end in ("", INVERSE) for label in forward] if inverse else list(places.values())
     options.resolve("reciprocal", inverse, relation_file.name)
-    if name == "AConEx":
-        said = config.get("scoring_technique")
-        config["scoring_technique"] = options.require("scoring_technique", said, CONFIG, [*BY_TRIPLE, *BY_QUERY])
     if name.startswith(PYKEEN):
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
     else:
@@ -138,6 +130,21 @@ def _config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise CheckpointError(f"{folder / CONFIG}: no configuration of dice-embeddings.")
     return config
+
+
+def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
+    """Find which model it is, and put into the configuration what the user says of it."""
+    said = str(config.get("model"))
+    if said in UNSAVED:
+        raise CheckpointError(f"{path}: a saved {said} lacks {UNSAVED[said]}: it has no scores.")
+    known = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
+    name = str(options.require("model", config.get("model"), CONFIG, known))
+    if str(config.get("normalization")) not in {"None", "none"}:
+        raise CheckpointError(f"{path}: kgeval does not read models with normalization layers.")
+    if name == "AConEx":
+        technique = config.get("scoring_technique")
+        config["scoring_technique"] = options.require("scoring_technique", technique, CONFIG, [*BY_TRIPLE, *BY_QUERY])
+    return name
 
 
 def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
@@ -213,8 +220,9 @@ def _aconex(parts: Parts) -> Family:
 
 def _lfmult(parts: Parts) -> Family:
     degree = parts[3].get("degree")
-    if type(degree) is not int:
-        raise CheckpointError(f"the degree of LFMult is {degree!r:.40} in {CONFIG}, which is no whole number.")
+    width = parts[0].shape[1]
+    if type(degree) is not int or not 0 < degree < width:
+        raise CheckpointError(f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}.")
     return LFMult(parts[0], parts[1], degree=degree)
 
 

@@ -50,19 +50,17 @@ def read(path: Path, options: Options) -> Checkpoint:
     tables = [entities_of(model, kind) for kind in model.types]
     entity = _stacked(model, tables)
     relation = operators_of(model, entity.shape[1])
-    options.resolve("operator", model.operator, CONFIG)
-    options.resolve("comparator", model.config["comparator"], CONFIG)
-    options.resolve("dynamic_relations", model.dynamic, CONFIG)
-    options.resolve("bias", model.bias, CONFIG)
+    for name, value in (("operator", model.operator), ("comparator", model.config["comparator"])):
+        options.resolve(name, value, CONFIG)
+    for name in ("dynamic_relations", "bias"):
+        options.resolve(name, model.truth_value(name), CONFIG)
     family = _family(model, entity, relation)
     options.record_origins(family, "PyTorch-BigGraph", operand="dynamic_relations")
     option = options.resolve("labels", None, "")
     labels = labels_of(model, None if option is None else str(option))
     scorer = Reciprocal(family) if model.dynamic else family
-    sizes, embeddings = (
-        [len(table) for table in tables],
-        [path for kind in model.types for path in model.embeddings(kind)],
-    )
+    sizes = [len(table) for table in tables]
+    embeddings = [path for kind in model.types for path in model.embeddings(kind)]
     return Checkpoint(
         scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations)),
         "pbg",
