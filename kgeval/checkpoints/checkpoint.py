@@ -17,6 +17,7 @@ from kgeval.errors import CheckpointError
 from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 BATCH_ROWS = 2**16
@@ -27,7 +28,7 @@ BATCH_ROWS = 2**16
 class Checkpoint:
     """A scorer that was read from files. It has its own ids, which ``evaluate`` aligns with a dataset by label."""
 
-    model: Family | Reciprocal
+    model: Family | Reciprocal | Typed
     format: str
     """the reader's name"""
     files: tuple[Path, ...]
@@ -66,7 +67,7 @@ class Checkpoint:
     @property
     def family(self) -> Family:
         """The formula and its arrays."""
-        return self.model.family if isinstance(self.model, Reciprocal) else self.model
+        return self.model if isinstance(self.model, Family) else self.model.family
 
     @property
     def arrays(self) -> Mapping[str, FloatArray]:
@@ -93,6 +94,10 @@ class Checkpoint:
         """The number of its times; None where a fact scores alike at all times."""
         return getattr(self.model, "num_times", None)
 
+    @property
+    def _untyped(self) -> Family | Reciprocal:
+        return self.model.model if isinstance(self.model, Typed) else self.model
+
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the model's scores, in its own ids."""
         refuse_other_queries(queries, candidates)
@@ -108,10 +113,11 @@ class Checkpoint:
             "formula": family.formula,
             "options": family.options,
             "origins": dict(self.origins),
-            "reciprocal": isinstance(self.model, Reciprocal),
+            "reciprocal": isinstance(self._untyped, Reciprocal),
             "entities": self.num_entities,
             "relations": self.num_relations,
             **({"times": self.num_times} if self.num_times is not None else {}),
+            **({"types": len(self.model.types.rows)} if isinstance(self.model, Typed) else {}),
             "arrays": {name: f"{array.dtype} {list(array.shape)}" for name, array in family.arrays.items()},
             "labels": {"entities": self.entities is not None, "relations": self.relations is not None},
             "files": [str(path) for path in self.files],
@@ -144,7 +150,9 @@ class Checkpoint:
         for name, array in self.arrays.items():
             count, where = _nonfinite(array)
             if count:
-                labels = {"entity": self.entities, "relation": self.relations}.get(name)
+                # Rows of entities of several types are in the order of their types, not of the labels.
+                of_entities = None if isinstance(self.model, Typed) else self.entities
+                labels = {"entity": of_entities, "relation": self.relations}.get(name)
                 row, place = f"row {where[0]}", ", ".join(map(str, where[1:]))
                 if labels is not None and where[0] < len(labels):
                     row += f" ({labels[where[0]]})"

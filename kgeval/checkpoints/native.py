@@ -29,6 +29,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, RunError
 from kgeval.scorers.family import Family
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.storage.atomic import replacing
 
@@ -60,7 +61,7 @@ def save_checkpoint(
         if the path ends otherwise
     CheckpointError
         if the model's head queries and tail queries follow different formulas, which no reader could tell; or if
-        only the dataset, which it was read without, tells what its rows are
+        only the dataset, which it was read without, tells what its rows are; or if its entities are of several types
     RunError
         if the file cannot be written
 
@@ -85,16 +86,12 @@ def save_checkpoint(
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     times = None
     if isinstance(model, Checkpoint):
-        if model.missing_without_dataset:
-            raise CheckpointError(
-                f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: "
-                "--dataset DATASET, or load_checkpoint(…, dataset=…)."
-            )
+        scorer = _saveable(model)
         extra = {"numbering": model.numbering, "lower_is_better": json.dumps(model.lower_is_better)}
         extra |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
         extra |= {"name": model.name} if model.name else {}
         entities, relations, times = entities or model.entities, relations or model.relations, model.times
-        model = model.model
+        model = scorer
     for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
         if labels is not None and len(labels) != size:
             raise InputError(f"{len(labels)} {labels.kind} labels for the model's {size} {labels.kind} rows.")
@@ -120,3 +117,18 @@ def save_checkpoint(
             partial.chmod(mode)
         except SafetensorError as error:
             raise RunError(f"cannot write {str(path)!r}: {error}. Nothing was left under that name.") from error
+
+
+def _saveable(model: Checkpoint) -> Family | Reciprocal:
+    """Return the scorer of a checkpoint, unless a native file could not hold all that it is."""
+    if model.missing_without_dataset:
+        raise CheckpointError(
+            f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: "
+            "--dataset DATASET, or load_checkpoint(…, dataset=…)."
+        )
+    if isinstance(model.model, Typed):
+        raise CheckpointError(
+            f"{model.files[0]}: its entities are of several types, which a native file does not hold. Evaluate the "
+            "checkpoint itself."
+        )
+    return model.model

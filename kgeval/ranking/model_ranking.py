@@ -222,13 +222,16 @@ class ModelRanking:
         """Say which candidates compete, before any that the model does not know are left out."""
         allowed = self.allowed & self.rules.competing(self.dataset)
         few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
+        few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
         return self.evaluation.corruption.describe(self.dataset, num_candidates) + few
 
     def _rank_triples(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
-        competing = self.allowed & (self.scorer.entity_rows >= 0) & self.rules.competing(self.dataset)
+        competing = self.allowed & self.rules.competing(self.dataset)
         known = self.known[triples]
-        parts = [self._rank_rows(side, triples[known], competing, self._rank)]
+        rows = triples[known]
+        groups = self.scorer.groups(side, self.dataset.split(self.evaluation.split).relations[rows])
+        parts = [self._rank_rows(side, rows[part], competing & entities, self._rank) for part, entities in groups]
         if self.evaluation.unseen == "worst" and not known.all():
             parts.append(self._rank_rows(side, triples[~known], self.allowed, rank_last))
         return join_parts(parts)
@@ -258,7 +261,7 @@ class ModelRanking:
         collect = Queries.per_triple if self.scorer.each_triple else corruption.queries
         queries = collect(self.dataset.split(split)[rows], side)
         widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
-        if widths is None or any(quirk.compares_queries for quirk in self.quirks):
+        if widths is None or not len(queries) or any(quirk.compares_queries for quirk in self.quirks):
             blocks = iter([slice(0, len(queries))])
         else:
             blocks = Plan(self.engine.memory).tasks(widths + avoided.lengths(queries) + np.diff(queries.offsets))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from kgeval.scorers.scorer import (
     views_of,
 )
 from kgeval.scorers.sparse_scorer import SparseScorer
+from kgeval.scorers.wrappers.entity_types import EntityTypes, Typed
 from kgeval.scorers.wrappers.remapped import RemappedVectors
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
@@ -88,6 +90,12 @@ class Aligned(PartitionedScorer):
         """Whether scores depend on the triple that asks, not on its query alone, as those of a list for each do."""
         return isinstance(self.scorer, PredictionLists)
 
+    @cached_property
+    def types(self) -> EntityTypes | None:
+        """The types of the dataset's entities and relations, if the scorer has any."""
+        scorer = self.scorer
+        return scorer.types.renumbered(self.entity_rows, self.relation_rows) if isinstance(scorer, Typed) else None
+
     def by_place(self) -> Aligned:
         """Follow the order of a scorer's lists, where it has lists."""
         return replace(self, scorer=self.scorer.by_place()) if isinstance(self.scorer, PredictionLists) else self
@@ -99,8 +107,24 @@ class Aligned(PartitionedScorer):
             self.relation_rows[triples.relations] >= 0,
             self.entity_rows[triples.tails] >= 0,
         )
-        times = self._times(triples.contexts)
-        return np.asarray(heads & relations & tails & (times is None or times >= 0))
+        times, types = self._times(triples.contexts), self.types
+        known = np.asarray(heads & relations & tails & (times is None or times >= 0))
+        return known if types is None else known & types.hold(triples)
+
+    def can_answer(self, queries: Queries) -> BoolArray:
+        """Whether the scorer knows what each query names; bool[query]."""
+        known = np.asarray((self.entity_rows[queries.anchors] >= 0) & (self.relation_rows[queries.relations] >= 0))
+        return known if self.types is None else known & (self.types.rows_of_anchors(queries) >= 0)
+
+    def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
+        """Yield the queries (bool[query]) whose answers are sought among the same entities, and these (bool[entity]).
+
+        They are all that the scorer knows; of a model whose entities are of types, those of the answer's type.
+        """
+        if self.types is None:
+            yield np.ones(len(relations), np.bool_), self.entity_rows >= 0
+        else:
+            yield from self.types.groups(side, relations)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score in the scorer's own ids."""

@@ -7,7 +7,7 @@ import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -177,7 +177,10 @@ class Family(ABC):
     def _how_to_give(cls, name: str) -> str:
         if name in cls.array_names():
             return f"the array {name!r}"
-        choices = getattr(cls._hints()[name], "__args__", ())
+        hint = cls._hints()[name]
+        choices = [
+            value for kind in (hint, *get_args(hint)) for value in get_args(kind) if isinstance(value, str | int)
+        ]
         return f"the option {name!r} (" + " or ".join(f"{name}={choice}" for choice in choices) + ")"
 
     @classmethod

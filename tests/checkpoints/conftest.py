@@ -21,11 +21,13 @@ RELATIONS = ["eats", "fears", "likes"]
 
 OPTIONS = {
     "AutoSF": {"coefficients": ((0, 0, 1, 1), (1, 1, 1, -1), (1, 0, 0, 1)), "width": 2},
+    "AConEx": {"by_triple": False},
     "BigGraph": {"operator": "diagonal", "comparator": "dot", "operand": "head", "bias": False},
     "BoxE": {"norm": 2, "tanh": True},
     "CP": {},
     "ClampedDistMult": {"low": -0.5, "high": 0.5},
     "ComplEx": {},
+    "ConEx": {},
     "ConvE": {"height": 2},
     "ConvKB": {},
     "CrossE": {"activation": "tanh"},
@@ -37,6 +39,7 @@ OPTIONS = {
     "HolE": {},
     "KG2E": {"measure": "kl"},
     "Keci": {"p": 1},
+    "LFMult": {"degree": 1},
     "LineaRE": {"norm": 1},
     "MuRE": {},
     "MultiLinearTucker": {},
@@ -98,7 +101,10 @@ ROWS = {
 def arrays_of(model, *, relations=3, dtype=np.float32):
     """Random arrays of a family's shapes; RotatE's relations are rotations."""
     rng = np.random.default_rng(0)
+    convolution = {"kernel": (2, 3, 3), "kernel_bias": (2,)}
     further = {
+        "AConEx": {**convolution, "dense": (16, 8), "dense_bias": (8,)},
+        "ConEx": {**convolution, "dense": (16, 4), "dense_bias": (4,)},
         "ConvE": {
             "kernel": (3, 2, 2),
             "kernel_bias": (3,),

@@ -320,6 +320,84 @@ def dicee_pykeen(folder):
     return score, "given", {"p": 1}
 
 
+def dicee_folder(folder, model, state, relations=RELATIONS, **config):
+    """The weights, the configuration and the ids of a model."""
+    torch.save(state, folder / "model.pt")
+    settings = {"model": model, "normalization": None, **config}
+    (folder / "configuration.json").write_text(json.dumps(settings), encoding="utf-8")
+    for kind, labels in (("entity", ENTITIES), ("relation", relations)):
+        rows = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
+        (folder / f"{kind}_to_idx.csv").write_text(f",{kind}\n{rows}", encoding="utf-8")
+
+
+def convolved(seed, made):
+    """The layers of ConEx with two channels, and what they make of a pair of rows of four numbers."""
+    torch.manual_seed(seed)
+    convolution, normalisation = torch.nn.Conv2d(1, 2, 3, padding=1), torch.nn.BatchNorm2d(2)
+    dense = torch.nn.Linear(16, made)
+    with torch.no_grad():
+        for values in (normalisation.running_mean, normalisation.weight, normalisation.bias):
+            values.uniform_(0.5, 1.5)
+        normalisation.running_var.uniform_(0.5, 1.5)
+    layers = {"conv2d": convolution, "bn_conv2d": normalisation, "fc1": dense}
+    state = {f"{name}.{key}": value for name, layer in layers.items() for key, value in layer.state_dict().items()}
+    network = torch.nn.Sequential(
+        convolution, normalisation, torch.nn.ReLU(), torch.nn.Flatten(), dense, torch.nn.ReLU()
+    )
+    network = network.double().eval()
+
+    def make(head, relation):
+        image = torch.from_numpy(np.concatenate([head, relation]).reshape(1, 1, 4, 2))
+        with torch.no_grad():
+            return network(image).numpy().reshape(made // 2, 2)
+
+    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in state.items()}, make
+
+
+def dicee_conex(folder):
+    """With inverse relations; its files are as those of :func:`dicee_aconex`."""
+    layers, make = convolved(0, 4)
+    state = tensors(entity_embeddings__weight=table(7, 4), relation_embeddings__weight=table(6, 4, 1)) | layers
+    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
+    dicee_folder(folder, "ConEx", state, names, scoring_technique="KvsAll")
+    e, r = table(7, 4).astype(float), table(6, 4, 1).astype(float)
+
+    def score(h, k, t, side):
+        anchor, other = (e[h], e[t]) if side == "tail" else (e[t], e[h])
+        relation = r[2 * k + (side == "head")]
+        a, b = make(anchor, relation)
+        return trilinear(np.concatenate([a * anchor[:2], b * anchor[2:]]), relation, other)
+
+    return score, "given", {}
+
+
+def dicee_aconex(folder):
+    """Without inverse relations: a network's numbers are added to a triple's score, as its evaluator asks for it."""
+    layers, make = convolved(1, 8)
+    state = tensors(entity_embeddings__weight=table(7, 4), relation_embeddings__weight=table(3, 4, 1)) | layers
+    dicee_folder(folder, "AConEx", state, scoring_technique="NegSample")
+    e, r = table(7, 4).astype(float), table(3, 4, 1).astype(float)
+
+    def score(h, k, t, _):
+        a, b, c, d = make(e[h], r[k])
+        return trilinear(e[h], r[k], e[t]) + sum(a + b + c - d)
+
+    return score, "given", {}
+
+
+def dicee_lfmult(folder):
+    """Of degree 2: the last third of a row does not count."""
+    state = tensors(entity_embeddings__weight=table(7, 6), relation_embeddings__weight=table(3, 6, 1))
+    dicee_folder(folder, "LFMult", state, degree=2, scoring_technique="NegSample")
+    e, r, points = table(7, 6).astype(float), table(3, 6, 1).astype(float), np.linspace(0, 1, 100)
+
+    def score(h, k, t, _):
+        values = [np.tanh(np.outer(points, row[:2]) + row[2:4]) for row in (e[h], r[k], e[t])]
+        return np.trapezoid(np.prod(values, axis=0).sum(axis=1), points)
+
+    return score, "given", {}
+
+
 def marius_distmult(folder):
     """Without inverse edges."""
     table(7, 4).tofile(folder / "embeddings.bin")
@@ -361,6 +439,64 @@ def pbg_static(folder):
     norms = np.linalg.norm(e, axis=1, keepdims=True)
     e = np.where(norms > 1.5, e * 1.5 / (norms + 1e-7), e)
     return lambda h, k, t, _: -np.linalg.norm(e[h] - (e[t] + r[k])), "given", {}
+
+
+def pbg_types(folder):
+    """Two types that share the cat, an operator of each relation's own, cosines, global embeddings of each type."""
+    h5py = pytest.importorskip("h5py")
+    (folder / "model").mkdir()
+    (folder / "data").mkdir()
+    types = {"small": ["eel", "cat", "ant", "bee"], "big": ["dog", "cat", "gnu", "Fox"]}
+    operators = {"likes": "affine", "eats": "complex_diagonal", "fears": "translation"}
+    sides = {"likes": ("big", "big"), "eats": ("big", "small"), "fears": ("small", "big")}
+    shapes = {"linear_transformation": (4, 4), "translation": (4,), "real": (2,), "imag": (2,)}
+    names = {"affine": ["linear_transformation", "translation"], "complex_diagonal": ["real", "imag"]}
+    rows = {
+        kind: {label: table(4, 4, seed)[row] for row, label in enumerate(types[kind])}
+        for seed, kind in ((0, "small"), (1, "big"))
+    }
+    added = {"small": table(1, 4, 2)[0], "big": table(1, 4, 3)[0]}
+    parameters = {}
+    with h5py.File(folder / "model/model.v8.h5", "w") as file:
+        for kind in types:
+            file[f"model/entities/{kind}/global_embedding"] = added[kind]
+        for index, (relation, operator) in enumerate(operators.items()):
+            for name in names.get(operator, [operator]):
+                array = table(1, 16, 10 + index)[0][: np.prod(shapes[name])].reshape(shapes[name])
+                file[f"model/relations/{index}/operator/rhs/{name}"] = parameters[relation, name] = array
+    for kind, labels in types.items():
+        (folder / f"data/entity_names_{kind}_0.json").write_text(json.dumps(labels), encoding="utf-8")
+        with h5py.File(folder / f"model/embeddings_{kind}_0.v8.h5", "w") as file:
+            file["embeddings"] = np.stack(list(rows[kind].values()))
+    config = {
+        "entities": {kind: {"num_partitions": 1, "featurized": False, "dimension": None} for kind in types},
+        "relations": [{"name": r, "lhs": sides[r][0], "rhs": sides[r][1], "operator": operators[r]} for r in operators],
+        "comparator": "cos",
+        "global_emb": True,
+        "bias": False,
+        "max_norm": None,
+        "entity_path": "data",
+        "checkpoint_path": "model",
+        "dynamic_relations": False,
+    }
+    (folder / "model/config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "model/checkpoint_version.txt").write_text("8", encoding="utf-8")
+
+    def score(h, k, t, _):
+        relation = RELATIONS[k]
+        pair = [(kind, ENTITIES[entity]) for kind, entity in zip(sides[relation], (h, t), strict=True)]
+        if not all(label in types[kind] for kind, label in pair):
+            return -np.inf
+        head, tail = (rows[kind][label].astype(float) + added[kind] for kind, label in pair)
+        if relation == "eats":
+            product = complexes(tail) * (parameters["eats", "real"] + 1j * parameters["eats", "imag"].astype(float))
+            tail = np.concatenate([product.real, product.imag])
+        else:
+            tail = parameters["likes", "linear_transformation"] @ tail if relation == "likes" else tail
+            tail = tail + parameters[relation, "translation"]
+        return head @ tail / np.linalg.norm(head) / np.linalg.norm(tail)
+
+    return score, "given", {}
 
 
 def number(value):
@@ -502,13 +638,13 @@ LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
     "ampligraph-1": [ampligraph1_hole, ampligraph1_transe],
     "conve": [conve_distmult],
-    "dicee": [dicee_keci, dicee_pykeen, dicee_qmult],
+    "dicee": [dicee_aconex, dicee_keci, dicee_lfmult, dicee_pykeen, dicee_qmult],
     "dgl-ke": [dglke_simple],
     "kbc": [kbc_cp],
     "libkge": [libkge_package, libkge_transh],
     "marius": [marius_distmult],
     "openke": [openke_json, openke_transr],
-    "pbg": [pbg_static],
+    "pbg": [pbg_static, pbg_types],
     "pyg": [pyg_rotate, pyg_transe],
     "pykg2vec": [pykg2vec_complex, pykg2vec_transe],
     "rotate": [rotate_code],

@@ -35,6 +35,7 @@ CASES = {
     "KG2E-el": ("KG2E", {"measure": "el"}),
     "NTN-sigmoid": ("NTN", {"activation": "sigmoid"}),
     "TorusE-1": ("TorusE", {"norm": 1}),
+    "AConEx-triple": ("AConEx", {"by_triple": True}),
     "BoxE-plain": ("BoxE", {"norm": 1, "tanh": False}),
     "LineaRE-2": ("LineaRE", {"norm": 2}),
     "PairRE-2": ("PairRE", {"norm": 2}),
@@ -50,6 +51,11 @@ CASES = {
         for operator in ("none", "diagonal", "translation", "complex_diagonal", "linear", "affine")
         for comparator in ("dot", "cos", "l2", "squared_l2")
         for operand, bias in (("head", False), ("tail", True))
+    },
+    **{
+        f"BigGraph-each-{operand}": ("BigGraph", {**BIGGRAPH, "operator": operators, "operand": operand})
+        for operand in ("head", "tail")
+        for operators in [("affine", "none", "complex_diagonal") * 2]
     },
 }
 
@@ -70,8 +76,10 @@ def case(name, *, relations=3):
         lows = arrays["relation"].reshape(-1, 2, 2, 2)
         lows[:, :, 1] = lows[:, :, 0] + np.abs(lows[:, :, 1])  # boxes have widths that are no less than zero
     if model == "BigGraph":
-        width = {"linear": 16, "affine": 20}.get(options["operator"], 4)
-        arrays["relation"] = np.random.default_rng(1).normal(size=(relations, width))
+        operator, width = options["operator"], {"linear": 16, "affine": 20}
+        widest = 20 if isinstance(operator, tuple) else width.get(operator, 4)
+        arrays["relation"] = np.random.default_rng(1).normal(size=(relations, widest))
+        options = options if isinstance(operator, str) else {**options, "operator": operator[:relations]}
     if "phases" in name:
         arrays["relation"] = np.arctan2(arrays["relation"][:, 2:], arrays["relation"][:, :2])
     return family(model).build(arrays, options)
@@ -81,24 +89,25 @@ def complexes(vector):
     return vector[: len(vector) // 2] + 1j * vector[len(vector) // 2 :]
 
 
-def operated(model, vector, parameters):
+def operated(operator, vector, parameters):
     """PyTorch-BigGraph's operators, as its paper lists them."""
     width = len(vector)
-    if model.operator == "diagonal":
-        return np.diag(parameters) @ vector
-    if model.operator == "translation":
-        return vector + parameters
-    if model.operator == "complex_diagonal":
-        product = complexes(vector) * complexes(parameters)
+    if operator == "diagonal":
+        return np.diag(parameters[:width]) @ vector
+    if operator == "translation":
+        return vector + parameters[:width]
+    if operator == "complex_diagonal":
+        product = complexes(vector) * complexes(parameters[:width])
         return np.concatenate([product.real, product.imag])
-    if model.operator in {"linear", "affine"}:
+    if operator in {"linear", "affine"}:
         matrix = parameters[: width**2].reshape(width, width)
-        return matrix @ vector + (parameters[width**2 :] if model.operator == "affine" else 0)
+        return matrix @ vector + (parameters[width**2 :] if operator == "affine" else 0)
     return vector
 
 
-def biggraph(model, h, r, t):
-    h, t = (operated(model, h, r), t) if model.operand == "head" else (h, operated(model, t, r))
+def biggraph(model, h, r, t, ids):
+    operator = model.operator if isinstance(model.operator, str) else model.operator[ids[1]]
+    h, t = (operated(operator, h, r), t) if model.operand == "head" else (h, operated(operator, t, r))
     bias = 0
     if model.bias:
         bias, h, t = h[0] + t[0], h[1:], t[1:]
@@ -132,6 +141,29 @@ def conve(model, head, relation, tail):
     convolved = torch.nn.functional.conv2d(torch.from_numpy(image)[None], kernel, torch.from_numpy(model.kernel_bias))
     hidden = np.maximum(np.maximum(convolved.numpy().ravel(), 0) @ model.dense + model.dense_bias, 0)
     return hidden @ model.entity[tail] + model.tail_bias[tail]
+
+
+def conex(model, h, r):
+    """With PyTorch's own convolution, which puts zeros around the image; as many rows as vectors are made."""
+    import torch
+
+    image = torch.from_numpy(np.concatenate([h, r]).reshape(1, 1, 4, 2))
+    kernel, bias = torch.from_numpy(model.kernel)[:, None], torch.from_numpy(model.kernel_bias)
+    features = torch.nn.functional.conv2d(image, kernel, bias, padding=1).relu().numpy().ravel()
+    return np.maximum(features @ model.dense + model.dense_bias, 0).reshape(-1, 2)
+
+
+def aconex(model, h, r, t, _):
+    a, b, c, d = conex(model, h, r)
+    if model.by_triple:
+        return sum(complexes(h) * complexes(r) * complexes(t).conj()).real + sum(a + b + c - d)
+    return sum((complexes(h) * complexes(r) + a - d + 1j * (b + c)) * complexes(t).conj()).real
+
+
+def lfmult(model, h, r, t, _):
+    points = np.linspace(0, 1, 100)
+    values = [np.tanh(np.outer(points, row[:2]) + row[2:]) for row in (h, r, t)]
+    return np.trapezoid(np.prod(values, axis=0).sum(axis=1), points)
 
 
 def keci(model, h, r, t, _):
@@ -313,11 +345,15 @@ def rotate(model, h, r, t, _):
 
 DEFINITIONS = {
     "AutoSF": autosf,
-    "BigGraph": lambda model, h, r, t, _: biggraph(model, h, r, t),
+    "AConEx": aconex,
+    "BigGraph": biggraph,
     "BoxE": boxe,
     "CP": lambda _, h, r, t, __: sum(h[:2] * r * t[2:]),
     "ClampedDistMult": lambda model, h, r, t, _: min(max(sum(h * r * t), model.low), model.high),
     "ComplEx": lambda _, h, r, t, __: sum(complexes(h) * complexes(r) * complexes(t).conj()).real,
+    "ConEx": lambda model, h, r, t, _: (
+        sum(complexes(conex(model, h, r).ravel() * h) * complexes(r) * complexes(t).conj()).real
+    ),
     "ConvE": lambda model, _, __, ___, ids: conve(model, *ids),
     "ConvKB": convkb,
     "CrossE": crosse,
@@ -329,6 +365,7 @@ DEFINITIONS = {
     "HolE": lambda _, h, r, t, __: np.fft.ifft(np.fft.fft(h).conj() * np.fft.fft(t)).real @ r,
     "KG2E": kg2e,
     "Keci": keci,
+    "LFMult": lfmult,
     "LineaRE": lineare,
     "MuRE": mure,
     "MultiLinearTucker": lambda model, h, r, t, _: np.einsum("ijk,i,j,k", model.core, h[:1], r, t[1:]),
@@ -406,10 +443,10 @@ def test_a_head_query_of_a_reciprocal_model_knows_no_forward_relation():
 @pytest.mark.parametrize("name", CASES)
 def test_stored_precision_is_exact_in_the_scores(name):
     """float32 parameters give what the same numbers in float64 give."""
-    model, options = CASES[name]
-    arrays = {key: getattr(case(name), key).astype(np.float32) for key in case(name).arrays}
-    narrow = family(model).build(arrays, options)
-    wide = family(model).build({key: array.astype(np.float64) for key, array in arrays.items()}, options)
+    model = case(name)
+    arrays = {key: array.astype(np.float32) for key, array in model.arrays.items()}
+    narrow = model.build(arrays, model.options)
+    wide = model.build({key: array.astype(np.float64) for key, array in arrays.items()}, model.options)
     mine, theirs = (np.stack(list(all_scores(built, "tail").values())) for built in (narrow, wide))
     assert np.array_equal(mine, theirs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 
@@ -20,6 +21,9 @@ from tests.checkpoints.layouts import (
     RELATIONS,
     WRITERS,
     ampligraph_rotate,
+    dicee_aconex,
+    dicee_conex,
+    dicee_lfmult,
     openke_transr,
     pbg_static,
     rotate_code,
@@ -38,8 +42,8 @@ def graph():
     return Dataset.build("other", splits, entities=Vocabulary(entities), relations=Vocabulary(relations, "relation"))
 
 
-@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
-def test_scores_follow_the_frameworks_formula(tmp_path, graph, name, writer):
+@pytest.mark.parametrize("writer", [*(writer for _, writer in WRITERS), dicee_conex])
+def test_scores_follow_the_frameworks_formula(tmp_path, graph, writer):
     score, ids, options = writer(tmp_path)
     scorer = align(load_checkpoint(tmp_path, dataset=graph, **options), graph)
     order = sorted if ids == "sorted" else list
@@ -54,8 +58,9 @@ def test_scores_follow_the_frameworks_formula(tmp_path, graph, name, writer):
             k, fixed = relations[relation], entities[anchor]
             pairs = [(fixed, e) if side == "tail" else (e, fixed) for e in entities]
             expected = np.array([score(h, k, t, side) for h, t in pairs])
-            # γ and other constants of a model are no matter to a rank.
-            constant = expected[0] - row[0]
+            # γ and other constants of a model are no matter to a rank; entities of other types score −∞.
+            scored = np.flatnonzero(np.isfinite(expected))[:1]
+            constant = expected[scored] - row[scored] if len(scored) else 0
             assert row + constant == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -175,3 +180,35 @@ def test_a_missing_file_is_named(tmp_path, graph, name, writer):
         except CheckpointError as error:
             assert str(error)  # noqa: PT017 - labels may be missing, all else may not
         path.write_bytes(content)
+
+
+@pytest.mark.parametrize("model", ["FMult", "FMult2"])
+def test_a_dicee_model_of_random_points_has_no_scores(tmp_path, graph, model):
+    dicee_lfmult(tmp_path)
+    path = tmp_path / "configuration.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "model": model}), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=f"a saved {model} lacks the random points .*: it has no scores"):
+        load_checkpoint(tmp_path, dataset=graph)
+
+
+@pytest.mark.parametrize("degree", [None, 0, 1.5, -1, 6, True, "2"])
+def test_the_degree_of_dicees_lfmult_divides_its_rows(tmp_path, graph, degree):
+    dicee_lfmult(tmp_path)
+    path = tmp_path / "configuration.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "degree": degree}), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"the degree of LFMult is|rows must have at least two of"):
+        load_checkpoint(tmp_path, dataset=graph)
+
+
+def test_how_dicees_aconex_adds_is_asked_for(tmp_path, graph):
+    dicee_aconex(tmp_path)
+    path = tmp_path / "configuration.json"
+    config = json.loads(path.read_text("utf-8"))
+    del config["scoring_technique"]
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(
+        CheckpointError, match=r"does not say scoring_technique, .* give the option scoring_technique=NegS"
+    ):
+        load_checkpoint(tmp_path, dataset=graph)
+    checkpoint = load_checkpoint(tmp_path, dataset=graph, scoring_technique="KvsAll")
+    assert checkpoint.family.options == {"by_triple": False}

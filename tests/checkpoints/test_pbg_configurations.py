@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
-from kgeval import load_checkpoint
+from kgeval import Triples, load_checkpoint, save_checkpoint
+from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError
 from tests.checkpoints import layouts
 
@@ -26,6 +28,86 @@ def changed(tmp_path):
             path.write_text(before)
 
     return read
+
+
+def of_types(folder, change):
+    """A model of several types, the configuration of which something was done to; what it is refused with."""
+    layouts.pbg_types(folder)
+    path = folder / "model" / "config.json"
+    config = json.loads(path.read_text())
+    change(config)
+    path.write_text(json.dumps(config))
+    with pytest.raises(CheckpointError) as refused:
+        load_checkpoint(folder / "model")
+    return str(refused.value)
+
+
+def test_entities_that_are_sets_of_features_are_refused(tmp_path):
+    refused = of_types(tmp_path, lambda config: config["entities"]["small"].update(featurized=True))
+    assert "entities of type 'small' are sets of features" in refused
+
+
+def test_an_operator_of_a_plugin_is_refused(tmp_path):
+    refused = of_types(tmp_path, lambda config: config["relations"][1].update(operator="mine"))
+    assert "the operators none, diagonal" in refused
+    assert "found 'affine, mine, translation'" in refused
+
+
+def test_dynamic_relations_have_one_operator(tmp_path):
+    refused = of_types(tmp_path, lambda config: config.update(dynamic_relations=True))
+    assert "dynamic relations with one of them" in refused
+
+
+def test_a_type_that_there_is_not_is_refused(tmp_path):
+    assert "'huge'" in of_types(tmp_path, lambda config: config["relations"][1].update(lhs="huge"))
+
+
+def test_types_of_other_widths_are_refused(tmp_path):
+    h5py = pytest.importorskip("h5py")
+
+    def narrow(_):
+        with h5py.File(tmp_path / "model/embeddings_small_0.v8.h5", "w") as file:
+            file["embeddings"] = np.ones((4, 2), np.float32)
+        with h5py.File(tmp_path / "model/model.v8.h5", "r+") as file:
+            del file["model/entities/small/global_embedding"]
+            file["model/entities/small/global_embedding"] = np.ones(2, np.float32)
+
+    assert "types of entities of one width; found big 4, small 2" in of_types(tmp_path, narrow)
+
+
+def test_a_type_has_as_many_labels_as_rows(tmp_path):
+    names = tmp_path / "data/entity_names_small_0.json"
+    refused = of_types(tmp_path, lambda _: names.write_text('["ant"]'))
+    assert "the entities of type 'small' have 4 rows, but 1 labels" in refused
+
+
+def test_types_without_labels_are_rows(tmp_path):
+    layouts.pbg_types(tmp_path)
+    for file in (tmp_path / "data").iterdir():
+        file.unlink()
+    checkpoint = load_checkpoint(tmp_path / "model")
+    assert (checkpoint.entities, checkpoint.num_entities, checkpoint.describe()["types"]) == (None, 8, 2)
+
+
+def test_types_are_in_no_native_file(tmp_path):
+    layouts.pbg_types(tmp_path)
+    with pytest.raises(CheckpointError, match="its entities are of several types, which a native file does not hold"):
+        save_checkpoint(load_checkpoint(tmp_path / "model"), tmp_path / "m.safetensors")
+
+
+def test_an_operator_for_each_relation_is_kept(tmp_path):
+    layouts.pbg_static(tmp_path)
+    path = tmp_path / "model/config.json"
+    config = json.loads(path.read_text())
+    config["relations"][1]["operator"] = "none"
+    path.write_text(json.dumps(config))
+    before = load_checkpoint(tmp_path / "model")
+    save_checkpoint(before, tmp_path / "m.safetensors")
+    after = load_checkpoint(tmp_path / "m.safetensors")
+    assert before.family.options == after.family.options
+    assert after.family.options["operator"] == ("translation", "none", "translation")
+    queries = Queries.of(Triples.of([(h, r, 0) for h in range(7) for r in range(3)]), "tail")
+    assert np.array_equal(*(checkpoint.scores(queries, np.arange(7)) for checkpoint in (before, after)))
 
 
 @pytest.mark.parametrize("norm", [10**400, float("nan"), float("inf"), -1, 0, "1", [1], True, -0.5])

@@ -71,7 +71,8 @@ class ScoredSplit:
         """Collect the queries of a rank table."""
         sides = ranks.column("side").astype(str)
         names: list[Side] = [side for side in ("head", "tail") if (sides == side).any()]
-        tasks = [_side_task(scorer, dataset, ranks, side, np.flatnonzero(sides == side)) for side in names]
+        rows = {side: np.flatnonzero(sides == side) for side in names}
+        tasks = (task for side in names for task in _side_tasks(scorer, dataset, ranks, side, rows[side]))
         return cls(scorer, dataset, engine, ranks, tuple(tasks))
 
     @property
@@ -135,9 +136,11 @@ class ScoredSplit:
         return of_queries[side.task.queries.owners]
 
 
-def _side_task(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> SideTask:
+def _side_tasks(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> Iterator[SideTask]:
+    """Collect the queries of a side's rows, those together whose answers are sought among the same entities."""
     triples = dataset.split(ranks.split)[ranks.column("triple")[rows]]
-    queries = (Queries.per_triple if scorer.each_triple else Queries.of)(triples, side)
     known = KnownAnswers.of(known_triples(dataset, ranks.filter or (), ranks.times), side)
-    candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
-    return SideTask(RankingTask.of(queries, candidates, known.rows(queries)), rows[queries.triples])
+    for part, entities in scorer.groups(side, triples.relations):
+        queries = (Queries.per_triple if scorer.each_triple else Queries.of)(triples[part], side)
+        candidates = Candidates.shared(np.flatnonzero(entities))
+        yield SideTask(RankingTask.of(queries, candidates, known.rows(queries)), rows[part][queries.triples])

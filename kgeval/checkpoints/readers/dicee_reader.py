@@ -19,17 +19,22 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import PyKEENModel
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
+from kgeval.checkpoints.shared.convolution import Network
 from kgeval.checkpoints.shared.locate import folder_of
-from kgeval.checkpoints.shared.tensors import LIGHTNING, Tensors, check_same_rows, names_in
+from kgeval.checkpoints.shared.normalisation import fold_batch_norm
+from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.io.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, DatasetError
 from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.distances.transe import TransE
+from kgeval.scorers.families.networks.aconex import AConEx
+from kgeval.scorers.families.networks.conex import ConEx
 from kgeval.scorers.families.products.complex import ComplEx
 from kgeval.scorers.families.products.distmult import DistMult
 from kgeval.scorers.families.products.keci import Keci
+from kgeval.scorers.families.products.lfmult import LFMult
 from kgeval.scorers.families.products.quate import QuatE
 from kgeval.scorers.family import Family
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -45,6 +50,12 @@ PYKEEN = "Pykeen_"
 EPSILON = 1e-6
 """what PyTorch's pairwise distance adds to every difference"""
 
+BY_TRIPLE, BY_QUERY = ("NegSample", "FixedNegSample"), ("KvsAll", "1vsAll", "AllvsAll", "1vsSample", "KvsSample")
+"""the scoring techniques whose models dice-embeddings evaluates triple by triple, and query by query"""
+
+UNSAVED = dict.fromkeys(("FMult", "FMult2"), "the random points at which it evaluates its functions")
+"""what scores depend on, and a model does not save"""
+
 Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
 
 
@@ -59,10 +70,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     folder = folder_of(path)
     file, config = _file(folder), _config(folder)
     tensors = Tensors.read(file)
-    names = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
-    name = options.require("model", config.get("model"), CONFIG, names)
-    if str(config.get("normalization")) not in {"None", "none"}:
-        raise CheckpointError(f"{folder / CONFIG}: kgeval does not read models with normalization layers.")
+    name = _model_name(folder / CONFIG, config, options)
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
     entity_file, entities = _ids(folder, "entity", len(entity))
     relation_file, relations = _ids(folder, "relation", len(relation))
@@ -75,10 +83,10 @@ def read(path: Path, options: Options) -> Checkpoint:
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
     else:
         family = MODELS[name]((entity, relation[order] if inverse else relation, tensors, config))
-    for key in ("p", "q") if name == "Keci" else ():
+    for key in SETTINGS.get(name, ()):
         options.resolve(key, config.get(key), CONFIG)
-    options.record_origins(family, "dice-embeddings")
-    tensors.refuse_unused(name)
+    options.record_origins(family, "dice-embeddings", by_triple="scoring_technique")
+    tensors.refuse_unused(name, COUNTERS)
     return Checkpoint(
         Reciprocal(family) if inverse else family,
         "dicee",
@@ -122,6 +130,21 @@ def _config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise CheckpointError(f"{folder / CONFIG}: no configuration of dice-embeddings.")
     return config
+
+
+def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
+    """Find which model it is, and put into the configuration what the user says of it."""
+    said = str(config.get("model"))
+    if said in UNSAVED:
+        raise CheckpointError(f"{path}: a saved {said} lacks {UNSAVED[said]}: it has no scores.")
+    known = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
+    name = str(options.require("model", config.get("model"), CONFIG, known))
+    if str(config.get("normalization")) not in {"None", "none"}:
+        raise CheckpointError(f"{path}: kgeval does not read models with normalization layers.")
+    if name == "AConEx":
+        technique = config.get("scoring_technique")
+        config["scoring_technique"] = options.require("scoring_technique", technique, CONFIG, [*BY_TRIPLE, *BY_QUERY])
+    return name
 
 
 def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
@@ -175,13 +198,47 @@ def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
     return np.concatenate([head, *blocks], axis=1)
 
 
+def _layers(parts: Parts, halves: int) -> dict[str, FloatArray]:
+    """Take the layers of ConEx, whose network makes so many vectors as long as half an entity."""
+    entity, _, tensors, _ = parts
+    kernel = tensors.take("conv2d.weight", None, 1, 3, 3)
+    channels, width = len(kernel), entity.shape[1]
+    network = Network(
+        kernel=kernel,
+        kernel_bias=tensors.take("conv2d.bias", channels),
+        dense=tensors.take("fc1.weight", halves * width // 2, 2 * width * channels),
+        dense_bias=tensors.take("fc1.bias", halves * width // 2),
+        within=fold_batch_norm(tensors.under("bn_conv2d."), channels),
+    )
+    return {**network.arrays()}
+
+
+def _aconex(parts: Parts) -> Family:
+    by_triple = parts[3]["scoring_technique"] in BY_TRIPLE
+    return AConEx(parts[0], parts[1], **_layers(parts, AConEx.halves), by_triple=by_triple)
+
+
+def _lfmult(parts: Parts) -> Family:
+    degree = parts[3].get("degree")
+    width = parts[0].shape[1]
+    if type(degree) is not int or not 0 < degree < width:
+        raise CheckpointError(f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}.")
+    return LFMult(parts[0], parts[1], degree=degree)
+
+
 MODELS: dict[str, Callable[[Parts], Family]] = {
+    "AConEx": _aconex,
     "ComplEx": lambda parts: ComplEx(parts[0], parts[1]),
+    "ConEx": lambda parts: ConEx(parts[0], parts[1], **_layers(parts, ConEx.halves)),
     "DistMult": lambda parts: DistMult(parts[0], parts[1]),
     "Keci": _keci,
+    "LFMult": _lfmult,
     "QMult": lambda parts: QuatE(parts[0], parts[1]),
     "TransE": lambda parts: TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2),
 }
+
+SETTINGS = {"Keci": ("p", "q"), "LFMult": ("degree",)}
+"""what else of the configuration a model is made by"""
 
 
 def _recognises(path: Path) -> bool:

@@ -129,7 +129,7 @@ def _known_to(
     kept, examples, count = [], [], 0
     for part in parts:
         queries = part.queries
-        known = (scorer.entity_rows[queries.anchors] >= 0) & (scorer.relation_rows[queries.relations] >= 0)
+        known = scorer.can_answer(queries)
         unknown = np.flatnonzero(~known)
         examples += [_written(dataset, queries, query) for query in unknown[:3]]
         count += len(unknown)
@@ -155,14 +155,15 @@ def _predict_side(
     """Find the best answers of the queries of one side."""
     times: KnownTimes = "all" if part.queries.contexts is None else "same"
     known = KnownAnswers.of(known_triples(dataset, table.filter, times), part.queries.side)
-    candidates = Candidates.shared(np.flatnonzero(scorer.entity_rows >= 0))
     blocks = []
-    for block in Plan(search.engine.memory).tasks(known.lengths(part.queries) + IDS_PER_PLACE * search.places):
-        queries = part.queries[block]
-        task = RankingTask.of(queries, candidates, known.rows(queries))
-        try:
-            best = search.search(scorer, task)
-        except UndefinedScore as error:
-            raise ScoreError(undefined_rank(error, dataset)) from error
-        blocks.append(to_prediction_columns(dataset, task, best, part.numbers[block], table.split))
+    for alike, entities in scorer.groups(part.queries.side, part.queries.relations):
+        group, candidates = part.where(alike), Candidates.shared(np.flatnonzero(entities))
+        for block in Plan(search.engine.memory).tasks(known.lengths(group.queries) + IDS_PER_PLACE * search.places):
+            queries = group.queries[block]
+            task = RankingTask.of(queries, candidates, known.rows(queries))
+            try:
+                best = search.search(scorer, task)
+            except UndefinedScore as error:
+                raise ScoreError(undefined_rank(error, dataset)) from error
+            blocks.append(to_prediction_columns(dataset, task, best, group.numbers[block], table.split))
     return with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())

@@ -11,6 +11,7 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.triples import SIDES, Side
 from kgeval.scorers.family import Family, rows
 from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.threads import slices
 
@@ -44,7 +45,7 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
 
 def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tuple[str, int, Rows]]:
     """Yield the name of each table of vectors, how many it has, and how to take some of them."""
-    family = scorer.family if isinstance(scorer, Reciprocal) else scorer
+    family = scorer.family if isinstance(scorer, Reciprocal | Typed) else scorer
     if isinstance(family, Family):
         yield "the array entity", len(family.entity), partial(rows, family.entity)
         yield "the array relation", len(family.relation), partial(rows, family.relation)

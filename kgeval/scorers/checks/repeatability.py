@@ -13,6 +13,7 @@ from kgeval.errors import ScoreError
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.alignment import Aligned
 from kgeval.scorers.family import Family
+from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 TRIPLES, CANDIDATES = 8, 64
@@ -41,7 +42,7 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
     ScoreError
         if they were others by more than noise: a rank would be another one each time
     """
-    if isinstance(scorer.scorer, Family | Reciprocal):
+    if isinstance(scorer.scorer, Family | Reciprocal | Typed):
         return []
     known = np.flatnonzero(scorer.entity_rows >= 0)
     candidates = known[np.unique(np.linspace(0, len(known) - 1, CANDIDATES).astype(np.int64))]

@@ -1,4 +1,4 @@
-"""The configuration of a PyTorch-BigGraph checkpoint: its operator, files and labels."""
+"""The configuration of a PyTorch-BigGraph checkpoint: its types, operators, files and labels."""
 
 from __future__ import annotations
 
@@ -52,28 +52,38 @@ class PBGModel:
         return truth_value(self.folder / CONFIG, name, self.config.get(name))
 
     @property
-    def kind(self) -> str:
-        """The only type of entities."""
-        return str(next(iter(self.config["entities"])))
+    def relations(self) -> list[dict[str, Any]]:
+        """The settings of each relation; of dynamic ones, those of all together."""
+        return list(self.config["relations"])
 
     @property
-    def parts(self) -> int:
-        """How many files the entities are partitioned into."""
-        return int(self.config["entities"][self.kind].get("num_partitions", 1))
+    def operators(self) -> list[str]:
+        """The kinds of operators that there are."""
+        return list(dict.fromkeys(str(relation["operator"]) for relation in self.relations))
 
     @property
-    def operator(self) -> str:
-        """The only operator."""
-        return str(self.config["relations"][0]["operator"])
+    def operator(self) -> str | tuple[str, ...]:
+        """The kind of all operators, or of each relation's where they differ."""
+        if len(self.operators) == 1:
+            return self.operators[0]
+        return tuple(str(relation["operator"]) for relation in self.relations)
+
+    @property
+    def types(self) -> list[str]:
+        """The types of entities that relations take."""
+        return list(dict.fromkeys(str(relation[side]) for side in ("lhs", "rhs") for relation in self.relations))
+
+    def parts(self, kind: str) -> int:
+        """How many files the entities of a type are partitioned into."""
+        return int(self.config["entities"][kind].get("num_partitions", 1))
 
     def file(self, stem: str) -> Path:
         """Name an HDF5 file of this version."""
         return self.folder / f"{stem}.v{self.version}.h5"
 
-    @property
-    def embeddings(self) -> list[Path]:
-        """The files of the entities' embeddings."""
-        return [self.file(f"embeddings_{self.kind}_{part}") for part in range(self.parts)]
+    def embeddings(self, kind: str) -> list[Path]:
+        """The files of the embeddings of a type's entities."""
+        return [self.file(f"embeddings_{kind}_{part}") for part in range(self.parts(kind))]
 
 
 def read_model(folder: Path) -> PBGModel:
@@ -82,31 +92,32 @@ def read_model(folder: Path) -> PBGModel:
     Raises
     ------
     CheckpointError
-        if it is damaged, or of a model with several types of entities or several operators
+        if it is damaged, or of a model with featurized entities or an operator of another kind
     """
+    where = folder / CONFIG
     try:
-        config = read_json(folder / CONFIG)
+        config = read_json(where)
         model = PBGModel(folder, config, int(read_settings(folder / VERSION)))
-        operators = {relation["operator"] for relation in config["relations"]}
-        kinds = {relation[side] for relation in config["relations"] for side in ("lhs", "rhs")}
-        known = model.operator in PARAMETERS and "comparator" in config
-        max_norm, parts = config.get("max_norm"), model.parts
-        known = known and (model.dynamic or bool(relation_names(model, None)))
+        known = set(model.operators) <= PARAMETERS.keys() and "comparator" in config
+        known = known and (len(model.relations) == 1 if model.dynamic else bool(relation_names(model, None)))
+        parts = [model.parts(kind) for kind in model.types]
+        featurized = [kind for kind in model.types if config["entities"][kind].get("featurized")]
     except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{folder / CONFIG}: cannot be read ({type(error).__name__}: {error}).") from error
-    if len(operators) != 1 or len(kinds) != 1 or len(config["entities"]) != 1 or not known:
+        raise CheckpointError(f"{where}: cannot be read ({type(error).__name__}: {error}).") from error
+    if not known:
         raise CheckpointError(
-            f"{folder / CONFIG}: kgeval reads models with one type of entities and one of the operators "
-            f"{', '.join(PARAMETERS)}; found types {sorted(config['entities'])}, operators {sorted(operators)}."
+            f"{where}: kgeval reads models with a comparator and the operators {', '.join(PARAMETERS)}, dynamic "
+            f"relations with one of them; found {', '.join(model.operators)!r:.200}."
         )
-    if not is_plain_name(model.kind):
-        raise CheckpointError(
-            f"{folder / CONFIG}: the type {model.kind!r:.60} of entities is no part of a file's name."
-        )
+    if featurized:
+        raise CheckpointError(f"{where}: entities of type {featurized[0]!r:.60} are sets of features: kgeval has none.")
+    if foreign := [kind for kind in model.types if not is_plain_name(kind)]:
+        raise CheckpointError(f"{where}: the type {foreign[0]!r:.60} of entities is no part of a file's name.")
+    max_norm = config.get("max_norm")
     is_number = isinstance(max_norm, int | float) and not isinstance(max_norm, bool)
     is_norm = max_norm is None or (is_number and 0 < max_norm <= sys.float_info.max)
-    if not is_norm or not 0 < parts <= sum(1 for _ in folder.iterdir()):
-        raise CheckpointError(f"{folder / CONFIG}: max_norm is {max_norm!r:.60}, and there are {parts} partitions.")
+    if not is_norm or min(parts) < 1 or max(parts) > sum(1 for _ in folder.iterdir()):
+        raise CheckpointError(f"{where}: max_norm is {max_norm!r:.60}, and there are {max(parts)} partitions.")
     return model
 
 
@@ -114,7 +125,7 @@ def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
     """Return the names of the relations, those of dynamic relations from a folder, by default the ``entity_path``."""
     if model.dynamic:
         return read_names((folder or entity_path(model)) / "dynamic_rel_names.json")
-    return [str(relation["name"]) for relation in model.config["relations"]]
+    return [str(relation["name"]) for relation in model.relations]
 
 
 def read_names(file: Path) -> list[str]:

@@ -24,16 +24,16 @@ class BigGraph(RelationalFamily):
     """score(h, r, t) = c(g_r(h), t), or c(h, g_r(t)): one entity passes the relation's operator g, then both compare.
 
     A relation's row holds its operator: the diagonal, the translation, [re | im] of a complex diagonal, a matrix row by
-    row, or (affine) a matrix and then a translation. With a bias, column 0 of both entities, after the operator, is
-    taken out and added to the score.
+    row, or (affine) a matrix and then a translation. Where relations have operators of different kinds, the rest of a
+    row does not count. With a bias, column 0 of both entities, after the operator, is taken out and added to the score.
     Lerer et al.: PyTorch-BigGraph: A Large-scale Graph Embedding System, SysML 2019.
     """
 
     name: ClassVar[str] = "BigGraph"
     formula: ClassVar[str] = "c(g_r(h), t) or c(h, g_r(t))"
 
-    operator: Operator
-    """g"""
+    operator: Operator | tuple[Operator, ...]
+    """g, the same kind for all relations or one for each"""
     comparator: Literal["dot", "cos", "l2", "squared_l2"]
     """c; distances are negative"""
     operand: Literal["head", "tail"]
@@ -43,11 +43,19 @@ class BigGraph(RelationalFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        width = self.entity.shape[1]
-        wanted = {"linear": width * width, "affine": width * width + width, "none": self.relation.shape[1]}
-        fits = self.relation.shape[1] == wanted.get(self.operator, width)
-        self.require(fits, f"relation must hold one {self.operator} operator a row")
-        self.require(self.operator != "complex_diagonal" or width % 2 == 0, "complex vectors need an even width")
+        kinds, width = self.kinds, self.entity.shape[1]
+        if isinstance(self.operator, tuple):
+            fits = len(self.operator) == len(self.relation)
+            self.require(fits, f"there must be as many relations as operators, which are {len(self.operator)}")
+        widest = max(parameters(kind, width) for kind in kinds)
+        fits = self.relation.shape[1] == widest or kinds == {"none"}
+        self.require(fits, f"relation must hold one {' or '.join(sorted(kinds))} operator a row")
+        self.require("complex_diagonal" not in kinds or width % 2 == 0, "complex vectors need an even width")
+
+    @property
+    def kinds(self) -> set[Operator]:
+        """The kinds of operators that there are."""
+        return {*self.operator} if isinstance(self.operator, tuple) else {self.operator}
 
     @property
     def similarity(self) -> Similarity:
@@ -56,7 +64,7 @@ class BigGraph(RelationalFamily):
 
     def is_shared(self, side: Side) -> bool:
         """Only the operand passes a relation's operator."""
-        return side != self.operand or self.operator == "none"
+        return side != self.operand or self.kinds == {"none"}
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Return the anchors, after the operator if they are the operand."""
@@ -89,14 +97,25 @@ class BigGraph(RelationalFamily):
     def _rows(self, side: Side, ids: IntArray, relation: int) -> Float64Array:
         """Return entities on one side, after the operator where that side passes it."""
         entities = rows64(self.entity, ids)
-        if side != self.operand or self.operator == "none":
+        kind = self.operator[relation] if isinstance(self.operator, tuple) else self.operator
+        width = entities.shape[1]
+        if side != self.operand or kind == "none":
             return entities
-        parameters, width = rows64(self.relation, relation), entities.shape[1]
-        if self.operator == "diagonal":
-            return entities * parameters
-        if self.operator == "translation":
-            return entities + parameters
-        if self.operator == "complex_diagonal":
-            return multiply(entities, np.broadcast_to(parameters, entities.shape))
-        mixed = matmul_ordered(entities, parameters[: width * width].reshape(width, width).T)
-        return mixed + parameters[width * width :] if self.operator == "affine" else mixed
+        row = rows64(self.relation, relation)[: parameters(kind, width)]
+        if kind == "diagonal":
+            return entities * row
+        if kind == "translation":
+            return entities + row
+        if kind == "complex_diagonal":
+            return multiply(entities, np.broadcast_to(row, entities.shape))
+        mixed = matmul_ordered(entities, row[: width * width].reshape(width, width).T)
+        return mixed + row[width * width :] if kind == "affine" else mixed
+
+
+def parameters(operator: Operator, width: int) -> int:
+    """Count the numbers of an operator on entities of a width.
+
+    >>> parameters("affine", 3), parameters("none", 3)
+    (12, 0)
+    """
+    return {"none": 0, "linear": width * width, "affine": width * width + width}.get(operator, width)
