@@ -38,6 +38,7 @@ from kgeval.scorers.scorer import (
     views_of,
 )
 from kgeval.scorers.sparse_scorer import SparseScorer
+from kgeval.scorers.wrappers.relation_answers import RelationAnswers
 from kgeval.scorers.wrappers.remapped import RemappedVectors
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
@@ -101,6 +102,20 @@ class Aligned(PartitionedScorer):
         )
         times = self._times(triples.contexts)
         return np.asarray(heads & relations & tails & (times is None or times >= 0))
+
+    def answer_rows(self, side: Side) -> IntArray:
+        """Return the row of each answer of a side in the scorer, -1 where it does not know it; int64[answer]."""
+        return self.relation_rows if side == "relation" else self.entity_rows
+
+    def scorer_of(self, side: Side) -> Scorer:
+        """Return what scores the answers of a side.
+
+        Raises
+        ------
+        InputError
+            if they are relations, and the model cannot score these
+        """
+        return RelationAnswers(self, self.scorer) if side == "relation" else self
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score in the scorer's own ids."""
