@@ -116,7 +116,7 @@ def test_both_are_heads_and_tails_and_relation_is_a_mean_over_relations(three_si
     found, without = summarize(three_sides, names), summarize(entities, names)
     for name in names:
         assert found[name] == without[name] == found[f"both.{name}"]
-    alone = summarize(evaluate(SCORED["ComplEx"][0], DATA, sides="relation"), names[:-1] + ["relation_side.mrr"])
+    alone = summarize(evaluate(SCORED["ComplEx"][0], DATA, sides="relation"), [*names[:-1], "relation_side.mrr"])
     rows = three_sides.column("side") == "relation"
     ranks = 1 + (three_sides.column("greater") + three_sides.column("tied") / 2)[rows]
     assert found["relation_side.mrr"] == alone["mrr"] == alone["relation_side.mrr"] == pytest.approx((1 / ranks).mean())
@@ -199,7 +199,7 @@ def test_what_cannot_predict_relations_says_why(model, settings, message):
 
 @pytest.mark.parametrize("made", [predict, answers])
 def test_predictions_and_answer_sets_are_of_entities(made):
-    with pytest.raises(InputError, match="of relations yet. Leave relation out"):
+    with pytest.raises(InputError, match="of relations yet"):
         made(SCORED["ComplEx"][0], DATA, sides="relation")
 
 
