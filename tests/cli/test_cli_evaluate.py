@@ -38,14 +38,14 @@ def test_metrics_ties_and_split_can_be_chosen(data):
 
 
 def test_relations_are_predicted_where_that_is_said(place, data):
-    sides = ["--sides", "head", "--side", "relation", "--by", "relation", "--out", "run"]
+    sides = ["--sides", "head", "--side", "relation", "--by", "relation", "--out", "relations"]
     result = data(*EVALUATE, *sides, "-m", "mrr", "-m", "relation.mrr", "-m", "relation_side.map")
     table = evaluate(load_checkpoint("model", dataset="graph/", model="TransE", norm=1), "graph/", sides="relation")
     expected = summarize(table, ["mrr", "relation.mrr", "map"])
     assert result["metrics"]["relation"] == {name: expected[name] for name in ("mrr", "relation.mrr", "map")}
     assert result["metrics"]["both"]["mrr"] == result["metrics"]["head"]["mrr"]
     assert {group["key"]["relation"] for group in result["groups"]} == set(table.column("relation_label"))
-    again = data("summarize", "run", "-m", "relation_side.mrr")
+    again = data("summarize", "relations", "-m", "relation_side.mrr")
     assert again["metrics"] == {"relation": {"mrr": expected["mrr"]}}
 
 

@@ -102,7 +102,8 @@ def test_a_relation_that_the_model_does_not_know_is_no_candidate():
     known = table.where(table.column("relation") > 0)
     assert known.column("raw_candidates").tolist() == [R - 1] * len(known)
     last = table.where(table.column("relation") == 0)
-    assert len(last) and last.column("raw_greater").tolist() == [R - 1] * len(last)
+    assert len(last)
+    assert last.column("raw_greater").tolist() == [R - 1] * len(last)
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +130,13 @@ def test_both_are_heads_and_tails_and_relation_is_a_mean_over_relations(three_si
     assert found["relation_side.macro.hits@3"] == pytest.approx(np.mean(of_queries))
     with pytest.raises(MetricError, match="a list of relations is of several relations"):
         summarize(three_sides, ["relation_side.relation.map"])["relation_side.relation.map"]
+
+
+def test_lists_of_several_relations_are_no_units_of_relations(three_sides):
+    found = summarize(three_sides, ["mrr", "map"], intervals="relation", by="side")
+    assert found.interval("mrr", side="head").unit == "relation"
+    with pytest.raises(MetricError, match=r"relation_side\.map has no interval: a list of relations is of several"):
+        found.interval("relation_side.map", side="relation")
 
 
 def test_weights_against_popularity_are_those_of_the_relation_alone(three_sides):
