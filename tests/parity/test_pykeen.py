@@ -75,19 +75,16 @@ def pykeens_ranks(model, graph):
 
 def pykeens_ranks_of_relations(model, graph):
     """Rank by ``predict_r``, as PyKEEN's evaluator ranks by ``predict_t``; it refuses to rank relations itself."""
-    import torch
-
     triples = graph.testing.mapped_triples
-    known = torch.cat([graph.training.mapped_triples, graph.validation.mapped_triples, triples])
-    with torch.inference_mode():
-        # With inverse triples, PyKEEN's rows are those of a relation and its inverse, one after the other.
-        scores = model.predict_r(triples[:, [0, 2]])[:, :: 2 if model.use_inverse_triples else 1]
-    truths = scores.gather(1, triples[:, 1:2])
-    for h, r, t in known.tolist():
-        others = (triples[:, 0] == h) & (triples[:, 2] == t) & (triples[:, 1] != r)
-        scores[others, r] = -torch.inf
-    optimistic, pessimistic = 1 + (scores > truths).sum(dim=1), (scores >= truths).sum(dim=1)
-    return {("relation", "optimistic"): optimistic.numpy(), ("relation", "pessimistic"): pessimistic.numpy()}
+    # With inverse triples, PyKEEN's columns are those of a relation and its inverse, one after the other.
+    columns = model.predict_r(triples[:, [0, 2]])[:, :: 2 if model.use_inverse_triples else 1]
+    scores, triples = columns.detach().numpy().copy(), triples.numpy()
+    truths = np.take_along_axis(scores, triples[:, 1:2], axis=1)
+    for part in (graph.training, graph.validation, graph.testing):
+        for h, r, t in part.mapped_triples.tolist():
+            scores[(triples[:, 0] == h) & (triples[:, 2] == t) & (triples[:, 1] != r), r] = -np.inf
+    optimistic, pessimistic = 1 + (scores > truths).sum(axis=1), (scores >= truths).sum(axis=1)
+    return {("relation", "optimistic"): optimistic, ("relation", "pessimistic"): pessimistic}
 
 
 def assert_same_ranks(table, theirs):
