@@ -17,10 +17,10 @@ EntitySide = Literal["head", "tail"]
 """A side of a triple: where an entity stands."""
 
 Side = Literal["head", "tail", "relation"]
-"""What is predicted of a triple: one of its sides, or the relation between them."""
+"""What is predicted of a triple: the entity on one of its sides, or the relation between them."""
 
 SIDES: tuple[Side, ...] = get_args(EntitySide)
-PREDICTED: tuple[Side, ...] = get_args(Side)
+TARGETS: tuple[Side, ...] = get_args(Side)
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,7 @@ class Evaluation(Settings):
 
     @field_validator("estimate")
     @classmethod
-    def _samples_what_it_can(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
+    def _fits_sides_and_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
         if value is not None and block.data.get("keep") is not None:
             raise ValueError("predictions are kept of all queries, which an estimate spares. Leave one of them out")
         if value is not None and "relation" in block.data.get("sides", ()):

@@ -8,7 +8,7 @@ import pytest
 import kgeval.pykeen
 from kgeval import evaluate, load_checkpoint
 from kgeval.data.layouts.pykeen_layout import from_factories
-from kgeval.data.triples import PREDICTED
+from kgeval.data.triples import TARGETS
 from kgeval.runs.training import frozen_gc
 
 pytestmark = pytest.mark.slow
@@ -89,7 +89,7 @@ def pykeens_ranks_of_relations(model, graph):
 
 def assert_same_ranks(table, theirs):
     frame = table.to_pandas()
-    for side in PREDICTED:
+    for side in TARGETS:
         rows = frame[frame["side"] == side].sort_values("triple")
         lowest = 1 + rows["greater"].to_numpy()
         assert lowest.tolist() == theirs[side, "optimistic"].tolist()
@@ -104,7 +104,7 @@ def test_ranks_agree_triple_by_triple(graph, name, inverse, tmp_path):
     dataset = from_factories(graph.factory_dict)
     theirs = pykeens_ranks(result.model, graph) | pykeens_ranks_of_relations(result.model, graph)
 
-    assert_same_ranks(kgeval.pykeen.evaluate(result.model, dataset, sides=PREDICTED), theirs)
-    assert_same_ranks(evaluate(result.model, dataset, sides=PREDICTED), theirs)
+    assert_same_ranks(kgeval.pykeen.evaluate(result.model, dataset, sides=TARGETS), theirs)
+    assert_same_ranks(evaluate(result.model, dataset, sides=TARGETS), theirs)
     result.save_to_directory(tmp_path)
-    assert_same_ranks(evaluate(load_checkpoint(tmp_path, dataset=dataset), dataset, sides=PREDICTED), theirs)
+    assert_same_ranks(evaluate(load_checkpoint(tmp_path, dataset=dataset), dataset, sides=TARGETS), theirs)

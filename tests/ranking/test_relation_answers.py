@@ -21,7 +21,7 @@ from kgeval import (
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.corruption import Uniform
-from kgeval.data.triples import PREDICTED
+from kgeval.data.triples import TARGETS
 from kgeval.errors import InputError, KgevalError, MetricError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.scorers.families.distances.rotate import RotatE
@@ -91,8 +91,8 @@ def test_a_triple_has_one_score_whatever_is_predicted(model):
 def test_relations_at_a_time_equal_loops(times):
     dataset = random_graph(8, relations=4)
     for scorer, score in models(2, dataset).values():
-        table = evaluate(scorer, dataset, sides=PREDICTED, times=times)
-        assert counts_of(table) == by_loops(score, dataset, times=times, sides=PREDICTED)
+        table = evaluate(scorer, dataset, sides=TARGETS, times=times)
+        assert counts_of(table) == by_loops(score, dataset, times=times, sides=TARGETS)
 
 
 def test_a_relation_that_the_model_does_not_know_is_no_candidate():
@@ -108,7 +108,7 @@ def test_a_relation_that_the_model_does_not_know_is_no_candidate():
 
 @pytest.fixture(scope="module")
 def three_sides():
-    return evaluate(SCORED["ComplEx"][0], DATA, sides=PREDICTED)
+    return evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS)
 
 
 def test_both_are_heads_and_tails_and_relation_is_a_mean_over_relations(three_sides):
@@ -162,7 +162,7 @@ def test_every_slice_divides_relation_rows_too(three_sides):
 
 
 def test_models_are_compared_by_relations(three_sides):
-    other = evaluate(SCORED["TransE"][0], DATA, sides=PREDICTED)
+    other = evaluate(SCORED["TransE"][0], DATA, sides=TARGETS)
     pair = compare({"a": three_sides, "b": other}, ["relation_side.mrr", "mrr"]).pairs
     for one in pair:
         name = str(one.metric)

@@ -142,9 +142,9 @@ class TableView:
     def queries(self) -> IntArray:
         """The number of each row's query."""
         side, anchor, relation, other = self.ids
-        named = np.where(side == 2, other, relation)  # a query of a relation names both entities
-        order = np.lexsort((*self.times, anchor, named, side))
-        first = starts_of_runs(*(column[order] for column in (side, named, anchor, *self.times)))
+        partner = np.where(side == 2, other, relation)  # a query of a relation names both entities
+        order = np.lexsort((*self.times, anchor, partner, side))
+        first = starts_of_runs(*(column[order] for column in (side, partner, anchor, *self.times)))
         queries = np.empty(len(order), np.int64)
         queries[order] = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(order)]))
         return queries

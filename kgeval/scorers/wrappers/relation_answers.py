@@ -9,7 +9,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import InputError
+from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
@@ -74,16 +74,23 @@ class RelationAnswers:
         times = None if queries.contexts is None else np.broadcast_to(queries.contexts, shape).ravel()
         found = np.empty(len(relations))
         for part in slices(len(found), BATCH_TRIPLES):
-            asked = Triples(
-                np.stack([heads[part], relations[part], tails[part]], axis=1), None if times is None else times[part]
-            )
-            found[part] = self._of_tails(asked)
+            ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
+            found[part] = self._of_tails(Triples(ids, None if times is None else times[part]))
         return np.ascontiguousarray(found.reshape(shape).T)
 
     def _of_tails(self, triples: Triples) -> Float64Array:
-        """Score each triple by its tail; float64[triple]."""
+        """Score each triple by its tail; float64[triple].
+
+        Raises
+        ------
+        ScoreError
+            if the scorer returns an array of another shape, or what is no number
+        """
         queries = Queries.per_triple(triples, "tail")
         scores = as_float64(self.tails.scores(queries, queries.answers[:, None]), "the scorer")
+        if scores.shape != (len(triples), 1):
+            expected = f"expected {(len(triples), 1)} (query, candidate)"
+            raise ScoreError(f"the scorer returned scores of shape {scores.shape}, {expected}.")
         found = np.empty(len(triples))
         found[queries.triples] = scores[:, 0]
         return found
