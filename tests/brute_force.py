@@ -26,8 +26,8 @@ def brute_force(
     for h, r, t in getattr(dataset, split).ids.tolist():
         for side in sides:
             counts = np.zeros((2, 3), int)
-            for entity in range(len(dataset.entities)):
-                corrupted = (entity, r, t) if side == "head" else (h, r, entity)
+            for answer in range(len(dataset.answers_of(side))):
+                corrupted = {"head": (answer, r, t), "relation": (h, answer, t), "tail": (h, r, answer)}[side]
                 if corrupted == (h, r, t):
                     continue
                 here, truth = score(*corrupted), score(h, r, t)

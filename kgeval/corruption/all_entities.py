@@ -1,8 +1,8 @@
-"""All entities are candidates: full ranking (Bordes et al., 2013)."""
+"""All entities are candidates, or all relations: full ranking (Bordes et al., 2013)."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from kgeval.data.rows import Rows
 
 
 class AllEntities(CorruptionGenerator):
-    """Corrupt a triple with every entity of the graph.
+    """Corrupt a triple with every entity of the graph; where its relation is predicted, with every relation.
 
     Exported as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks differ:
     known answers are no negatives, and are not exported.
@@ -27,13 +27,15 @@ class AllEntities(CorruptionGenerator):
     kind: Literal["all"] = "all"
     """every entity of the graph"""
 
+    answers_relations: ClassVar[bool] = True
+
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         """Return that no query has candidates of its own."""
         return np.zeros(len(queries), np.int64)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Choose all entities for each query."""
-        return Candidates.shared(np.arange(len(dataset.entities)))
+        """Choose all entities, or all relations, for each query."""
+        return Candidates.shared(np.arange(len(dataset.answers_of(queries.side))))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         """Describe the number of entities."""

@@ -54,6 +54,9 @@ class CorruptionGenerator(Settings):
     allows_known: ClassVar[bool] = False
     """whether known answers may be among its negatives"""
 
+    answers_relations: ClassVar[bool] = False
+    """whether it chooses relations too, for the queries of the side relation"""
+
     _prepared: _Prepared | None = PrivateAttr(default=None)
 
     @property
@@ -124,14 +127,14 @@ class CorruptionGenerator(Settings):
         Raises
         ------
         InputError
-            if they are no ascending ids of entities for each query
+            if they are no ascending ids of entities, or relations, for each query
         """
         candidates: Any = self.candidates(queries, known, dataset)
         where = f"the corruption {self.kind!r}"
         if not isinstance(candidates, Candidates):
             raise InputError(f"{where} returned {candidates!r:.60}. Return Candidates.")
         try:
-            candidates.check(len(queries), len(dataset.entities))
+            candidates.check(len(queries), len(dataset.answers_of(queries.side)))
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
         return candidates

@@ -15,7 +15,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.labelled_triples import LabelledTriples
 from kgeval.data.numbering import as_table, number
-from kgeval.data.triples import Triples
+from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 from kgeval.errors import DatasetError, did_you_mean
 
@@ -203,6 +203,10 @@ class Dataset:
                 return triples
         why = f"it has no {name} triples" if name in SPLITS else f"unknown split {name!r}"
         raise DatasetError(f"dataset {self.name}: {why}. {did_you_mean(name, self.splits)}")
+
+    def answers_of(self, side: Side) -> Vocabulary:
+        """Return what the answers of a side are: entities, or relations."""
+        return self.relations if side == "relation" else self.entities
 
     def sha256(self) -> str:
         """Digest the labels and the triples in their order, wherever they were read from.

@@ -14,9 +14,9 @@ from kgeval.data.triples import Side, Triples
 class Queries:
     """Queries of one side, distinct if made by :meth:`of`, with the answers that are ranked for each.
 
-    A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor). It keeps all of a statement
-    but the answer: at another time it is another query. The answers of query ``q`` are
-    ``offsets[q]:offsets[q + 1]``.
+    A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor), about the relation
+    (head, ?, tail). It keeps all of a statement but the answer: at another time it is another query. The answers of
+    query ``q`` are ``offsets[q]:offsets[q + 1]``.
 
     Examples
     --------
@@ -27,13 +27,13 @@ class Queries:
 
     side: Side
     anchors: IntArray
-    """int64[query], the entity that the query names"""
+    """int64[query], the entity that the query names; of (h, ?, t) the head"""
     relations: IntArray
-    """int64[query]"""
+    """int64[query]; of (h, ?, t), which names no relation, the tail"""
     offsets: IntArray
     """int64[query + 1], into the answers"""
     answers: IntArray
-    """int64[answer], the entity of each answer"""
+    """int64[answer], the entity of each answer, or its relation"""
     triples: IntArray
     """int64[answer], the row of its triple"""
     contexts: IntArray | None = None

@@ -13,10 +13,14 @@ import numpy.typing as npt
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.errors import DatasetError, reason
 
-Side = Literal["head", "tail"]
-"""The side of a triple that is predicted."""
+EntitySide = Literal["head", "tail"]
+"""A side of a triple: where an entity stands."""
 
-SIDES: tuple[Side, ...] = get_args(Side)
+Side = Literal["head", "tail", "relation"]
+"""What is predicted of a triple: the entity on one of its sides, or the relation between them."""
+
+SIDES: tuple[Side, ...] = get_args(EntitySide)
+TARGETS: tuple[Side, ...] = get_args(Side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +107,13 @@ class Triples:
         return self.ids[:, 2]
 
     def queries_of_side(self, side: Side) -> SideQueries:
-        """Split each triple into the query of one side and its answer."""
+        """Split each triple into the query of one side and its answer.
+
+        >>> Triples.of([(5, 0, 7)]).queries_of_side("relation")
+        SideQueries(anchors=array([5]), relations=array([7]), answers=array([0]))
+        """
+        if side == "relation":
+            return SideQueries(self.heads, self.tails, self.relations)
         if side == "tail":
             return SideQueries(self.heads, self.relations, self.tails)
         return SideQueries(self.tails, self.relations, self.heads)
@@ -158,8 +168,21 @@ class SideQueries(NamedTuple):
     """Triples as queries, (anchor, relation, ?), with one answer each; int64[triple] all three."""
 
     anchors: IntArray
+    """the entity that is named; of (h, ?, t) the head"""
     relations: IntArray
+    """the relation; of (h, ?, t), which names none, the tail"""
     answers: IntArray
+
+
+def triple_of(side: Side, anchor: int, relation: int, answer: int) -> tuple[int, int, int]:
+    """Put a query and an answer, as :meth:`Triples.queries_of_side` divides a triple, together again.
+
+    >>> triple_of("head", 1, 0, -1), triple_of("relation", 1, 2, 0)
+    ((-1, 0, 1), (1, 0, 2))
+    """
+    if side == "relation":
+        return anchor, answer, relation
+    return (anchor, relation, answer) if side == "tail" else (answer, relation, anchor)
 
 
 class Distinct(NamedTuple):

@@ -58,8 +58,8 @@ def evaluate(  # noqa: PLR0913
         the label of each of the model's ids, where it has none of its own and its ids are not the dataset's: a list, an
         array or a ``Vocabulary``, or a dictionary of the id of each label
     split, sides
-        which triples, and which of their sides are predicted; one side may be given as text. By default all that the
-        model answers: both, but for a model of tails alone
+        which triples, and what is predicted of each: ``"head"``, ``"tail"``, ``"relation"``, or several. By default
+        head and tail, or those that the model answers. Relations are ranked among all relations
     protocol
         whose rules decide which scores tie with an answer's, which entities compete, and which answers are filtered:
         the name of a framework, such as ``"libkge"``, in any case, or a ``Protocol``.

@@ -26,7 +26,8 @@ from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
 
 RULES = {
     "sides": ("sides",),

@@ -75,6 +75,8 @@ class Protocol:
     """whether a triple that is repeated in its split counts once or each time"""
     sides: tuple[Side, ...] = SIDES
     """the sides whose ranks ``both`` is made of"""
+    predicts_relations: bool = False
+    """whether relations are ranked too"""
     side_aggregation: Literal["pooled", "apart"] = "pooled"
     """whether ``both`` is the mean of all ranks, or the mean of the two sides' means"""
     mean: MeanFunction = float64
@@ -95,7 +97,8 @@ class Protocol:
     @property
     def rules(self) -> Rules:
         """The rules that apply while ranking."""
-        return Rules(self.name, self.tie_rule, self.competes, self.batch, self.quirks, self.listed, self.with_test)
+        further = {"with_test": self.with_test, "predicts_relations": self.predicts_relations}
+        return Rules(self.name, self.tie_rule, self.competes, self.batch, self.quirks, self.listed, **further)
 
     def resolve(
         self, evaluation: Evaluation, dataset: Dataset, *, ties: Ties | None = None, metrics: Sequence[str] = ()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.data.triples import SIDES
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.tables.names import parse
@@ -113,7 +114,8 @@ def _is_general(metric: FrameworkMetric) -> bool:
 
 def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     """Leave out sides and settings that were not evaluated, and, where the framework does, k above the candidates."""
-    sides, most = {"both", *table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
+    sides, most = {*table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
+    sides |= {"both"} if sides & {*SIDES} else set()
     for metric in rules.framework_metrics:
         evaluated = metric.side in sides and f"{COUNTS[metric.setting]}greater" in table.columns
         if evaluated and not (metric.drop_k_above_candidates and parse(metric.metric).k > most):

@@ -167,9 +167,8 @@ class SampledRanking:
     def _explained_share(self, table: RankTable) -> float:
         """R² of the regression of that metric."""
         view, name = TableView(table, self.options), parse(self._metric)
-        rows = slice(None) if name.side == "both" else np.flatnonzero(view.sides == name.side)
         estimates = TableEstimates.of(view)
-        return 0.0 if estimates is None else estimates.explained(name, RowSelection(view, rows))
+        return 0.0 if estimates is None else estimates.explained(name, RowSelection(view, view.rows_of(name.side)))
 
     @property
     def _metric(self) -> str:

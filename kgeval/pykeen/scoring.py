@@ -41,7 +41,9 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
         return live
     with evaluating(model):
         family, products = live_family(model), cache(partial(live_products, model))
-        scorers = {side: _for_side(side, family, products, live) for side in sides}
+        # Relations are scored by their tails.
+        scored: set[Side] = {"tail" if side == "relation" else side for side in sides}
+        scorers = {side: _for_side(side, family, products, live) for side in scored}
     tail, head = scorers.get("tail", live), scorers.get("head", live)
     return tail if tail is head else PerSideScorer(tail, head)
 

@@ -18,9 +18,9 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
 from kgeval.ranking.kernels.device.devices import find_device, free_bytes
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.numerics.similarity import PRODUCTS
-from kgeval.scorers.scorer import VectorScorer
+from kgeval.scorers.scorer import VectorScorer, views_of
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
@@ -98,7 +98,7 @@ def vector_dims(scorer: Aligned, triples: Triples, side: Side, similarities: Col
     """Count the numbers in an entity's vector, by the first triple; 0 if it has none, or is compared in another way."""
     dims = 0
     example = Queries.of(triples[:1], side)
-    for _, view in scorer.views(example):
+    for _, view in views_of(scorer.scorer_of(side), example):
         if isinstance(view, VectorScorer) and (similarities is None or view.similarity in similarities):
             # Vectors of another shape are refused when they are ranked.
             dims += int(np.prod(np.shape(view.entity_vectors(side, example.answers))[1:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
@@ -10,7 +10,8 @@ from kgeval.corruption import AllEntities
 from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Split
 from kgeval.data.known import KnownTimes
-from kgeval.data.triples import Side
+from kgeval.data.triples import EntitySide, Side
+from kgeval.errors import InputError
 from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.kernels import KernelName
@@ -23,8 +24,10 @@ LEAST_MEMORY = 4096
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 
+SomeSide = TypeVar("SomeSide", bound=Side)
 
-def _distinct_sides(sides: tuple[Side, ...]) -> tuple[Side, ...]:
+
+def _distinct_sides(sides: tuple[SomeSide, ...]) -> tuple[SomeSide, ...]:
     if len(set(sides)) < len(sides):
         raise ValueError(f"a side is repeated in {list(sides)}. Name each side once")
     return sides
@@ -33,6 +36,12 @@ def _distinct_sides(sides: tuple[Side, ...]) -> tuple[Side, ...]:
 Sides = Annotated[
     tuple[Side, ...],
     BeforeValidator(listed, json_schema_input_type=Side | tuple[Side, ...]),
+    Field(strict=False, min_length=1),
+    AfterValidator(_distinct_sides),
+]
+EntitySides = Annotated[
+    tuple[EntitySide, ...],
+    BeforeValidator(listed, json_schema_input_type=EntitySide | tuple[EntitySide, ...]),
     Field(strict=False, min_length=1),
     AfterValidator(_distinct_sides),
 ]
@@ -64,7 +73,8 @@ class Evaluation(Settings):
     split: Split = "test"
     """the split whose triples are ranked"""
     sides: Sides = ("head", "tail")
-    """the sides that are predicted; what is left out is all that the model answers"""
+    """what is predicted of a triple: its head, its tail, its relation; by default of head and tail what the model
+    answers"""
     filter: Filter = ("train", "valid", "test")
     """the splits whose triples are known answers; none is the raw setting"""
     times: KnownTimes = "same"
@@ -94,9 +104,18 @@ class Evaluation(Settings):
 
     @field_validator("estimate")
     @classmethod
-    def _keeps_no_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
+    def _fits_sides_and_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
         if value is not None and block.data.get("keep") is not None:
             raise ValueError("predictions are kept of all queries, which an estimate spares. Leave one of them out")
+        if value is not None and "relation" in block.data.get("sides", ()):
+            raise ValueError("a sample is of heads and tails. Leave relation out of the sides, or rank all triples")
+        return value
+
+    @field_validator("keep")
+    @classmethod
+    def _keeps_entities(cls, value: Keep | None, block: ValidationInfo) -> Keep | None:
+        if value is not None and value.predictions and "relation" in block.data.get("sides", ()):
+            raise ValueError("predictions are kept of heads and tails. Leave relation out of the sides, or keep none")
         return value
 
     @classmethod
@@ -117,6 +136,17 @@ class Evaluation(Settings):
         """
         left_out = {name for name in ("filter", "corruption", "sides") if settings.get(name) is None}
         return cls(**{name: value for name, value in settings.items() if name not in left_out})
+
+    def require_entities(self, what: str) -> None:
+        """Refuse the side relation where only entities can be predicted.
+
+        Raises
+        ------
+        InputError
+            with what cannot be made of relations
+        """
+        if "relation" in self.sides:
+            raise InputError(f"sides: there are no {what} of relations yet. Leave relation out of the sides.")
 
     def for_model(self, model: Any) -> Evaluation:
         """Predict the sides that a model answers, unless the sides are said."""

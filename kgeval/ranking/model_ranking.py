@@ -34,13 +34,15 @@ from kgeval.ranking.ranking_notes import (
     notes_on_missing_answers,
     notes_on_sides,
     notes_on_split,
+    require_relations,
     require_splits_of_corruption,
     undefined_rank,
 )
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
-from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
 from kgeval.threads import bound_threads
@@ -130,6 +132,7 @@ class ModelRanking:
         split, corruption = evaluation.split, evaluation.corruption
         known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
         require_splits_of_corruption(evaluation, dataset)
+        require_relations(evaluation, rules)
         if dataset.times is None and evaluation.times == "all":
             raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
         notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
@@ -210,7 +213,7 @@ class ModelRanking:
             protocol=self.rules.protocol,
             model=title,
             dataset=dataset.name,
-            candidates=self._candidates_in_words(np.concatenate([side.num_candidates for side in sides])),
+            candidates=self._candidates_in_words(sides),
         )
 
     def _notes_on_candidates(self, side: RankedPart) -> tuple[str, ...]:
@@ -218,28 +221,40 @@ class ModelRanking:
         corruption = self.evaluation.corruption
         return corruption.shortage(side.side, side.num_candidates) if isinstance(corruption, Sampled) else side.notes
 
-    def _candidates_in_words(self, num_candidates: IntArray) -> str:
+    def _candidates_in_words(self, sides: Sequence[RankedPart]) -> str:
         """Say which candidates compete, before any that the model does not know are left out."""
-        allowed = self.allowed & self.rules.competing(self.dataset)
-        few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
-        few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
-        return self.evaluation.corruption.describe(self.dataset, num_candidates) + few
+        words = []
+        if of_entities := [side.num_candidates for side in sides if side.side != "relation"]:
+            allowed = self._may_compete("tail")
+            few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
+            few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
+            words.append(self.evaluation.corruption.describe(self.dataset, np.concatenate(of_entities)) + few)
+        if len(of_entities) < len(sides):
+            words.append(f"all {len(self.dataset.relations):,} relations")
+        return " and ".join(words)
+
+    def _may_compete(self, side: Side) -> BoolArray:
+        """Whether each possible answer of a side may compete, known to the model or not; bool[answer]."""
+        if side == "relation":
+            return np.ones(len(self.dataset.relations), np.bool_)
+        return self.allowed & self.rules.competing(self.dataset)
 
     def _rank_triples(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank the triples that the scorer knows; those that it does not know are last, or not in the table."""
-        competing = self.allowed & self.rules.competing(self.dataset)
+        competing = self._may_compete(side)
         known = self.known[triples]
         rows = triples[known]
         groups = self.scorer.groups(side, self.dataset.split(self.evaluation.split).relations[rows])
         parts = [self._rank_rows(side, rows[part], competing & entities, self._rank) for part, entities in groups]
         if self.evaluation.unseen == "worst" and not known.all():
-            parts.append(self._rank_rows(side, triples[~known], self.allowed, rank_last))
+            allowed = np.ones(len(competing), np.bool_) if side == "relation" else self.allowed
+            parts.append(self._rank_rows(side, triples[~known], allowed, rank_last))
         return join_parts(parts)
 
     def _rank_rows(
         self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]
     ) -> RankedPart:
-        """Rank some rows of the split among the entities that compete (bool[entity])."""
+        """Rank some rows of the split among the answers that compete (bool[answer])."""
         order: list[IntArray] = []
         parts: list[Ranked] = []
         notes: list[str] = []
@@ -273,7 +288,7 @@ class ModelRanking:
 
     def _rank(self, task: RankingTask) -> Ranked:
         try:
-            ranked = self.engine.rank(self.scorer, task)
+            ranked = self.engine.rank(self.scorer.scorer_of(task.queries.side), task)
         except UndefinedScore as error:
             raise ScoreError(undefined_rank(error, self.dataset)) from error
         for quirk in self.quirks:

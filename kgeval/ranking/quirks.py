@@ -8,7 +8,7 @@ from kgeval.data.triples import Side
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 
 
 class FrameworkQuirk:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray
 from kgeval.data.known import KnownTimes
-from kgeval.data.triples import SIDES
+from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, did_you_mean
 from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.provenance import UNKNOWN, Provenance
@@ -148,8 +148,8 @@ class RankTable(Columns):
                 row = int(np.argmax(wrong))
                 raise TableError(f"row {row}: its {name} has the id {self.column(name)[row]}; ids begin at 0.")
         for side in np.unique(self.column("side").astype(str)):
-            if side not in SIDES:
-                raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, SIDES)}")
+            if side not in TARGETS:
+                raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, TARGETS)}")
         self._refuse_repetitions()
         self._refuse_ambiguous_rows()
 

@@ -11,11 +11,14 @@ import pyarrow as pa
 from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.triples import triple_of
 from kgeval.errors import InputError
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.rules import Rules
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
-from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
 
 RESTRICTED_SAMPLE = (
     "candidates were drawn from all entities, and then restricted to the entities that may compete: queries have fewer "
@@ -48,6 +51,24 @@ def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> No
             f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
             "compete, and there are none."
         )
+
+
+def require_relations(evaluation: Evaluation, rules: Rules) -> None:
+    """Refuse rules and corruptions that rank entities alone, where relations are to be predicted.
+
+    Raises
+    ------
+    InputError
+        with the protocol or the corruption
+    """
+    if "relation" not in evaluation.sides:
+        return
+    if not rules.predicts_relations:
+        what = f"the protocol {rules.protocol} ranks heads and tails alone"
+        raise InputError(f"sides: {what}. Leave relation out, or take the protocol standard.")
+    if not evaluation.corruption.answers_relations:
+        what = f"the corruption {evaluation.corruption.kind!r} chooses entities, and relations compete with relations"
+        raise InputError(f"sides: {what}. Leave relation out, or the corruption: then all relations compete.")
 
 
 def notes_on_split(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
@@ -108,9 +129,8 @@ def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
 
 def undefined_rank(error: UndefinedScore, dataset: Dataset) -> str:
     """Name the query and the candidate whose score is NaN."""
-    anchor, relation = error.anchor, error.relation
-    query = dataset.triple(anchor, relation, -1) if error.side == "tail" else dataset.triple(-1, relation, anchor)
-    candidate = dataset.display_label(dataset.entities[error.candidate])
+    query = dataset.triple(*triple_of(error.side, error.anchor, error.relation, -1))
+    candidate = dataset.display_label(dataset.answers_of(error.side)[error.candidate])
     return (
         f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
         "Fix the model, or say nan='worst' (--nan worst)."

@@ -11,7 +11,7 @@ from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.tie_rules import TieRule, exact
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Rules:
     """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
     with_test: bool = False
     """whether there are also counts with test in the filter, where the filter lacks it"""
+    predicts_relations: bool = True
+    """whether relations are ranked too"""
 
     def num_ranked(self, count: int) -> int:
         """Return how many of ``count`` triples are ranked.

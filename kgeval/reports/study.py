@@ -25,7 +25,7 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.metric_titles import title_of
 from kgeval.metrics.tables.names import MetricName, parse
-from kgeval.metrics.tables.selection import TableView
+from kgeval.metrics.tables.selection import RowSelection, TableView
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.model_score import ModelScore, score_of_run, score_over_seeds
@@ -156,7 +156,8 @@ class Study:
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         """What random ranking would reach."""
-        ranks = TableView(model.table).ranks
+        view = TableView(model.table)
+        ranks = RowSelection(view, view.rows_of("both")).ranks(None, None)
         try:
             match metric.name:
                 case "mrr":

@@ -7,161 +7,32 @@ of another entity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, FloatArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.queries import Queries
-from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
-from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.adapters.query_scorer import QueryScorer
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
+from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.matched_ids import match_ids, match_times
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen
 from kgeval.scorers.scorer import (
     LabelledModel,
-    PartitionedScorer,
-    QueryPartition,
     Scorer,
-    TensorScorer,
-    VectorScorer,
-    sides_of,
-    views_of,
 )
-from kgeval.scorers.sparse_scorer import SparseScorer
-from kgeval.scorers.wrappers.entity_types import EntityTypes, Typed
-from kgeval.scorers.wrappers.remapped import RemappedVectors
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""
 
 SIZES = ("num_entities", "num_nodes")
 """what callable models call the number of their entities"""
-
-
-@dataclass(frozen=True, eq=False)
-class Aligned(PartitionedScorer):
-    """A scorer in the ids of a dataset."""
-
-    scorer: Scorer | VectorScorer
-    entity_rows: IntArray
-    """int64[entity of the dataset], its row in the scorer, -1 where the scorer does not know it"""
-    relation_rows: IntArray
-    """int64[relation of the dataset], likewise"""
-    notes: tuple[str, ...] = ()
-    source: Any = None
-    """what was aligned: the scorer, perhaps with labels of its own"""
-    time_rows: IntArray | None = None
-    """int64[time of the dataset], its row in the scorer, -1 where it does not know it; None where it has none"""
-
-    @property
-    def num_entities(self) -> int:
-        """How many entities the dataset has."""
-        return len(self.entity_rows)
-
-    @property
-    def num_relations(self) -> int:
-        """How many relations the dataset has."""
-        return len(self.relation_rows)
-
-    @property
-    def title(self) -> str:
-        """What results call the model: the title of what was aligned or of the scorer in it, or the scorer's class."""
-        titles = (getattr(scorer, "title", None) for scorer in (self.source, self.scorer))
-        return next((str(title) for title in titles if title), type(self.scorer).__name__)
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The sides that the scorer answers."""
-        return sides_of(self.scorer)
-
-    @property
-    def each_triple(self) -> bool:
-        """Whether scores depend on the triple that asks, not on its query alone, as those of a list for each do."""
-        return isinstance(self.scorer, PredictionLists)
-
-    @cached_property
-    def types(self) -> EntityTypes | None:
-        """The types of the dataset's entities and relations, if the scorer has any."""
-        scorer = self.scorer
-        return scorer.types.renumbered(self.entity_rows, self.relation_rows) if isinstance(scorer, Typed) else None
-
-    def by_place(self) -> Aligned:
-        """Follow the order of a scorer's lists, where it has lists."""
-        return replace(self, scorer=self.scorer.by_place()) if isinstance(self.scorer, PredictionLists) else self
-
-    def knows(self, triples: Triples) -> BoolArray:
-        """Whether the scorer knows head, relation and tail of each triple, and its time; bool[triple]."""
-        heads, relations, tails = (
-            self.entity_rows[triples.heads] >= 0,
-            self.relation_rows[triples.relations] >= 0,
-            self.entity_rows[triples.tails] >= 0,
-        )
-        times, types = self._times(triples.contexts), self.types
-        known = np.asarray(heads & relations & tails & (times is None or times >= 0))
-        return known if types is None else known & types.hold(triples)
-
-    def can_answer(self, queries: Queries) -> BoolArray:
-        """Whether the scorer knows what each query names; bool[query]."""
-        known = np.asarray((self.entity_rows[queries.anchors] >= 0) & (self.relation_rows[queries.relations] >= 0))
-        return known if self.types is None else known & (self.types.rows_of_anchors(queries) >= 0)
-
-    def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
-        """Yield the queries (bool[query]) whose answers are sought among the same entities, and these (bool[entity]).
-
-        They are all that the scorer knows; of a model whose entities are of types, those of the answer's type.
-        """
-        if self.types is None:
-            yield np.ones(len(relations), np.bool_), self.entity_rows >= 0
-        else:
-            yield from self.types.groups(side, relations)
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Score in the scorer's own ids."""
-        return self.scorer.scores(self.map_queries(queries), self.entity_rows[candidates])
-
-    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
-        """Score in the scorer's own ids, on a device; None where its model is elsewhere."""
-        mapped = self.map_queries(queries)
-        views = [view for _, view in views_of(self.scorer, mapped)]
-        if len(views) != 1 or not isinstance(views[0], TensorScorer):
-            return None
-        return views[0].score_tensor(mapped, self.entity_rows[candidates], device)
-
-    def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Return the scorer's runs, in the ids of the dataset."""
-        for part, view in views_of(self.scorer, self.map_queries(queries)):
-            if isinstance(view, SparseScorer):
-                yield QueryPartition(part, view.seen_through(self.map_queries, self.entity_rows))
-            else:
-                yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
-
-    def map_queries(self, queries: Queries) -> Queries:
-        """Map queries to the scorer's own ids."""
-        return replace(
-            queries,
-            anchors=self.entity_rows[queries.anchors],
-            relations=self.relation_rows[queries.relations],
-            contexts=self._times(queries.contexts),
-        )
-
-    def _times(self, contexts: IntArray | None) -> IntArray | None:
-        """Map contexts to the scorer's own times, if it has any."""
-        return contexts if contexts is None or self.time_rows is None else self.time_rows[contexts]
-
-    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Map entities to the scorer's own ids."""
-        return side, self.entity_rows[ids]
 
 
 def align(

@@ -11,7 +11,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.scorers.adapters.array_scorers import CallableScorer
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 
 
 def knowing_alike(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:

@@ -16,11 +16,12 @@ from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import EntitySide, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
 from kgeval.metrics.labels.calibration import Calibration
-from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.scorers.checks.repeatability import notes_on_repeatability
 from kgeval.settings.settings import Settings
@@ -43,7 +44,7 @@ class Classification(Settings):
     """triples are classified as true or false"""
     negatives: Negatives = GeneratedNegatives()
     """which triples are false"""
-    side: Side = "tail"
+    side: EntitySide = "tail"
     """which answer a triple is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
     """triples with an entity or relation that the model does not know: refuse, or leave out"""
@@ -106,7 +107,7 @@ def classify(
     entities: Labels | None = None,
     relations: Labels | None = None,
     negatives: NegativesFromFiles | GeneratedNegatives | None = None,
-    side: Side = "tail",
+    side: EntitySide = "tail",
     unseen: Unseen = "error",
 ) -> LabelTable:
     """Score the true and false triples of the validation and the test split.
@@ -153,7 +154,7 @@ def score_splits(
     parts: dict[str, LabelledSplit],
     baselines: tuple[LabelBaseline, ...],
     *,
-    side: Side,
+    side: EntitySide,
     unseen: Unseen,
 ) -> LabelTable:
     """Score the labelled triples of several splits with a model and with baselines, as one table."""

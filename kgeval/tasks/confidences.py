@@ -21,7 +21,7 @@ from kgeval.data.io.headers import TRIPLE
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
 from kgeval.data.loading import as_dataset
 from kgeval.data.lookup import TripleIndex
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import EntitySide, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.metrics.confidences.facts import RankedFacts
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
@@ -32,7 +32,7 @@ from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.tables.selection import TableView
 from kgeval.progress import Progress
 from kgeval.provenance import UNKNOWN, LabelProvenance
-from kgeval.ranking.evaluation import Evaluation, Sides
+from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
@@ -107,9 +107,9 @@ class Confidences(Settings):
     """the least confidence of a fact in the high-confidence subset, whose metrics are computed too"""
     negatives: NegativesFromFiles | None = None
     """false triples, of confidence 0: the errors are computed with them too"""
-    sides: Sides = ("head", "tail")
+    sides: EntitySides = ("head", "tail")
     """the sides that are ranked; nDCG is computed from the tails alone"""
-    side: Side = "tail"
+    side: EntitySide = "tail"
     """which answer a fact is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
     """facts with an entity or relation that the model does not know: refuse, or leave out"""

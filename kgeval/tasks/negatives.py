@@ -17,7 +17,7 @@ from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import read_negatives, read_triple_ids
 from kgeval.data.triples import Triples
 from kgeval.errors import InputError
-from kgeval.ranking.evaluation import Sides
+from kgeval.ranking.evaluation import EntitySides
 from kgeval.settings.settings import Settings
 
 
@@ -64,7 +64,7 @@ class GeneratedNegatives(Settings):
     """negatives that a corruption generates"""
     corruption: Corruption = Uniform(count=1, seed=0)
     """what replaces the head or tail; triples with the same query share their negatives"""
-    sides: Sides = ("tail",)
+    sides: EntitySides = ("tail",)
     """which side is replaced"""
 
     @property

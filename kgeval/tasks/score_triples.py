@@ -9,15 +9,15 @@ from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.errors import ScoreError
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 
 
-def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: Side = "tail") -> Float64Array:
+def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: EntitySide = "tail") -> Float64Array:
     """Score triples that the scorer knows; float64[triple].
 
     The score is that of the answer in a ranking task without candidates, so it is the number that ranks are computed
@@ -44,8 +44,7 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     try:
         scores[queries.triples] = Engine(kernel("compiled")).rank(scorer, task).scores
     except UndefinedScore as error:
-        ids = (error.anchor, error.relation, error.candidate)
-        triple = dataset.triple(*(ids if side == "tail" else ids[::-1]))
+        triple = dataset.triple(*triple_of(side, error.anchor, error.relation, error.candidate))
         raise ScoreError(f"the model's score of {triple} is NaN: it cannot be classified. Fix the model.") from error
     if not np.isfinite(scores).all():
         row = int(np.argmax(~np.isfinite(scores)))

@@ -37,6 +37,18 @@ def test_metrics_ties_and_split_can_be_chosen(data):
     assert set(result["metrics"]["tail"]) == {"hits@2"}
 
 
+def test_relations_are_predicted_where_that_is_said(place, data):
+    sides = ["--sides", "head", "--side", "relation", "--by", "relation", "--out", "relations"]
+    result = data(*EVALUATE, *sides, "-m", "mrr", "-m", "relation.mrr", "-m", "relation_side.map")
+    table = evaluate(load_checkpoint("model", dataset="graph/", model="TransE", norm=1), "graph/", sides="relation")
+    expected = summarize(table, ["mrr", "relation.mrr", "map"])
+    assert result["metrics"]["relation"] == {name: expected[name] for name in ("mrr", "relation.mrr", "map")}
+    assert result["metrics"]["both"]["mrr"] == result["metrics"]["head"]["mrr"]
+    assert {group["key"]["relation"] for group in result["groups"]} == set(table.column("relation_label"))
+    again = data("summarize", "relations", "-m", "relation_side.mrr")
+    assert again["metrics"] == {"relation": {"mrr": expected["mrr"]}}
+
+
 def test_of_pykeen_people_see_the_best_known_names_and_machines_all(place, data, done):
     told = data(*EVALUATE, "--protocol", "pykeen", "--out", "pykeen")["protocol"]["metrics"]
     assert len(told) > 200

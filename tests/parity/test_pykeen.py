@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import kgeval.pykeen
 from kgeval import evaluate, load_checkpoint
 from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.data.triples import TARGETS
 from kgeval.runs.training import frozen_gc
 
 pytestmark = pytest.mark.slow
@@ -71,9 +73,23 @@ def pykeens_ranks(model, graph):
     }
 
 
+def pykeens_ranks_of_relations(model, graph):
+    """Rank by ``predict_r``, as PyKEEN's evaluator ranks by ``predict_t``; it refuses to rank relations itself."""
+    triples = graph.testing.mapped_triples
+    # With inverse triples, PyKEEN's columns are those of a relation and its inverse, one after the other.
+    columns = model.predict_r(triples[:, [0, 2]])[:, :: 2 if model.use_inverse_triples else 1]
+    scores, triples = columns.detach().numpy().copy(), triples.numpy()
+    truths = np.take_along_axis(scores, triples[:, 1:2], axis=1)
+    for part in (graph.training, graph.validation, graph.testing):
+        for h, r, t in part.mapped_triples.tolist():
+            scores[(triples[:, 0] == h) & (triples[:, 2] == t) & (triples[:, 1] != r), r] = -np.inf
+    optimistic, pessimistic = 1 + (scores > truths).sum(axis=1), (scores >= truths).sum(axis=1)
+    return {("relation", "optimistic"): optimistic, ("relation", "pessimistic"): pessimistic}
+
+
 def assert_same_ranks(table, theirs):
     frame = table.to_pandas()
-    for side in ("head", "tail"):
+    for side in TARGETS:
         rows = frame[frame["side"] == side].sort_values("triple")
         lowest = 1 + rows["greater"].to_numpy()
         assert lowest.tolist() == theirs[side, "optimistic"].tolist()
@@ -86,8 +102,9 @@ def test_ranks_agree_triple_by_triple(graph, name, inverse, tmp_path):
     with frozen_gc():
         result = train(graph, name, inverse=inverse)
     dataset = from_factories(graph.factory_dict)
-    theirs = pykeens_ranks(result.model, graph)
+    theirs = pykeens_ranks(result.model, graph) | pykeens_ranks_of_relations(result.model, graph)
 
-    assert_same_ranks(evaluate(result.model, dataset), theirs)
+    assert_same_ranks(kgeval.pykeen.evaluate(result.model, dataset, sides=TARGETS), theirs)
+    assert_same_ranks(evaluate(result.model, dataset, sides=TARGETS), theirs)
     result.save_to_directory(tmp_path)
-    assert_same_ranks(evaluate(load_checkpoint(tmp_path, dataset=dataset), dataset), theirs)
+    assert_same_ranks(evaluate(load_checkpoint(tmp_path, dataset=dataset), dataset, sides=TARGETS), theirs)

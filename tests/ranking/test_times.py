@@ -81,7 +81,7 @@ def models(seed: int, dataset: Dataset, width: int = 4):
     }
 
 
-def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), times="same"):
+def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), times="same", sides=("head", "tail")):
     """Map (head, relation, tail, time, side) to greater, tied, candidates, filtered and raw."""
     names = (filter,) if isinstance(filter, str) else filter
     facts = {
@@ -91,14 +91,16 @@ def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), time
     }
     found = {}
     for (h, r, t), time in zip(dataset.test.ids.tolist(), dataset.test.contexts.tolist(), strict=True):
-        for side in ("head", "tail"):
-            truth = score(h, r, t, time, side)
+        for side in sides:
+            # A relation is scored by the tail.
+            scored = "head" if side == "head" else "tail"
+            truth = score(h, r, t, time, scored)
             counts = [0, 0, 1, 0, 0, 1]
-            for entity in range(len(dataset.entities)):
-                corrupted = (entity, r, t) if side == "head" else (h, r, entity)
+            for answer in range(len(dataset.answers_of(side))):
+                corrupted = {"head": (answer, r, t), "relation": (h, answer, t), "tail": (h, r, answer)}[side]
                 if corrupted == (h, r, t):
                     continue
-                here = score(*corrupted, time, side)
+                here = score(*corrupted, time, scored)
                 verdict = (here > truth, here == truth, 1)
                 known = (*corrupted, time if times == "same" else None) in facts
                 counts = [

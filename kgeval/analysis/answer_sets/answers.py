@@ -149,6 +149,7 @@ def answers(  # noqa: PLR0913
         threads=threads,
         kernel=kernel,
     )
+    settings.require_entities("answer sets")
     if missing := [name for name in ("valid", "test") if not len(dataset.splits.get(name, ()))]:
         why = "sets are calibrated on valid, and made for test"
         raise InputError(f"dataset {dataset.name} has no {missing[0]} triples: {why}.")

@@ -20,7 +20,7 @@ from kgeval.ranking.predictions.answer_search import AnswerSearch
 from kgeval.ranking.predictions.log_sum_sweep import LogSumSweep
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 from kgeval.threads import slices
 
 BYTES_A_PLACE = 64

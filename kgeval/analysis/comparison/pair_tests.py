@@ -17,6 +17,7 @@ from kgeval.analysis.comparison.same_rows import SameRows
 from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
 from kgeval.analysis.comparison.unit_contributions import Contributions, SharedSelection, unit_of_lists
 from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data.triples import TARGETS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS, ZERO, Intervals, NoInterval, is_rounding
 from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
@@ -169,7 +170,9 @@ class _GroupTests:
     def _selections(self) -> dict[tuple[str, str], SharedSelection]:
         """The rows of each model and side."""
         sides = self.same.sides[self.places]
-        parts = {"both": self.places, "head": self.places[sides == 0], "tail": self.places[sides == 1]}
+        parts: dict[str, IntArray] = {side: self.places[sides == place] for place, side in enumerate(TARGETS)}
+        of_entities = sides != TARGETS.index("relation")
+        parts["both"] = self.places[of_entities] if of_entities.any() else self.places
         return {
             (model, side): SharedSelection(self.same, model, view, places, self.options.unit)
             for model, view in self.views.items()

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.queries import starts_of_runs
+from kgeval.data.triples import TARGETS
 from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.numerics.numbered import numbered
 from kgeval.ranking.rank_table import TIME, RankTable
@@ -32,8 +33,11 @@ class SameRows:
     triples: IntArray
     """int64[row], the number of the row's triple; like all these numbers, a function of the labels alone"""
     sides: IntArray
+    """int64[row], the place of the row's side in ``TARGETS``"""
     relations: IntArray
     anchors: IntArray
+    partners: IntArray
+    """int64[row], what a query names beside its anchor: its relation, or the tail where the relation is predicted"""
     times: IntArray
     """all 0 where facts have no times"""
 
@@ -52,7 +56,7 @@ class SameRows:
     @cached_property
     def _queries(self) -> IntArray:
         """Number the queries densely, in the order of their labels."""
-        (keys,) = _fold([self.sides], [self.relations], [self.anchors], [self.times])
+        (keys,) = _fold([self.sides], [self.partners], [self.anchors], [self.times])
         return np.unique(keys, return_inverse=True)[1]
 
     def mask(self, model: str) -> BoolArray:
@@ -66,20 +70,22 @@ def same_rows(tables: Mapping[str, RankTable]) -> SameRows:
     """Find the rows that all tables share; a row that a table has several times is shared as often as all have it."""
     several = list(tables.values())
     heads, relations, tails = (_numbers(several, name) for name in ("head", "relation", "tail"))
-    sides = [(table.column("side") == "tail").astype(np.int64) for table in several]
+    sides = [np.select([table.column("side") == side for side in TARGETS], range(len(TARGETS))) for table in several]
     times = _times(several)
     triples = _fold(heads, relations, tails, times)
     rows = _shared(_fold(triples, sides))
     of_first = rows[0]
     triple, side = triples[0][of_first], sides[0][of_first]
+    head, relation, tail = (numbers[0][of_first] for numbers in (heads, relations, tails))
     starts = np.r_[np.zeros(min(len(triple), 1), np.int64), triple[1:] != triple[:-1]]
     return SameRows(
         rows=dict(zip(tables, rows, strict=True)),
         others={model: len(table) - len(of_first) for model, table in tables.items()},
         triples=np.cumsum(starts, dtype=np.int64),
         sides=side,
-        relations=relations[0][of_first],
-        anchors=np.where(side == 1, heads[0][of_first], tails[0][of_first]),
+        relations=relation,
+        anchors=np.where(side == TARGETS.index("head"), tail, head),
+        partners=np.where(side == TARGETS.index("relation"), tail, relation),
         times=times[0][of_first],
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -67,12 +66,12 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     chosen = [find_slice(name) for name in ([slices] if isinstance(slices, str | Slice) else slices)]
     for one in chosen:
         one.refuse_unfit(dataset)
-    rows = _rows_in(dataset, table)
+    rows, relations = _rows_in(dataset, table), np.asarray(table.column("side") == "relation")
     data = table.data
     for one in dict.fromkeys(chosen):
         if one.name in data.column_names:
             raise TableError(f"the table has a column {one.name!r} already. Leave the slice out, or drop the column.")
-        data = data.append_column(one.name, _column(one, one.assign(rows, dataset), len(table)))
+        data = data.append_column(one.name, _column(one.divide(rows, relations, dataset)))
     return replace(table, data=data)
 
 
@@ -119,18 +118,7 @@ def _not_of(dataset: Dataset, why: str) -> TableError:
     return TableError(f"the ranks are not of dataset {dataset.name}: {why}. Give the one that was ranked.")
 
 
-def _column(one: Slice, assigned: Any, size: int) -> pa.DictionaryArray:
-    """Lay categories out as a column that knows their order.
-
-    Raises
-    ------
-    TableError
-        if a slice, as an installed package may bring it, did not give each row a category
-    """
-    if not isinstance(assigned, Categories):
-        raise TableError(f"slice {one.name!r}: expected Categories, found {type(assigned).__name__}.")
-    codes, names = np.asarray(assigned.codes), assigned.names
-    fits = codes.shape == (size,) and codes.dtype.kind in "iu" and len(set(names)) == len(names)
-    if not fits or (size and not 0 <= codes.min() <= codes.max() < len(names)):
-        raise TableError(f"slice {one.name!r}: expected one of its {len(names)} categories for each of {size} rows.")
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()), ordered=True)
+def _column(found: Categories) -> pa.DictionaryArray:
+    """Lay categories out as a column that knows their order."""
+    codes = pa.array(found.codes.astype(np.int32))
+    return pa.DictionaryArray.from_arrays(codes, pa.array(found.names, pa.string()), ordered=True)

@@ -64,6 +64,7 @@ CARDINALITY = Slice(
     f"mean over the relation's pairs in train; {UNSEEN!r} where train has no triple of the relation",
     source="Bordes et al., 2013",
     assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations)),
+    of_triples=True,
 )
 
 CARDINALITY_ALL = Slice(
@@ -73,6 +74,7 @@ CARDINALITY_ALL = Slice(
     source="OpenKE (n-n.py)",
     assign=lambda rows, dataset: _assign(rows, all_triples(dataset), len(dataset.relations)),
     needs=(),
+    of_triples=True,
 )
 
 CARDINALITY_LIBKGE = Slice(
@@ -81,6 +83,7 @@ CARDINALITY_LIBKGE = Slice(
     rule="as cardinality, but N is above 1.5, and 1.5 is 1",
     source="LibKGE (index_relation_types)",
     assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations), above=True),
+    of_triples=True,
 )
 
 EDGE_CARDINALITY = Slice(
@@ -91,4 +94,5 @@ EDGE_CARDINALITY = Slice(
     source="Cattaneo et al., 2024 (kg-topology-toolbox, triple_cardinality_same_rel)",
     assign=_of_edges,
     needs=(),
+    of_triples=True,
 )

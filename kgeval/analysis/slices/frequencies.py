@@ -27,13 +27,21 @@ def _relation_frequency(rows: EvaluatedRows, dataset: Dataset) -> IntArray:
     return np.bincount(dataset.train.relations, minlength=len(dataset.relations))[rows.relations]
 
 
-def _in_quarters(name: str, title: str, counted: str, count: Callable[[EvaluatedRows, Dataset], IntArray]) -> Slice:
+def _in_quarters(
+    name: str,
+    title: str,
+    counted: str,
+    count: Callable[[EvaluatedRows, Dataset], IntArray],
+    *,
+    of_triples: bool = False,
+) -> Slice:
     return Slice(
         name=name,
         title=title,
         rule=f"{counted}, {BINS}",
         source="kgeval",
         assign=lambda rows, dataset: quantile_bins(count(rows, dataset), count(rows.of_whole_split(), dataset)),
+        of_triples=of_triples,
     )
 
 
@@ -59,5 +67,9 @@ ANSWER_POPULARITY = _in_quarters(
 )
 
 RELATION_FREQUENCY = _in_quarters(
-    "relation-frequency", "how frequent the relation is", "how many train triples the relation has", _relation_frequency
+    "relation-frequency",
+    "how frequent the relation is",
+    "how many train triples the relation has",
+    _relation_frequency,
+    of_triples=True,
 )

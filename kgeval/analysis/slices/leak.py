@@ -30,4 +30,5 @@ LEAK = Slice(
     "inverse, it has (t, r', h), where r and r' are partners of an inverse rule; as kgeval audit finds them at 80%",
     source="Akrami et al., 2020; Dettmers et al., 2018",
     assign=_assign,
+    of_triples=True,
 )

@@ -74,6 +74,7 @@ def _flag(name: str, title: str, rule: str) -> Slice:
         rule=rule,
         source=SOURCE,
         assign=lambda rows, dataset: Categories.of_flag(FLAGS[name](rows.triples, dataset)),
+        of_triples=True,
     )
 
 
@@ -84,6 +85,7 @@ PATTERN = Slice(
     "slices pattern-… tell each by itself",
     source=SOURCE,
     assign=_first_pattern,
+    of_triples=True,
 )
 
 LOOP = _flag("loop", "whether head and tail are one entity", "h = t")

@@ -19,4 +19,5 @@ SEEN_TIME = Slice(
     source="kgeval",
     assign=_assign,
     needs_times=True,
+    of_triples=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from kgeval.errors import DatasetError, TableError, did_you_mean
 from kgeval.metrics.metric import check_name
 from kgeval.ranking.rank_table import SCHEMA
 
+OF_RELATIONS = "relation side"
+"""the category of rows that predict a relation, where a slice is of entities"""
+
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedRows:
@@ -25,7 +28,7 @@ class EvaluatedRows:
     triples: Triples
     """the triple of each row"""
     tails: BoolArray
-    """bool[row], whether the tail is predicted, and not the head"""
+    """bool[row], whether the tail is predicted, and not the head; False where the relation is"""
     split: Triples
     """all triples of the evaluated split, so that what a row is does not depend on which other rows there are"""
 
@@ -98,12 +101,42 @@ class Slice:
     """the splits that a dataset must have for it"""
     needs_times: bool = False
     """whether its triples must have times"""
+    of_triples: bool = False
+    """whether the triple of a row decides, whatever is predicted of it; other slices take a row's anchor or answer for
+    an entity, and put rows that predict relations into a category of their own"""
 
     def __post_init__(self) -> None:
         """Refuse a name that no column could have."""
         check_name("slice", self.name)
         if self.name in SCHEMA.names:
             raise TableError(f"slice {self.name!r}: every rank table has a column of this name. Choose another.")
+
+    def divide(self, rows: EvaluatedRows, relations: BoolArray, dataset: Dataset) -> Categories:
+        """Return the category of each row; ``relations`` (bool[row]) are those that predict a relation.
+
+        Raises
+        ------
+        TableError
+            if the function, as an installed package may bring it, did not give each row a category
+        """
+        if self.of_triples or not relations.any():
+            return self._checked(self.assign(rows, dataset), len(rows.tails))
+        of_entities = EvaluatedRows(rows.triples[~relations], rows.tails[~relations], rows.split)
+        found = self._checked(self.assign(of_entities, dataset), len(of_entities.tails))
+        codes = np.full(len(relations), len(found.names))
+        codes[~relations] = found.codes
+        return Categories(codes, (*found.names, OF_RELATIONS))
+
+    def _checked(self, found: Any, size: int) -> Categories:
+        if not isinstance(found, Categories):
+            raise TableError(f"slice {self.name!r}: expected Categories, found {type(found).__name__}.")
+        codes, names = np.asarray(found.codes), found.names
+        fits = codes.shape == (size,) and codes.dtype.kind in "iu" and len(set(names)) == len(names)
+        if not fits or (size and not 0 <= codes.min() <= codes.max() < len(names)):
+            raise TableError(
+                f"slice {self.name!r}: expected one of its {len(names)} categories for each of {size} rows."
+            )
+        return Categories(codes, names)
 
     def refuse_unfit(self, dataset: Dataset) -> None:
         """Refuse a dataset that cannot give it.

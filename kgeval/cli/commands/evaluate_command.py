@@ -30,10 +30,11 @@ from kgeval.cli.shared_options import (
 @click.option("--split", help="The split whose triples are ranked.  [default: test]")
 @click.option(
     "--sides",
+    "--side",
     multiple=True,
     callback=split_at_commas,
     metavar="SIDE",
-    help="head, tail; may be repeated.  [default: both]",
+    help="What is predicted: head, tail, relation; may be repeated.  [default: head and tail]",
 )
 @click.option(
     "--filter",

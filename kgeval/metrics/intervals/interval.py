@@ -11,7 +11,7 @@ from pydantic import Field
 
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.units import PLURAL, UNITS, Unit
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric import Metric, Undefined
 from kgeval.settings.settings import Settings
 
 FEWEST_UNITS = 20
@@ -140,3 +140,5 @@ def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
         return make()
     except NoInterval as reason:
         return reason
+    except Undefined as reason:  # its units are, as relations of lists that have several
+        return NoInterval(str(reason))

@@ -26,7 +26,7 @@ from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.rank_summary import rank_summary
-from kgeval.metrics.tables.selection import RankColumns, Rows, RowSelection, TableView, refuse_other_tables
+from kgeval.metrics.tables.selection import RankColumns, RowSelection, TableView, refuse_other_tables
 from kgeval.provenance import ALIKE
 
 
@@ -105,7 +105,7 @@ def _pigeonhole(
     NoInterval
         if there are too few units, or if all runs and units are alike
     """
-    selections = [RowSelection(view, _rows_of_side(view, name.side)) for view in views]
+    selections = [RowSelection(view, view.rows_of(name.side)) for view in views]
     units = units_of(selections[0], intervals.unit, needs="lists" if name.metric.needs == "lists" else "ranks")
     refuse_few(units.count, units.kind)
     runs = len(views)
@@ -135,10 +135,6 @@ def _drawn(name: MetricName, selections: Sequence[RowSelection], intervals: Inte
         drawn_values(name, one, units_of(one, intervals.unit, needs=needs), intervals=intervals) for one in selections
     ]
     return np.stack(each, axis=1)
-
-
-def _rows_of_side(view: TableView, side: str | None) -> Rows:
-    return slice(None) if side == "both" else np.flatnonzero(view.sides == side)
 
 
 def _alike(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:

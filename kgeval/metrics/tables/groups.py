@@ -39,8 +39,12 @@ class Grouping:
     """int64[row], ascending: the group that each of them belongs to"""
 
     def of_side(self, view: TableView, side: str | None) -> Grouping:
-        """Keep the rows of one side, or of both."""
-        kept = slice(None) if side == "both" else np.flatnonzero(view.sides[self.rows] == side)
+        """Keep the rows of one side, or of both: of a group of relations alone, these."""
+        if side != "both":
+            kept = view.sides[self.rows] == side
+        else:
+            of_entities = view.of_entities[self.rows]
+            kept = of_entities | (np.bincount(self.group_ids, of_entities)[self.group_ids] == 0)
         return Grouping(self.keys, self.rows[kept], self.group_ids[kept])
 
     def of_group(self, group: int) -> IntArray:
@@ -96,11 +100,11 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
 
 def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals | None = None) -> Group:
     """Compute metrics of a whole table."""
-    whole = RowSelection(view, slice(None))
-    group = Group({}, dict.fromkeys(names), ties=diagnose(whole.ranks("realistic", None)))
+    both = RowSelection(view, view.rows_of("both"))
+    group = Group({}, dict.fromkeys(names), ties=diagnose(both.ranks("realistic", None)))
     estimates = TableEstimates.of(view)
     for side in dict.fromkeys(name.side for name in names):
-        selection = whole if side == "both" else RowSelection(view, np.flatnonzero(view.sides == side))
+        selection = both if side == "both" else RowSelection(view, view.rows_of(side))
         of_side = [name for name in names if name.side == side]
         if estimates is not None:
             _estimate(group, of_side, selection, estimates)
@@ -118,8 +122,8 @@ def groups_of(
     """Compute metrics of each group of a table."""
     if not grouping.keys:
         return []
-    ranks = RowSelection(view, grouping.rows).ranks("realistic", None)
-    ties = diagnose_groups(ranks, starts_of_runs(grouping.group_ids))
+    both = grouping.of_side(view, "both")
+    ties = diagnose_groups(RowSelection(view, both.rows).ranks("realistic", None), starts_of_runs(both.group_ids))
     groups = [
         Group(key, dict.fromkeys(names), ties=of_group) for key, of_group in zip(grouping.keys, ties, strict=True)
     ]

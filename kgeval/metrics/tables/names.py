@@ -1,4 +1,7 @@
-"""Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms."""
+"""Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms.
+
+The side relation is written ``relation_side``: ``relation.mrr`` is the mean over relations.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,15 @@ from kgeval.metrics.metric import Metric, Needs, metrics
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.metrics.tables.averages import AVERAGES, WEIGHINGS, Average
 
-Part = Literal["both", "head", "tail"]
+Part = Literal["both", "head", "tail", "relation"]
+"""what was predicted: both sides of triples, one of them, or the relation"""
+
 PARTS: tuple[Part, ...] = get_args(Part)
+
+PREFIXES: dict[str, Part] = {"relation_side" if part == "relation" else part: part for part in PARTS}
+"""each part by what stands in the name of a metric"""
+
+_PREFIX_OF = {part: prefix for prefix, part in PREFIXES.items()}
 
 Kind = Literal["ranks", "classification", "confidences"]
 """what kind of table a metric is computed from"""
@@ -54,7 +64,7 @@ class MetricName:
         return self.metric(data, k=self.k)
 
     def __str__(self) -> str:
-        return f"{self.side}.{self.base}" if self.side else self.base
+        return f"{_PREFIX_OF[self.side]}.{self.base}" if self.side else self.base
 
 
 def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
@@ -111,6 +121,8 @@ def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metri
     ('both.realistic.mrr', 'strat.mrr', 'map@10')
     >>> str(parse("relation.f1", "classification"))
     'relation.f1'
+    >>> parse("relation.mrr").average, parse("relation_side.mrr").side
+    ('relation', 'relation')
     """
     if isinstance(requested, Metric):
         return _of_metric(requested, kind)
@@ -144,7 +156,7 @@ def _of_metric(metric: Metric, kind: Kind) -> MetricName:
 def _prefixes(text: str, prefixes: list[str], kind: Kind) -> tuple[Part | None, str | None, Average | None]:
     """Read the side, the tie policy and the average: each at most once, in this order."""
     left = list(prefixes)
-    side = next((part for part in PARTS if kind == "ranks" and left[:1] == [part]), None)
+    side = next((part for prefix, part in PREFIXES.items() if kind == "ranks" and left[:1] == [prefix]), None)
     left = left[side is not None :]
     ties = next((name for name in tie_policies() if kind == "ranks" and left[:1] == [name]), None)
     left = left[ties is not None :]
@@ -174,13 +186,13 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
 
 def _misplaced(prefix: str, side: str | None, ties: str | None) -> str:
     policies = tuple(tie_policies())
-    if prefix in PARTS and side:
-        return f"names two sides, {side!r} and {prefix!r}. Ask for them one by one."
+    if prefix in PREFIXES and side:
+        return f"names two sides, {side!r} and {PREFIXES[prefix]!r}. Ask for them one by one."
     if prefix in policies and ties:
         return f"names two tie policies, {ties!r} and {prefix!r}. Ask for them one by one."
-    if prefix in PARTS and ties:
+    if prefix in PREFIXES and ties:
         return f"the side stands first. Write '{prefix}.{ties}.…'."
-    choices = PARTS + policies + AVERAGES
+    choices = (*PREFIXES, *policies, *AVERAGES)
     if prefix in choices:
         return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
     return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"

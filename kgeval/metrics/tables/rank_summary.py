@@ -14,7 +14,7 @@ from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summary import Group, Summary
 from kgeval.metrics.tables.groups import group_rows, groups_of, summarize_all
-from kgeval.metrics.tables.names import PARTS, Kind, MetricName, parse, parse_all
+from kgeval.metrics.tables.names import PARTS, PREFIXES, Kind, MetricName, parse, parse_all
 from kgeval.metrics.tables.selection import RankColumns, TableView
 
 DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
@@ -161,8 +161,8 @@ def column_names(by: Any) -> tuple[str, ...]:
 
 
 def _of_other_side(name: str, group: Group) -> bool:
-    """Whether a metric is undefined only because the rows of a group are all of the other side."""
-    return "side" in group.key and name.startswith(("head.", "tail.")) and not name.startswith(group.key["side"])
+    """Whether a metric is undefined only because the rows of a group are all of another side."""
+    return "side" in group.key and PREFIXES[name.partition(".")[0]] not in ("both", group.key["side"])
 
 
 def _content(group: Group) -> dict[str, Any]:

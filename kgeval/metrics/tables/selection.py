@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
 from kgeval.metrics.estimates.sampling import Sampling
@@ -16,6 +16,7 @@ from kgeval.metrics.lists.from_ranks import answer_lists
 from kgeval.metrics.lists.ranked_lists import RankedLists
 from kgeval.metrics.metric import Needs, Undefined
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
+from kgeval.metrics.numerics.numbered import numbered
 from kgeval.metrics.ranks.keyed_random import uniform
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties, tie_policy
@@ -111,10 +112,23 @@ class TableView:
 
     @cached_property
     def ids(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Whether the tail is predicted, the anchor, the relation, and the answer of every row."""
+        """The number of the side, the anchor, the relation, and the other entity of every row."""
         head, relation, tail = (self.table.column(name) for name in ("head", "relation", "tail"))
-        tails = self.sides == "tail"
-        return tails.astype(np.int64), np.where(tails, head, tail), relation, np.where(tails, tail, head)
+        heads = self.sides == "head"
+        side = np.select([heads, self.sides == "tail"], [0, 1], 2)
+        return side, np.where(heads, tail, head), relation, np.where(heads, head, tail)
+
+    @cached_property
+    def of_entities(self) -> BoolArray:
+        """Whether a row predicts a head or a tail, and no relation; bool[row]."""
+        return np.asarray(self.sides != "relation", np.bool_)
+
+    def rows_of(self, part: str | None) -> Rows:
+        """Return the rows of one side, or of ``both``: heads and tails, or relations if these alone were predicted."""
+        if part != "both":
+            return np.flatnonzero(self.sides == part)
+        alone = self.of_entities.all() or not self.of_entities.any()
+        return slice(None) if alone else np.flatnonzero(self.of_entities)
 
     @cached_property
     def times(self) -> tuple[IntArray, ...]:
@@ -127,19 +141,28 @@ class TableView:
     @cached_property
     def queries(self) -> IntArray:
         """The number of each row's query."""
-        side, anchor, relation, _ = self.ids
-        order = np.lexsort((*self.times, anchor, relation, side))
-        first = starts_of_runs(*(column[order] for column in (side, relation, anchor, *self.times)))
+        side, anchor, relation, other = self.ids
+        partner = np.where(side == 2, other, relation)  # a query of a relation names both entities
+        order = np.lexsort((*self.times, anchor, partner, side))
+        first = starts_of_runs(*(column[order] for column in (side, partner, anchor, *self.times)))
         queries = np.empty(len(order), np.int64)
         queries[order] = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(order)]))
         return queries
 
     @cached_property
     def unpopularity(self) -> Float64Array:
-        """The weight of each row against the popularity, in the whole table, of its answer and relation."""
+        """The weight of each row against the popularity, in the whole table, of its answer and relation.
+
+        Where the relation is the answer, it is weighed by its own popularity alone.
+        """
         _, anchor, relation, answer = self.ids
-        entities = np.bincount(np.r_[anchor, answer])
-        return against_popularity(answer, relation, (entities, np.bincount(relation)), self.options.popularity)
+        frequencies = np.bincount(np.r_[anchor, answer]), np.bincount(relation)
+        of_entity, of_relation = self.options.popularity
+        weights = against_popularity(answer, relation, frequencies, (of_entity, of_relation))
+        if self.of_entities.all():
+            return weights
+        alone = against_popularity(answer, relation, frequencies, (0, of_relation))
+        return np.where(self.of_entities, weights, alone)
 
     @cached_property
     def draws(self) -> Float64Array:
@@ -224,8 +247,17 @@ class RowSelection:
         return self.of_lists(groups) if needs == "lists" else groups
 
     def of_lists(self, column: IntArray) -> IntArray:
-        """Return the value of a column for each list, in the order of the numbers of their queries."""
-        return column[np.unique(self.queries, return_index=True)[1]]
+        """Return the value of a column for each list, in the order of the numbers of their queries.
+
+        Raises
+        ------
+        Undefined
+            if a list has several, as one of (h, ?, t) has several relations
+        """
+        first = np.unique(self.queries, return_index=True)[1]
+        if not self.view.of_entities.all() and (column[first][numbered(self.queries)[1]] != column).any():
+            raise Undefined("a list of relations is of several relations")
+        return column[first]
 
     def _by_group(self, column: IntArray) -> IntArray:
         values = column[self.rows]

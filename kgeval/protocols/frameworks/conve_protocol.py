@@ -16,7 +16,7 @@ from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, sigmoid32, tied_under
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 
 TOKENS = ("OOV", "")
 """the labels of its first two rows"""

@@ -15,7 +15,7 @@ from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, clamp, tied_under
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.families.distances.transr import TransR
 from kgeval.scorers.families.products.rescal import RESCAL
 from kgeval.scorers.families.products.simple import SimplE

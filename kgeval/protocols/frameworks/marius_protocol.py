@@ -7,7 +7,7 @@ from kgeval.data.triples import Side
 from kgeval.protocols.framework_metric import FrameworkMetric
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.quirks import FrameworkQuirk
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 

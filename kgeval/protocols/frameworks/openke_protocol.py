@@ -13,7 +13,7 @@ from kgeval.ranking.engine import Ranked
 from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 
 
 @dataclass(frozen=True)

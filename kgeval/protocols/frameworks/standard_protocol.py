@@ -2,4 +2,8 @@
 
 from kgeval.protocols.protocol import Protocol
 
-STANDARD = Protocol(name="standard", summary="filtered by train, valid and test; realistic ranks; exact ties")
+STANDARD = Protocol(
+    name="standard",
+    summary="filtered by train, valid and test; realistic ranks; exact ties",
+    predicts_relations=True,
+)

@@ -16,6 +16,7 @@ TORCHKGE = Protocol(
     ties="pessimistic",
     repeats="each",
     side_aggregation="apart",
+    predicts_relations=True,
     mean=float32_then_64,
     framework_metrics=tuple(
         # A mean rank is printed without its fraction.
@@ -32,6 +33,12 @@ TORCHKGE = Protocol(
         FrameworkMetric(f"hit_at_{k}_{side}s, {setting}", f"hits@{k}", side, setting)
         for side in SIDES
         for k in (1, 3, 10)
+        for setting in _SETTINGS
+    )
+    # Those of its RelationPredictionEvaluator, which are called as those of links.
+    + tuple(
+        FrameworkMetric(f"relations: {name}, {setting}", metric, "relation", setting)
+        for name, metric in _METRICS.items()
         for setting in _SETTINGS
     ),
     text=lambda value: str(round(value, 3)),

@@ -16,6 +16,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, KnownTimes, known_triples
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
+from kgeval.data.triples import triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
 from kgeval.progress import Progress, reporting
@@ -29,7 +30,8 @@ from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_split
 from kgeval.ranking.ranking_notes import notes_on_device, undefined_rank
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.alignment import Aligned, align
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
 from kgeval.threads import bound_threads
 
@@ -86,6 +88,7 @@ def predict_model(
     ScoreError
         if a score is NaN, with the query and the candidate
     """
+    evaluation.require_entities("predictions")
     dataset = as_dataset(dataset)
     scorer = align(model, dataset, entities=entities, relations=relations)
     evaluation = evaluation.for_model(scorer)
@@ -146,7 +149,7 @@ def _known_to(
 
 def _written(dataset: Dataset, queries: Queries, query: np.intp) -> str:
     anchor, relation = int(queries.anchors[query]), int(queries.relations[query])
-    return dataset.triple(*((-1, relation, anchor) if queries.side == "head" else (anchor, relation, -1)))
+    return dataset.triple(*triple_of(queries.side, anchor, relation, -1))
 
 
 def _predict_side(

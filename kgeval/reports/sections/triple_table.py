@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
+from kgeval.data.triples import TARGETS
 from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.kept_predictions import kept_predictions
 from kgeval.reports.sections.section import Section
@@ -103,7 +104,7 @@ def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] 
         "head": np.searchsorted(entities, heads).tolist(),
         "relation": np.searchsorted(named, relations).tolist(),
         "tail": np.searchsorted(entities, tails).tolist(),
-        "side": (rows["side"].astype(str) == "tail").astype(int).tolist(),
+        "side": rows["side"].astype(str).map(TARGETS.index).tolist(),
         "models": study.names,
         "ranks": [_plain(rows[f"m{index}"].to_numpy()) for index in models],
         "ties": [rows[f"ties{index}"].tolist() for index in models],

@@ -50,7 +50,7 @@ def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tu
         yield "the array entity", len(family.entity), partial(rows, family.entity)
         yield "the array relation", len(family.relation), partial(rows, family.relation)
     elif isinstance(scorer, VectorScorer):
-        for side in sides:
+        for side in (side for side in SIDES if side in sides):
             yield f"the {side}s' vectors", scorer.num_entities, partial(_vectors, scorer, side)
 
 

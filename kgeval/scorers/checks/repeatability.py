@@ -11,7 +11,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import ScoreError
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.alignment import Aligned
+from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.family import Family
 from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -44,12 +44,12 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
     """
     if isinstance(scorer.scorer, Family | Reciprocal | Typed):
         return []
-    known = np.flatnonzero(scorer.entity_rows >= 0)
-    candidates = known[np.unique(np.linspace(0, len(known) - 1, CANDIDATES).astype(np.int64))]
     change = 0.0
     for side in sides:
-        queries = Queries.of(triples[:TRIPLES], side)
-        first, again = (as_float64(scorer.scores(queries, candidates), "the scorer") for _ in range(2))
+        queries, of_side = Queries.of(triples[:TRIPLES], side), scorer.scorer_of(side)
+        known = np.flatnonzero(scorer.answer_rows(side) >= 0)
+        candidates = known[np.unique(np.linspace(0, len(known) - 1, CANDIDATES).astype(np.int64))]
+        first, again = (as_float64(of_side.scores(queries, candidates), "the scorer") for _ in range(2))
         if first.shape == again.shape == (len(queries), len(candidates)):
             change = max(change, _largest_change(first, again))
     if change > NOISE:

@@ -1,1 +1,1 @@
-"""Scorers made of other scorers: reciprocal relations, renumbered ids, one for each side, squared distances."""
+"""Scorers made of others: reciprocal relations, renumbered ids, relations as answers, squares, one for each side."""

@@ -1,6 +1,7 @@
 // The table of triples: search, filter, sort and leaf through rows that are stored column by column.
 const triples = page.then(({ triples: data }) => {
   const PAGE = 25;
+  const SIDES = ["head", "tail", "relation"];
   const field = (name) => document.getElementById(`triple-${name}`);
   const [search, order, relation, side] = ["search", "order", "relation", "side"].map(field);
   const table = field("table");
@@ -27,13 +28,13 @@ const triples = page.then(({ triples: data }) => {
       name,
       key: (row) => text[name][data[name][row]],
       cell(row) {
-        const answer = name === (data.side[row] ? "tail" : "head");
+        const answer = name === SIDES[data.side[row]];
         const opener = name === "head" && lists(row).length ? [opens(row), " "] : [];
         const className = [answer ? "answer" : "", opener.length ? "with-opener" : ""].join(" ").trim();
         return element("td", { className }, ...opener, label(text[name][data[name][row]]));
       },
     })),
-    { name: "side", key: (row) => data.side[row], cell: (row) => element("td", {}, data.side[row] ? "tail" : "head") },
+    { name: "side", key: (row) => data.side[row], cell: (row) => element("td", {}, SIDES[data.side[row]]) },
     ...data.models.map((name, index) => ({
       name: data.models.length > 1 ? name : "rank",
       column: `m${index}`,
@@ -65,7 +66,7 @@ const triples = page.then(({ triples: data }) => {
   }
 
   function predicted({ model, kept, query }, row) {
-    const answer = data[data.side[row] ? "tail" : "head"][row];
+    const answer = data[SIDES[data.side[row]]][row];
     const list = element("ol");
     let met = false;
     for (let at = kept.offset[query]; at < kept.offset[query + 1] && !met; at++) {

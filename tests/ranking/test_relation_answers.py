@@ -1,0 +1,223 @@
+"""Relations as answers: ranks against plain loops, the scores of tails, and what cannot predict relations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgeval import (
+    CallableScorer,
+    DualEncoder,
+    Estimate,
+    QueryScorer,
+    ScoreTable,
+    answers,
+    compare,
+    evaluate,
+    framework_metrics,
+    predict,
+    summarize,
+)
+from kgeval.analysis.slices.annotation import annotate
+from kgeval.analysis.slices.slice import slices
+from kgeval.corruption import Uniform
+from kgeval.data.triples import TARGETS
+from kgeval.errors import InputError, KgevalError, MetricError
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.scorers.families.distances.rotate import RotatE
+from kgeval.scorers.families.distances.transe import TransE
+from kgeval.scorers.families.distances.transh import TransH
+from kgeval.scorers.families.products.complex import ComplEx
+from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from tests.brute_force import as_counts, brute_force
+from tests.conftest import random_dataset
+from tests.ranking.test_times import by_loops, counts_of, models, random_graph
+
+DATA = random_dataset(3, entities=9, relations=6, triples=150)
+E, R = len(DATA.entities), len(DATA.relations)
+RNG = np.random.default_rng(5)
+
+
+def halves(*shape: int) -> np.ndarray:
+    """Few values, whose products and sums are exact: many scores tie."""
+    return RNG.integers(-1, 2, shape) / 2
+
+
+def complex_score(entity, relation):
+    width = entity.shape[1] // 2
+    e, r = (array[:, :width] + 1j * array[:, width:] for array in (entity, relation))
+    return lambda h, k, t: (e[h] * r[k] * e[t].conj()).sum().real
+
+
+ENTITY, RELATION, TWICE = halves(E, 4), halves(R, 4), halves(2 * R, 4)
+SCORED = {
+    "ComplEx": (ComplEx(ENTITY, RELATION), complex_score(ENTITY, RELATION)),
+    "TransE": (
+        TransE(ENTITY, RELATION, norm=1),
+        lambda h, k, t: -np.abs(ENTITY[h] + RELATION[k] - ENTITY[t]).sum(),
+    ),
+    # A triple is scored by its tail: by the relation itself, never by its inverse.
+    "Reciprocal": (Reciprocal(ComplEx(ENTITY, TWICE)), complex_score(ENTITY, TWICE)),
+}
+
+
+@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32"])
+@pytest.mark.parametrize("name", SCORED)
+def test_ranks_with_ties_equal_brute_force(name, kernel):
+    scorer, score = SCORED[name]
+    table = evaluate(scorer, DATA, sides="relation", kernel=kernel, memory_limit=5000)
+    assert as_counts(table) == brute_force(score, DATA, sides=["relation"])
+    assert table.column("tied").any()
+    assert table.candidates == f"all {R} relations"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RotatE(halves(E, 4), RNG.normal(size=(R, 2)), norm=1),
+        TransH(halves(E, 4), halves(R, 4), norm=2, normalization="none", normal=RNG.normal(size=(R, 4))),
+        QueryScorer(
+            lambda anchors, relations, side: (anchors * 7 + relations * 5)[:, None] % np.arange(2, E + 2), E, R
+        ),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_triple_has_one_score_whatever_is_predicted(model):
+    by_side = {side: evaluate(model, DATA, sides=side) for side in ("tail", "relation")}
+    assert by_side["relation"].column("score").tolist() == by_side["tail"].column("score").tolist()
+
+
+@pytest.mark.parametrize("times", ["same", "all"])
+def test_relations_at_a_time_equal_loops(times):
+    dataset = random_graph(8, relations=4)
+    for scorer, score in models(2, dataset).values():
+        table = evaluate(scorer, dataset, sides=TARGETS, times=times)
+        assert counts_of(table) == by_loops(score, dataset, times=times, sides=TARGETS)
+
+
+def test_a_relation_that_the_model_does_not_know_is_no_candidate():
+    relations = list(DATA.relations)[1:]
+    model = CallableScorer(lambda h, r, t: (h + 2 * r + t) % 3, entities=DATA.entities, relations=relations)
+    table = evaluate(model, DATA, sides=["relation"], unseen="worst")
+    known = table.where(table.column("relation") > 0)
+    assert known.column("raw_candidates").tolist() == [R - 1] * len(known)
+    last = table.where(table.column("relation") == 0)
+    assert len(last)
+    assert last.column("raw_greater").tolist() == [R - 1] * len(last)
+
+
+@pytest.fixture(scope="module")
+def three_sides():
+    return evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS)
+
+
+def test_both_are_heads_and_tails_and_relation_is_a_mean_over_relations(three_sides):
+    entities = evaluate(SCORED["ComplEx"][0], DATA)
+    names = ["mrr", "relation.mrr", "macro.hits@3", "map", "amri"]
+    found, without = summarize(three_sides, names), summarize(entities, names)
+    for name in names:
+        assert found[name] == without[name] == found[f"both.{name}"]
+    alone = summarize(evaluate(SCORED["ComplEx"][0], DATA, sides="relation"), [*names[:-1], "relation_side.mrr"])
+    rows = three_sides.column("side") == "relation"
+    ranks = 1 + (three_sides.column("greater") + three_sides.column("tied") / 2)[rows]
+    assert found["relation_side.mrr"] == alone["mrr"] == alone["relation_side.mrr"] == pytest.approx((1 / ranks).mean())
+    relations = three_sides.column("relation")[rows]
+    means = [(1 / ranks[relations == relation]).mean() for relation in np.unique(relations)]
+    assert found["relation_side.relation.mrr"] == pytest.approx(np.mean(means))
+    pairs = [*zip(*(three_sides.column(name)[rows].tolist() for name in ("head", "tail")), strict=True)]
+    queries = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+    of_queries = [((ranks <= 3)[queries == query]).mean() for query in np.unique(queries)]
+    assert found["relation_side.macro.hits@3"] == pytest.approx(np.mean(of_queries))
+    with pytest.raises(MetricError, match="a list of relations is of several relations"):
+        summarize(three_sides, ["relation_side.relation.map"])["relation_side.relation.map"]
+
+
+def test_lists_of_several_relations_are_no_units_of_relations(three_sides):
+    found = summarize(three_sides, ["mrr", "map"], intervals="relation", by="side")
+    with pytest.raises(MetricError, match="6 relations, and an interval needs 20"):
+        found.interval("relation_side.mrr", side="relation")
+    with pytest.raises(MetricError, match=r"relation_side\.map has no interval: a list of relations is of several"):
+        found.interval("relation_side.map", side="relation")
+
+
+def test_weights_against_popularity_are_those_of_the_relation_alone(three_sides):
+    strat = summarize(three_sides, ["strat.mrr"], popularity=(0.5, 1))
+    plain = summarize(evaluate(SCORED["ComplEx"][0], DATA), ["strat.mrr"], popularity=(0.5, 1))
+    assert strat["both.strat.mrr"] == pytest.approx(plain["strat.mrr"], rel=1e-12)
+    by_relation = summarize(three_sides, ["relation_side.relation.mrr"])
+    assert strat["relation_side.strat.mrr"] == pytest.approx(by_relation["relation_side.relation.mrr"])
+
+
+def test_every_slice_divides_relation_rows_too(three_sides):
+    own = [name for name, one in slices().items() if not one.needs_times]
+    table = annotate(three_sides, DATA, own)
+    rows, tails = (table.column("side") == side for side in ("relation", "tail"))
+    for name in own:
+        if slices()[name].of_triples:
+            assert table.column(name)[rows].tolist() == table.column(name)[tails].tolist()
+        else:
+            assert set(table.column(name)[rows]) == {"relation side"}
+            assert "relation side" not in set(table.column(name)[~rows])
+    groups = summarize(table, ["mrr"], by=["seen"])
+    assert groups.of("model", "mrr", seen="relation side") == summarize(three_sides, ["mrr"])["relation_side.mrr"]
+
+
+def test_models_are_compared_by_relations(three_sides):
+    other = evaluate(SCORED["TransE"][0], DATA, sides=TARGETS)
+    pair = compare({"a": three_sides, "b": other}, ["relation_side.mrr", "mrr"]).pairs
+    for one in pair:
+        name = str(one.metric)
+        values = [summarize(table, [name])[name] for table in (three_sides, other)]
+        assert one.difference == pytest.approx(values[0] - values[1])
+
+
+def test_torchkge_names_its_relation_metrics_as_those_of_links(three_sides):
+    table = evaluate(SCORED["ComplEx"][0], DATA, sides="relation", protocol="torchkge")
+    metrics = framework_metrics(table)
+    ranks = 1 + table.column("greater") + table.column("tied")
+    assert metrics["relations: mrr, filtered"] == pytest.approx((1 / ranks).mean(), abs=1e-7)
+    assert not [name for name in metrics if not name.startswith("relations: ")]
+
+
+ARRAY = np.zeros((len(DATA.test), E))
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "message"),
+    [
+        (ScoreTable(DATA.test, tail=ARRAY), {}, "a score table has scores of its own queries alone"),
+        (
+            DualEncoder(DATA.test, ENTITY, similarity="dot", tail=ARRAY[:, :4]),
+            {},
+            "a dual encoder has query vectors of its own queries alone",
+        ),
+        (
+            QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E)), E, R, sides="head"),
+            {},
+            "the model answers heads alone, and a relation is scored by the tail",
+        ),
+        (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
+        (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails alone"),
+        (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "a sample is of heads and tails"),
+    ],
+)
+def test_what_cannot_predict_relations_says_why(model, settings, message):
+    with pytest.raises(KgevalError, match=message):
+        evaluate(model, DATA, sides="relation", **settings)
+
+
+@pytest.mark.parametrize("made", [predict, answers])
+def test_predictions_and_answer_sets_are_of_entities(made):
+    with pytest.raises(InputError, match="of relations yet"):
+        made(SCORED["ComplEx"][0], DATA, sides="relation")
+
+
+def test_a_run_keeps_no_predictions_of_relations():
+    with pytest.raises(InputError, match="predictions are kept of heads and tails"):
+        Evaluation(sides=("relation",), keep={"predictions": 3})
+
+
+def test_a_score_that_is_nan_is_named():
+    nan = lambda h, r, t: np.where(r == 2, np.nan, 0.0)  # noqa: E731
+    with pytest.raises(KgevalError, match=r"NaN for \(e\d+, \?, e\d+\), candidate r02"):
+        evaluate(nan, DATA, sides="relation")
