@@ -12,6 +12,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError, InputError
 from tests.brute_force import as_counts, brute_force
+from tests.checkpoints.conftest import write_arrays
 from tests.checkpoints.frameworks import ENCODED, expected_ranks
 from tests.conftest import random_dataset
 
@@ -82,6 +83,24 @@ def test_finished_scores_are_ranked_from_disk(tmp_path, side, array):
     np.save(tmp_path / f"{side}_scores.npy", array[anchors, relations])
     table = evaluate(load_checkpoint(tmp_path, dataset=DATA), DATA)
     assert as_counts(table) == brute_force(lambda h, r, t: SCORES[h, r, t], DATA, sides=(side,))
+
+
+def test_tables_may_be_safetensors(tmp_path, folder):
+    for name in ("entity", "query"):
+        write_arrays(folder / f"{name}.safetensors", {"vectors": np.load(folder / f"{name}.npy")})
+        with pytest.raises(CheckpointError, match=rf"found both {name}.npy and {name}.safetensors. Leave one of them"):
+            load_checkpoint(folder, dataset=DATA, similarity="dot")
+        (folder / f"{name}.npy").unlink()
+    assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, similarity="dot"), DATA)) == EXPECTED
+    anchors, relations, _ = DATA.test.queries_of_side("tail")
+    write_arrays(tmp_path / "tail_scores.safetensors", {"scores": SCORES[anchors, relations]})
+    assert as_counts(evaluate(load_checkpoint(tmp_path, dataset=DATA), DATA)) == EXPECTED
+    write_arrays(folder / "query.safetensors", {name: np.ones((3, 4)) for name in "ab"})
+    with pytest.raises(CheckpointError, match=r"query.safetensors: expected one tensor, found a, b\."):
+        load_checkpoint(folder, dataset=DATA, similarity="dot")
+    (folder / "entity.safetensors").write_bytes(b"\x80\x02cos\nsystem\n")
+    with pytest.raises(CheckpointError, match=r"entity.safetensors: not a readable .safetensors file"):
+        load_checkpoint(folder, dataset=DATA, similarity="dot")
 
 
 def test_what_an_encoder_needs_is_asked_for(folder):

@@ -129,7 +129,7 @@ def _known_to(
     kept, examples, count = [], [], 0
     for part in parts:
         queries = part.queries
-        known = (scorer.entity_rows[queries.anchors] >= 0) & (scorer.relation_rows[queries.relations] >= 0)
+        known = scorer.knows(as_triples([part]))
         unknown = np.flatnonzero(~known)
         examples += [_written(dataset, queries, query) for query in unknown[:3]]
         count += len(unknown)

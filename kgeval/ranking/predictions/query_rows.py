@@ -131,4 +131,6 @@ def _refuse(number: int, row: Any, why: str) -> None:
 def as_triples(parts: Sequence[NumberedQueries]) -> Triples:
     """Take one triple for each query, with its anchor on both sides, to measure the work by."""
     columns = [np.concatenate([getattr(part.queries, name) for part in parts]) for name in ("anchors", "relations")]
-    return Triples(np.stack([columns[0], columns[1], columns[0]], axis=1))
+    contexts = [part.queries.contexts for part in parts if part.queries.contexts is not None]
+    ids = np.stack([columns[0], columns[1], columns[0]], axis=1)
+    return Triples(ids, np.concatenate(contexts) if contexts else None)
