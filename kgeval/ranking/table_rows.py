@@ -54,7 +54,7 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
 
 
 def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> pa.Table:
-    """Add the label of each row's time, of which ``contexts`` (int64[row]) has the ids; nothing where there are none."""
+    """Add the label of each row's time, whose ids are ``contexts`` (int64[row]); nothing where there are none."""
     if dataset.times is None or contexts is None:
         return table
     codes = pa.array(contexts.astype(np.int32))

@@ -1,4 +1,4 @@
-"""Names of queries in files of TREC: the side and the ids of anchor and relation, and of the time where there is one."""
+"""Names of queries in files of TREC: the side, and the ids of anchor, relation and, where there is one, time."""
 
 from __future__ import annotations
 

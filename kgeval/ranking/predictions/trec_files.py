@@ -22,8 +22,8 @@ def write_trec(table: PredictionTable, dataset: Dataset, path: str | Path) -> Pa
     """Write predictions as a run, and the answers of their queries beside it as qrels.
 
     A query is called by its side and the ids of its anchor and relation, ``tail-12-3``, and in a temporal graph of its
-    time; an entity by its id. The score in the run falls by 1 from place to place, since ``trec_eval`` rounds scores and
-    breaks ties by name.
+    time; an entity by its id. The score in the run falls by 1 from place to place, since ``trec_eval`` rounds scores
+    and breaks ties by name.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def read(path: Path, options: Options) -> ArrayModel:
 
 READER = Reader(
     name="scores",
-    summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors, a row a triple, a column an entity)",
+    summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
     recognises=lambda path: path.is_dir() and has_table(path, *SCORES.values()),
     read=read,
 )

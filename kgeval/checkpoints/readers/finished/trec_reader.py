@@ -35,7 +35,7 @@ def read(path: Path, options: Options) -> Predictions:
     """Read a run: lines of query, ``Q0``, entity, rank, score and the name of the run.
 
     A query is called ``tail-12-3``: its side, and the ids of its anchor and relation in the dataset, and in a temporal
-    graph that of its time; an entity by its id. Entities are ranked by their scores, as ``trec_eval`` does, which leaves
+    graph that of its time; an entity by its id. Entities are ranked by their scores, as by ``trec_eval``, which leaves
     ranks aside; equal scores tie.
 
     Raises
