@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from kgeval import evaluate, load_checkpoint, load_dataset
+from kgeval import Dataset, evaluate, load_checkpoint, load_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError, InputError
@@ -101,6 +101,16 @@ def test_tables_may_be_safetensors(tmp_path, folder):
     (folder / "entity.safetensors").write_bytes(b"\x80\x02cos\nsystem\n")
     with pytest.raises(CheckpointError, match=r"entity.safetensors: not a readable .safetensors file"):
         load_checkpoint(folder, dataset=DATA, similarity="dot")
+
+
+def test_relations_that_the_split_lacks_are_no_matter(tmp_path):
+    data = Dataset.from_labels(train=[("a", "r", "b"), ("a", "s", "b")], test=[("a", "r", "a")])
+    np.save(tmp_path / "tail_scores.npy", [[0.5, 0.7]])
+    assert evaluate(load_checkpoint(tmp_path, dataset=data), data).column("greater").tolist() == [0]  # b is known
+    np.save(tmp_path / "entity.npy", np.eye(2))
+    np.save(tmp_path / "query.npy", [[0.5, 0.7]])
+    model = load_checkpoint(tmp_path, dataset=data, format="dual-encoder", similarity="dot")
+    assert evaluate(model, data).column("raw_greater").tolist() == [1]
 
 
 def test_what_an_encoder_needs_is_asked_for(folder):

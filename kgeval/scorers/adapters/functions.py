@@ -13,14 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import detached
+from kgeval.arrays import IntArray, detached
+from kgeval.data.queries import Queries
 from kgeval.errors import InputError, ScoreError, reason
 from kgeval.scorers.adapters.shrinking_batches import is_out_of_memory
 
 ScoreFunction = Callable[..., Any]
-"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``"""
+"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
+a temporal model, with ``times`` as the fourth"""
 
 OF_TRIPLES = ("heads", "relations", "tails")
+
+TIMES = "times"
+"""what a function takes besides, if it scores facts at a time"""
+
+TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau"}
+"""the names by which a further parameter with a default is known to be the time"""
 
 
 class FunctionCaller:
@@ -85,6 +93,41 @@ class FunctionCaller:
             f"torch is imported, as tensors. It said: {'; '.join(messages)}. If its ids are not the dataset's, give "
             "their labels as entities=[…] and relations=[…]."
         ) from failures[0]
+
+
+def takes_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
+    """Whether a function takes times after its other parameters: it requires one more, or one is called so.
+
+    >>> takes_times(lambda h, r, t, tau: h, OF_TRIPLES), takes_times(lambda h, r, t, scale=2: h, OF_TRIPLES)
+    (True, False)
+    """
+    try:
+        signature = inspect.signature(getattr(function, "forward", function))
+    except (TypeError, ValueError):  # compiled functions need not tell
+        return False
+    places = [
+        kind
+        for kind in signature.parameters.values()
+        if kind.kind in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD)
+    ]
+    further = places[len(parameters) :][:1]
+    return any(one.default is one.empty or one.name.lower() in TIME_NAMES for one in further)
+
+
+def times_of(queries: Queries) -> IntArray:
+    """Return the time of each query; int64[query].
+
+    Raises
+    ------
+    InputError
+        if they have none
+    """
+    if queries.contexts is None:
+        raise InputError(
+            "the model scores facts at a time, and there is none. Give it a graph with a fourth column, the time of "
+            "each fact."
+        )
+    return queries.contexts
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ def read(path: Path, options: Options) -> ArrayModel:
     for side, file in files.items():
         found.refuse_other_rows(file, len(queries[side]))
     try:
-        model = DualEncoder(found.triples, vectors, similarity=similarity, **queries)
+        model = DualEncoder(found.triples, vectors, similarity=similarity, relations=found.relations, **queries)
     except InputError as error:
         raise CheckpointError(f"{path}: {error}") from error
     read_files = (entity, *files.values(), *found.files)

@@ -31,7 +31,7 @@ def read(path: Path, options: Options) -> ArrayModel:
     for side, file in files.items():
         found.refuse_other_rows(file, len(scores[side]))
     try:
-        model = ScoreTable(found.triples, **scores)
+        model = ScoreTable(found.triples, relations=found.relations, **scores)
     except InputError as error:
         raise CheckpointError(f"{path}: {error}") from error
     read_files = (*files.values(), *found.files)
