@@ -82,6 +82,24 @@ def test_predictions_are_at_the_time_of_their_query():
     assert len(first) > len({(row.side, row.anchor, row.relation) for row in first.itertuples()})
 
 
+def test_queries_may_name_a_time():
+    whole = predict(MODEL, DATA, k=2).to_pandas()
+    first = whole[(whole["side"] == "tail") & (whole["place"] == 1)].iloc[:5]
+    queries = [(row.anchor_label, row.relation_label, "?", row.time) for row in first.itertuples()]
+    found = predict(MODEL, DATA, k=2, queries=queries).to_pandas()
+    names = ["anchor", "relation", "place", "entity", "score", "greater", "tied", "candidates", "time"]
+    expected = whole[whole["query"].isin(first["query"])]
+    assert found[names].reset_index(drop=True).equals(expected[names].reset_index(drop=True))
+    with pytest.raises(InputError, match="scores facts at a time"):
+        predict(MODEL, DATA, queries=[query[:3] for query in queries])
+    with pytest.raises(InputError, match=r"it has 3 parts, and the first query 4"):
+        predict(MODEL, DATA, queries=[queries[0], queries[0][:3]])
+    with pytest.raises(InputError, match=r"unknown time '1999'"):
+        predict(MODEL, DATA, queries=[("e0", "r0", "?", "1999")])
+    with pytest.raises(InputError, match="the queries name a time, and the facts of labels have none"):
+        predict(lambda h, r, t: h + t, STATIC, queries=queries)
+
+
 def test_a_graph_without_times_has_none_to_give():
     for model in (score, QueryScorer(of_queries)):
         with pytest.raises(InputError, match=r"the model scores facts at a time.*a graph with a fourth column"):

@@ -34,6 +34,7 @@ const triples = page.then(({ triples: data }) => {
       },
     })),
     { name: "side", key: (row) => data.side[row], cell: (row) => element("td", {}, data.side[row] ? "tail" : "head") },
+    ...(data.time ? [{ name: "time", key: (row) => data.time[row], cell: (row) => element("td", {}, data.time[row]) }] : []),
     ...data.models.map((name, index) => ({
       name: data.models.length > 1 ? name : "rank",
       column: `m${index}`,
