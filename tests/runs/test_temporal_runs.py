@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, Estimate, RankTable, evaluate, summarize
+from kgeval import Dataset, Estimate, RankTable, answers, evaluate, summarize
+from kgeval.analysis.answer_sets.answers import answers_of_ranks
+from kgeval.errors import InputError
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.reports.reporting import study_of_runs
 from kgeval.reports.sections.triple_table import triple_table
@@ -66,6 +68,21 @@ def test_kept_predictions_name_their_time_on_the_page_too(dated, config):
         listed = lists["entity"][lists["offset"][query] : lists["offset"][query + 1]]
         place = listed.index(data["tail" if data["side"][row] else "head"][row])
         assert place == table.column("raw_greater")[row]
+
+
+def test_sets_are_calibrated_by_ranks_at_the_same_time():
+    every = [(entity, relation, entity, day) for entity in ENTITIES for relation in RELATIONS for day in DAYS[:1]]
+    data = Dataset.from_labels(train=[*every, *facts(30)], valid=facts(60), test=facts(60))
+    model = TComplEx(**{name: RNG.normal(size=size) for name, size in (SIZES | {"time": (len(data.times), 6)}).items()})
+    valid, test = (evaluate(model, data, split=split) for split in ("valid", "test"))
+    ranks = [1 + table.column("greater") + table.column("tied") for table in (valid, test)]
+    limit = np.sort(ranks[0])[int(np.ceil(0.8 * (len(valid) + 2))) - 1]  # a triple has two ranks
+    found = answers(model, data, coverage=0.8)
+    assert found.covered.tolist() == (ranks[1] <= limit).tolist()
+    assert answers_of_ranks(valid, test, coverage=0.8).covered.tolist() == found.covered.tolist()
+    static = evaluate(model, data, split="valid", times="all")
+    with pytest.raises(InputError, match="the times of the valid ranks is 'all', that of the test ranks 'same'"):
+        answers_of_ranks(static, test)
 
 
 def test_a_sample_has_the_ranks_of_the_whole():

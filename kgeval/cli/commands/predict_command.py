@@ -155,7 +155,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     with watching("loading dataset"):
         dataset = config.dataset.load()
     at = () if options["at"] is None else (options["at"],)
-    queries = [(*query, *at) for query in options["queries"]] or None
+    queries: Any = [(*query, *at) for query in options["queries"]] or None
     if options["query_file"]:
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):

@@ -8,7 +8,7 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.adapters.functions import OF_TRIPLES, TIMES, FunctionCaller, ScoreFunction, takes_times, times_of
+from kgeval.scorers.adapters.functions import OF_TRIPLES, TIMES, FunctionCaller, ScoreFunction, takes_times
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
@@ -93,7 +93,7 @@ class CallableScorer:
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
         columns = [heads, relations, tails]
         if self.takes_times:
-            columns.append(np.broadcast_to(times_of(queries)[:, None], shape).flatten())
+            columns.append(np.broadcast_to(queries.times[:, None], shape).flatten())
 
         def score(part: slice) -> Float64Array:
             values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray, detached
-from kgeval.data.queries import Queries
+from kgeval.arrays import detached
 from kgeval.errors import InputError, ScoreError, reason
 from kgeval.scorers.adapters.shrinking_batches import is_out_of_memory
 
@@ -112,22 +111,6 @@ def takes_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
     ]
     further = places[len(parameters) :][:1]
     return any(one.default is one.empty or one.name.lower() in TIME_NAMES for one in further)
-
-
-def times_of(queries: Queries) -> IntArray:
-    """Return the time of each query; int64[query].
-
-    Raises
-    ------
-    InputError
-        if they have none
-    """
-    if queries.contexts is None:
-        raise InputError(
-            "the model scores facts at a time, and there is none. Give it a graph with a fourth column, the time of "
-            "each fact."
-        )
-    return queries.contexts
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
