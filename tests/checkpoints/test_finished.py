@@ -222,3 +222,18 @@ def test_a_query_without_a_list_is_named(tmp_path):
     path.write_text('{"head": "e0000", "relation": "r00", "predictions": []}')
     with pytest.raises(InputError, match="there are no predictions for"):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)
+
+
+def test_a_line_may_be_the_list_of_one_time(tmp_path):
+    path, days = tmp_path / "lists.jsonl", ["2014-01-01", "2014-01-02"]
+    data = Dataset.from_labels(
+        train=[(name, "r", name, days[0]) for name in "abc"], test=[("a", "r", "b", day) for day in days]
+    )
+    always = {"head": "a", "relation": "r", "predictions": ["a", "c"]}
+    once = always | {"time": days[1], "predictions": ["b"]}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (always, once)))
+    table = evaluate(load_checkpoint(path, dataset=data), data, filter=())
+    assert dict(zip(table.column("time"), table.column("greater"), strict=True)) == {days[0]: 2, days[1]: 0}
+    path.write_text(json.dumps(once | {"time": "1999"}))
+    with pytest.raises(CheckpointError, match="line 1: the dataset has no time '1999'"):
+        load_checkpoint(path, dataset=data)
