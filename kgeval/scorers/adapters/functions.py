@@ -26,8 +26,10 @@ OF_TRIPLES = ("heads", "relations", "tails")
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""
 
-TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau"}
-"""the names by which a further parameter with a default is known to be the time"""
+TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
+"""the names by which a further parameter is known to be the time"""
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class FunctionCaller:
@@ -95,7 +97,7 @@ class FunctionCaller:
 
 
 def takes_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
-    """Whether a function takes times after its other parameters: it requires one more, or one is called so.
+    """Whether a function takes times after its other parameters: the next one is called so.
 
     >>> takes_times(lambda h, r, t, tau: h, OF_TRIPLES), takes_times(lambda h, r, t, scale=2: h, OF_TRIPLES)
     (True, False)
@@ -104,13 +106,8 @@ def takes_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
         signature = inspect.signature(getattr(function, "forward", function))
     except (TypeError, ValueError):  # compiled functions need not tell
         return False
-    places = [
-        kind
-        for kind in signature.parameters.values()
-        if kind.kind in (kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD)
-    ]
-    further = places[len(parameters) :][:1]
-    return any(one.default is one.empty or one.name.lower() in TIME_NAMES for one in further)
+    named = [name for name, one in signature.parameters.items() if one.kind in POSITIONAL]
+    return len(named) > len(parameters) and named[len(parameters)].lower() in TIME_NAMES
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
