@@ -9,6 +9,7 @@ import numpy as np
 from kgeval.cli.display import show_head, show_notes, show_table
 from kgeval.cli.streams import say
 from kgeval.data.triples import triple_of
+from kgeval.ranking.rank_table import TIME
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -51,7 +52,8 @@ def as_plain(table: PredictionTable) -> dict[str, Any]:
 
 
 def _query_text(row: dict[str, Any], dataset: Dataset) -> str:
-    return dataset.triple(*triple_of(row["side"], row["anchor"], row["relation"], -1))
+    text = dataset.triple(*triple_of(row["side"], row["anchor"], row["relation"], -1))
+    return f"{text} at {row[TIME]}" if TIME in row else text
 
 
 def _cells(row: dict[str, Any], dataset: Dataset) -> tuple[str, ...]:

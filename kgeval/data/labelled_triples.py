@@ -129,7 +129,7 @@ def read_confidences(path: str | Path, table: pa.Table) -> Float64Array | None:
         found = column[row].as_py()
         raise DatasetError(
             f"{path}, row {row + 1}: the {names[0]} {found!r} is no number from 0 to 1. "
-            "Scale the column, or leave it out."
+            "Scale the column, or leave it out; times need a header that calls their column time."
         )
     return labels
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.triples import Side, Triples
+from kgeval.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,22 @@ class Queries:
             triples=self.triples[answers],
             contexts=None if self.contexts is None else self.contexts[keep],
         )
+
+    @property
+    def times(self) -> IntArray:
+        """The time of each query; int64[query].
+
+        Raises
+        ------
+        InputError
+            if they have none
+        """
+        if self.contexts is None:
+            raise InputError(
+                "the model scores facts at a time, and the queries name none. In a graph, the time is the fourth "
+                "column; in a query of its own, the fourth part (--at TIME)."
+            )
+        return self.contexts
 
     @property
     def num_answers(self) -> int:

@@ -51,7 +51,7 @@ def evaluate(  # noqa: PLR0913
     model
         a checkpoint (``kgeval.load_checkpoint``), or the path of one that needs no options; any scorer, a live PyKEEN
         model, or a callable ``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors, such as a
-        PyTorch module; higher is more plausible
+        PyTorch module, with ``times`` as the fourth for facts at a time; higher is more plausible
     dataset
         the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it; or a PyKEEN dataset
     entities, relations

@@ -53,8 +53,8 @@ def predict(  # noqa: PLR0913
     Parameters
     ----------
     queries
-        triples with ``"?"`` or None in the place of head or tail, by the labels or the ids of the dataset; by default
-        all queries of the split
+        triples with ``"?"`` or None in the place of head or tail, by the labels or the ids of the dataset, in a
+        temporal graph perhaps with a time as the fourth part; by default all queries of the split
     k
         how many answers of each query
     known

@@ -74,7 +74,7 @@ class Protocol:
     repeats: Literal["once", "each"] = "once"
     """whether a triple that is repeated in its split counts once or each time"""
     sides: tuple[Side, ...] = SIDES
-    """the sides whose ranks ``both`` is made of"""
+    """the sides that are predicted unless the evaluation says them, and whose ranks ``both`` is made of"""
     predicts_relations: bool = False
     """whether relations are ranked too"""
     side_aggregation: Literal["pooled", "apart"] = "pooled"
@@ -108,7 +108,7 @@ class Protocol:
         Parameters
         ----------
         evaluation
-            the settings, of which filter and corruption may be left out
+            the settings, of which filter, corruption and sides may be left out
         dataset
             the graph; of the filter, only the splits that it has are kept
         ties, metrics
@@ -132,6 +132,7 @@ class Protocol:
         settings = {
             "filter": tuple(split for split in splits if split in dataset.splits),
             "corruption": self.corruption(corruption, dataset, evaluation.split),
+            **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
         }
         return ResolvedEvaluation(
             self, evaluation.model_copy(update=settings), ties or self.ties, tuple(metrics) or self.metrics

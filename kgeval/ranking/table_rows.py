@@ -50,10 +50,14 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
         dataset.entities.column(tails),
     ]
     arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns]
-    table = pa.table(arrays, SCHEMA)
-    if dataset.times is None or triples.contexts is None:
+    return with_times(dataset, pa.table(arrays, SCHEMA), triples.contexts)
+
+
+def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> pa.Table:
+    """Add the label of each row's time, whose ids are ``contexts`` (int64[row]); nothing where there are none."""
+    if dataset.times is None or contexts is None:
         return table
-    codes = pa.array(triples.contexts.astype(np.int32))
+    codes = pa.array(contexts.astype(np.int32))
     return table.append_column(TIME, pa.DictionaryArray.from_arrays(codes, dataset.times.labels, ordered=True))
 
 

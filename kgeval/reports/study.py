@@ -26,7 +26,7 @@ from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.metric_titles import title_of
 from kgeval.metrics.tables.names import MetricName, parse
 from kgeval.metrics.tables.selection import RowSelection, TableView
-from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.model_score import ModelScore, score_of_run, score_over_seeds
 from kgeval.reports.slice_columns import SHOWN, with_slices
@@ -120,8 +120,9 @@ class Study:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """The rows that all models share: the labels and the side, the rank of each model m0, m1, … and its ties."""
-        frame: pd.DataFrame = self.aligned[self.names[0]].data.select(KEY).to_pandas()
+        """The rows that all models share: labels, side and any time, the rank of each model m0, m1, … and its ties."""
+        first = self.aligned[self.names[0]]
+        frame: pd.DataFrame = first.data.select([*KEY, *([] if first.times is None else [TIME])]).to_pandas()
         for index, table in enumerate(self.aligned.values()):
             frame[f"m{index}"] = self.ranks_of(table)
             frame[f"ties{index}"] = table.column("tied")

@@ -91,8 +91,10 @@ class Aligned(PartitionedScorer):
         return known if types is None else known & types.hold(triples)
 
     def can_answer(self, queries: Queries) -> BoolArray:
-        """Whether the scorer knows what each query names; bool[query]."""
-        known = np.asarray((self.entity_rows[queries.anchors] >= 0) & (self.relation_rows[queries.relations] >= 0))
+        """Whether the scorer knows what each query names, and its time; bool[query]."""
+        times = self._times(queries.contexts)
+        known = (self.entity_rows[queries.anchors] >= 0) & (self.relation_rows[queries.relations] >= 0)
+        known = np.asarray(known & (times is None or times >= 0))
         return known if self.types is None else known & (self.types.rows_of_anchors(queries) >= 0)
 
     def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:

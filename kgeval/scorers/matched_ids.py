@@ -65,13 +65,13 @@ def match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | None:
     UsageError
         if the dataset has no times, no label agrees, or the model has no labels and another number of times
     """
-    size = getattr(source.model, "num_times", None)
+    labels: Vocabulary | None = getattr(source, "times", None)
+    size = getattr(source.model, "num_times", None) if labels is None else len(labels)
     if size is None:
         return None
     if dataset.times is None:
         why = "have none. Give it a graph with a fourth column, the time of each fact."
         raise UsageError(f"the model scores facts at a time, and the triples of dataset {dataset.name} {why}")
-    labels: Vocabulary | None = getattr(source, "times", None)
     if labels is None and size != len(dataset.times):
         why = "they cannot be matched. Put the file ts_id (label<TAB>id) beside the model."
         there = f"dataset {dataset.name} has {len(dataset.times)}"

@@ -28,6 +28,8 @@ class LabelledScorer:
     relations: Vocabulary | None
     numbering: Numbering = "dataset"
     layouts: tuple[str, ...] = ()
+    times: Vocabulary | None = None
+    """of a temporal model, the label of each time"""
 
 
 def labelled(
@@ -48,7 +50,10 @@ def labelled(
         _labels(scorer, "relation", relations, num_relations),
     )
     if not isinstance(scorer, LabelledModel):
-        return LabelledScorer(model, *found)
+        times = getattr(scorer, "times", None)
+        return LabelledScorer(
+            model, *found, times=Vocabulary.of(times, "time") if times is not None and _are_labels(times) else None
+        )
     if (scorer.entities, scorer.relations) == found:
         return scorer
     return cast("LabelledModel", replace(cast("Any", scorer), entities=found[0], relations=found[1]))

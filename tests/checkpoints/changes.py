@@ -60,8 +60,10 @@ def tensors(framework: str, folder: Path) -> Iterator[Tensor]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and framework != "marius"):
         if path.suffix in {".pt", ".pth", ".pkl", ".ckpt", ".model"} or path.name == "checkpoint":
             yield from _pickled(path)
-        elif path.suffix == ".npy" and framework == "dgl-ke":
+        elif path.suffix == ".npy" and framework in {"dgl-ke", "dual-encoder", "scores"}:
             yield Tensor(path.name, np.load(path), lambda array, path=path: _save(path, array))
+        elif path.suffix == ".bern" or path.name == "vectors.txt":
+            yield _written(path)
         elif path.suffix == ".npz":
             yield from _zipped(path)
         elif path.suffix == ".safetensors":
@@ -76,6 +78,23 @@ def _save(path: Path, array: np.ndarray | None) -> None:
     path.unlink()
     if array is not None:
         np.save(path, array)
+
+
+def _written(path: Path) -> Tensor:
+    """A table of text, perhaps with a line of its sizes and a label before each row; what is not 2-d is one row."""
+    rows = [line.split() for line in path.read_text("utf-8").splitlines()]
+    sizes, labelled = rows[: len(rows[0]) == 2], len(rows[0]) == 2
+    labels = [row[0] if labelled else "" for row in rows[labelled:]]
+    table = np.array([row[labelled:] for row in rows[labelled:]], np.float64)
+
+    def write(array: np.ndarray | None) -> None:
+        path.unlink()
+        if array is not None:
+            numbers = np.atleast_2d(array).tolist()
+            lines = [sizes[0], *([labels[row], *cells] for row, cells in enumerate(numbers))] if labelled else numbers
+            path.write_text("".join(" ".join(map(str, line)) + "\n" for line in lines), "utf-8")
+
+    return Tensor(path.name, table, write)
 
 
 def _pickled(path: Path) -> Iterator[Tensor]:
@@ -142,7 +161,7 @@ def _safe(path: Path) -> Iterator[Tensor]:
     from safetensors.numpy import save_file
 
     with safe_open(path, framework="np") as opened:
-        arrays, metadata = {name: opened.get_tensor(name) for name in opened}, opened.metadata()
+        arrays, metadata = {name: opened.get_tensor(name) for name in opened.keys()}, opened.metadata()  # noqa: SIM118
     yield from _together(arrays, lambda kept: save_file(kept, path, metadata))
 
 

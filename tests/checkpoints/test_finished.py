@@ -7,11 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from kgeval import evaluate, load_checkpoint, load_dataset
+from kgeval import Dataset, evaluate, load_checkpoint, load_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError, InputError
 from tests.brute_force import as_counts, brute_force
+from tests.checkpoints.conftest import write_arrays
 from tests.checkpoints.frameworks import ENCODED, expected_ranks
 from tests.conftest import random_dataset
 
@@ -82,6 +83,34 @@ def test_finished_scores_are_ranked_from_disk(tmp_path, side, array):
     np.save(tmp_path / f"{side}_scores.npy", array[anchors, relations])
     table = evaluate(load_checkpoint(tmp_path, dataset=DATA), DATA)
     assert as_counts(table) == brute_force(lambda h, r, t: SCORES[h, r, t], DATA, sides=(side,))
+
+
+def test_tables_may_be_safetensors(tmp_path, folder):
+    for name in ("entity", "query"):
+        write_arrays(folder / f"{name}.safetensors", {"vectors": np.load(folder / f"{name}.npy")})
+        with pytest.raises(CheckpointError, match=rf"found both {name}.npy and {name}.safetensors. Leave one of them"):
+            load_checkpoint(folder, dataset=DATA, similarity="dot")
+        (folder / f"{name}.npy").unlink()
+    assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, similarity="dot"), DATA)) == EXPECTED
+    anchors, relations, _ = DATA.test.queries_of_side("tail")
+    write_arrays(tmp_path / "tail_scores.safetensors", {"scores": SCORES[anchors, relations]})
+    assert as_counts(evaluate(load_checkpoint(tmp_path, dataset=DATA), DATA)) == EXPECTED
+    write_arrays(folder / "query.safetensors", {name: np.ones((3, 4)) for name in "ab"})
+    with pytest.raises(CheckpointError, match=r"query.safetensors: expected one tensor, found a, b\."):
+        load_checkpoint(folder, dataset=DATA, similarity="dot")
+    (folder / "entity.safetensors").write_bytes(b"\x80\x02cos\nsystem\n")
+    with pytest.raises(CheckpointError, match=r"entity.safetensors: not a readable .safetensors file"):
+        load_checkpoint(folder, dataset=DATA, similarity="dot")
+
+
+def test_relations_that_the_split_lacks_are_no_matter(tmp_path):
+    data = Dataset.from_labels(train=[("a", "r", "b"), ("a", "s", "b")], test=[("a", "r", "a")])
+    np.save(tmp_path / "tail_scores.npy", [[0.5, 0.7]])
+    assert evaluate(load_checkpoint(tmp_path, dataset=data), data).column("greater").tolist() == [0]  # b is known
+    np.save(tmp_path / "entity.npy", np.eye(2))
+    np.save(tmp_path / "query.npy", [[0.5, 0.7]])
+    model = load_checkpoint(tmp_path, dataset=data, format="dual-encoder", similarity="dot")
+    assert evaluate(model, data).column("raw_greater").tolist() == [1]
 
 
 def test_what_an_encoder_needs_is_asked_for(folder):
@@ -193,3 +222,18 @@ def test_a_query_without_a_list_is_named(tmp_path):
     path.write_text('{"head": "e0000", "relation": "r00", "predictions": []}')
     with pytest.raises(InputError, match="there are no predictions for"):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)
+
+
+def test_a_line_may_be_the_list_of_one_time(tmp_path):
+    path, days = tmp_path / "lists.jsonl", ["2014-01-01", "2014-01-02"]
+    data = Dataset.from_labels(
+        train=[(name, "r", name, days[0]) for name in "abc"], test=[("a", "r", "b", day) for day in days]
+    )
+    always = {"head": "a", "relation": "r", "predictions": ["a", "c"]}
+    once = always | {"time": days[1], "predictions": ["b"]}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (always, once)))
+    table = evaluate(load_checkpoint(path, dataset=data), data, filter=())
+    assert dict(zip(table.column("time"), table.column("greater"), strict=True)) == {days[0]: 2, days[1]: 0}
+    path.write_text(json.dumps(once | {"time": "1999"}))
+    with pytest.raises(CheckpointError, match="line 1: the dataset has no time '1999'"):
+        load_checkpoint(path, dataset=data)

@@ -256,3 +256,11 @@ def test_heads_alone_are_no_result_of_the_protocol(graph):
     assert not framework_metrics(evaluate(DistMult(), graph, protocol="pyg", sides="head"))
     with pytest.raises(KgevalError, match="there are no tail ranks"):
         explain(DistMult(), graph, "pyg", sides="head")
+
+
+def test_tails_alone_are_ranked_unless_the_sides_are_said(graph):
+    model = DistMult()
+    tails, both = (evaluate(model, graph, protocol="pyg", sides=sides) for sides in (None, ("head", "tail")))
+    assert {*tails.column("side")} == {"tail"}
+    assert {*both.column("side")} == {"head", "tail"}
+    assert dict(framework_metrics(tails)) == dict(framework_metrics(both))

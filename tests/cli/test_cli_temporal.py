@@ -64,3 +64,15 @@ def test_what_does_not_fit_is_refused_before_any_work(dated):
     refused = invoke(*static, "--by", "time")
     assert refused.exit_code == 2
     assert "has no times" in refused.stderr
+
+
+def test_queries_are_asked_at_a_time(dated):
+    words = ["predict", "timed", "--dataset", "dated/", "--option", "model=TComplEx", "-k", "2", "--json"]
+    said = json.loads(invoke(*words, "--query", ENTITIES[0], RELATIONS[0], "?", "--at", DAYS[1]).stdout)
+    (query,) = said["queries"]
+    assert {row["time"] for row in query["predictions"]} == {DAYS[1]}
+    (dated / "queries.tsv").write_text(f"{ENTITIES[0]}\t{RELATIONS[0]}\t?\t{DAYS[1]}\n")
+    assert json.loads(invoke(*words, "--queries", "queries.tsv").stdout)["queries"] == said["queries"]
+    assert "at 2014-01-02" in invoke(*words[:-1], "--query", ENTITIES[0], RELATIONS[0], "?", "--at", DAYS[1]).stdout
+    refused = invoke(*words, "--at", DAYS[1])
+    assert (refused.exit_code, "--at is the time of the queries of --query" in refused.stderr) == (2, True)

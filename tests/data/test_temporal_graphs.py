@@ -209,3 +209,26 @@ def test_a_query_without_a_time_knows_the_facts_of_all(tmp_path):
     assert known_answers(queries, known_triples(data, ("train", "test"))).lengths.sum() == len(queries)
     with pytest.raises(InputError, match="the queries name no time"):
         KnownAnswers.of([data.train], "tail").rows(queries)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a\tr\tb\t1980\t1990\nb\tr\tc\t1981\t1992\n",
+        'a\tr\tb\t<occursSince>\t"1980-##-##"\nb\tr\tc\n',
+        "head\trelation\ttail\tstart_time\tend_time\na\tr\tb\t1980\t1990\n",
+        "h\tr\tt\tsince\tuntil\na\tr\tb\t1980\t1990\n",
+    ],
+)
+def test_intervals_of_time_are_refused_and_not_left_out(tmp_path, content):
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.txt").write_text(content)
+    with pytest.raises(DatasetError, match=r"Facts that hold over an interval of time.* are not read"):
+        load_dataset(tmp_path)
+
+
+def test_a_pickle_of_intervals_is_refused(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.pickle").write_bytes(pickle.dumps(np.zeros((3, 5), np.uint64)))
+    with pytest.raises(DatasetError, match=r"shape \[3, 5\]\. Facts that hold over an interval of time"):
+        load_dataset(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -153,3 +154,12 @@ def test_a_live_model_may_be_in_bfloat16():
     factory = CoreTriplesFactory.create(torch.from_numpy(DATA.train.ids), num_entities=30, num_relations=4)
     model = DistMult(triples_factory=factory, embedding_dim=4, random_seed=0).to(torch.bfloat16)
     assert len(evaluate(model, DATA)) == 2 * len(DATA.test)
+
+
+def test_a_signalling_nan_is_nan_without_a_warning():
+    scores = np.array([0x7F800001, 0x3F800000], np.uint32).view(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = as_float64(scores, "the model")
+    assert np.isnan(found[0])
+    assert found[1] == 1

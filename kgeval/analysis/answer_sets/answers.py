@@ -188,7 +188,7 @@ def answers_of_ranks(
     Parameters
     ----------
     valid, test
-        the ranks of two splits by one model, under one filter
+        the ranks of two splits by one model, under one filter, in a temporal graph at the same times
     coverage, per
         as :func:`kgeval.answers` takes them
 
@@ -199,7 +199,7 @@ def answers_of_ranks(
         one is a sample of its split
     """
     request = SetRequest.of(coverage, RANK.name, per)
-    for name in ("model", "dataset", "filter", "candidates"):
+    for name in ("model", "dataset", "filter", "times", "candidates"):
         here, there = (getattr(table, name) for table in (valid, test))
         if here != there:
             raise InputError(f"the {name} of the valid ranks is {here!r}, that of the test ranks {there!r}.")

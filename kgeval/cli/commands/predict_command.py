@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--queries", "query_file", metavar="FILE", help="A file of such rows, or OGB-LSC's array of heads and relations."
 )
+@click.option("--at", metavar="TIME", help="Of a temporal graph, the time of the queries of --query.")
 @click.option("--split", help="Without queries: the split whose queries are answered.  [default: test]")
 @click.option(
     "--sides",
@@ -109,10 +110,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
             ("evaluation.corruption", "evaluation.keep")
         ):
             raise ConfigError(f"--set {key}: it has no meaning here. Set keys of dataset, model and evaluation.")
-    if options["queries"] and options["query_file"]:
-        raise ConfigError("give either --query or --queries, which reads them from a file.")
-    if (options["queries"] or options["query_file"]) and (options["split"] or options["sides"]):
-        raise ConfigError("give either queries or a split with --split and --sides, whose queries are answered.")
+    _refuse_two_kinds_of_queries(options)
     if as_ogb and out is None:
         raise ConfigError("--format ogb-lsc writes a file: name it, or its folder, with --out.")
     if as_ogb and options["k"] != 10:
@@ -123,6 +121,17 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
     if out is not None and not options["force"]:
         _refuse_existing(out, options["written_as"])
+
+
+def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:
+    from kgeval.errors import ConfigError
+
+    if options["queries"] and options["query_file"]:
+        raise ConfigError("give either --query or --queries, which reads them from a file.")
+    if options["at"] is not None and not options["queries"]:
+        raise ConfigError("--at is the time of the queries of --query. In a file, it is the fourth column.")
+    if (options["queries"] or options["query_file"]) and (options["split"] or options["sides"]):
+        raise ConfigError("give either queries or a split with --split and --sides, whose queries are answered.")
 
 
 def _refuse_existing(out: Path, written_as: str) -> None:
@@ -145,7 +154,8 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     settings = config.evaluation
     with watching("loading dataset"):
         dataset = config.dataset.load()
-    queries = options["queries"] or None
+    at = () if options["at"] is None else (options["at"],)
+    queries: Any = [(*query, *at) for query in options["queries"]] or None
     if options["query_file"]:
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.data.dataset import check_ids
+from kgeval.data.io.time_columns import NO_INTERVALS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason
@@ -103,7 +104,8 @@ def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = 
     timed = may_have_times and ids.shape[1:] == (4,)
     if ids.ndim != 2 or ids.shape[1] != 3 + timed or ids.dtype.kind not in "iu":
         expected = "three ids, or four with a time" if may_have_times else "three ids"
-        raise DatasetError(f"{path}: expected rows of {expected}; found {ids.dtype} of shape {list(ids.shape)}.")
+        hint = f" {NO_INTERVALS}" if may_have_times and ids.shape[1:] == (5,) else ""
+        raise DatasetError(f"{path}: expected rows of {expected}; found {ids.dtype} of shape {list(ids.shape)}.{hint}")
     if len(ids) == 0:
         raise DatasetError(f"{path}: no triples in it.")
     whole = _as_int64(path, ids)

@@ -15,6 +15,17 @@ from kgeval.errors import DatasetError
 TIME = ("time", "date", "timestamp")
 """What a column of times is called, the first being kgeval's own name."""
 
+BEGIN, END = (
+    {stem + suffix for stem in stems for suffix in ("", "_time", "_date", "time", "date")}
+    for stems in (("begin", "start", "since", "valid_from"), ("end", "until", "valid_to", "valid_until"))
+)
+"""What columns of the two ends of an interval are called."""
+
+NO_INTERVALS = (
+    "Facts that hold over an interval of time, from a begin to an end, are not read: give each fact one time, or leave "
+    "both columns out for a graph without times."
+)
+
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
 """What tells a fourth column of times without a header: dates that sort as text."""
 
@@ -25,8 +36,11 @@ def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
     Raises
     ------
     DatasetError
-        if two columns are the time, or one has empty cells or what is no time
+        if two columns are the time or the ends of an interval, or one has empty cells or what is no time
     """
+    ends = [name for name in table.column_names if name in BEGIN | END]
+    if BEGIN & {*ends} and END & {*ends}:
+        raise DatasetError(f"{path}: the columns {' and '.join(ends)} are an interval. {NO_INTERVALS}")
     names = [name for name in TIME if name in table.column_names]
     if not names:
         return None

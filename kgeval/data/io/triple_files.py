@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from kgeval.data.io.headers import TRIPLE, columns, is_header
 from kgeval.data.io.id_files import UNIT_SEPARATOR
 from kgeval.data.io.text import line_of, read_columns, rows
-from kgeval.data.io.time_columns import DATE, TIME
+from kgeval.data.io.time_columns import DATE, NO_INTERVALS, TIME
 from kgeval.errors import DatasetError, reason
 from kgeval.files.opening import refuse_special
 from kgeval.files.parquet_files import read_parquet
@@ -22,6 +22,9 @@ from kgeval.paths import exists_safely, no_file
 
 NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
 """Types that Arrow would spell in its own way: text and whole numbers are labels, these are not."""
+
+YEAR = re.compile("[0-9]{4}|##")
+"""What tells a fourth and a fifth column of times: a year, or YAGO's sign for what is not known of a date."""
 
 NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
 """What tells a column of confidences from a fourth label."""
@@ -63,6 +66,8 @@ def _read_text(path: Path) -> pa.Table:
         return _read_n_triples(path)
     if first is not None and is_header(first.cells):
         return read_columns(path, columns(path, first.cells), skip=first.end)
+    if first is not None and len(first.cells) == 5 and any(map(YEAR.search, first.cells[3:])):
+        raise DatasetError(f"{path}, line {first.line}: 5 columns, the last of a time. {NO_INTERVALS}")
     return read_columns(path, [*TRIPLE, *_fourth(first.cells if first is not None else ())])
 
 

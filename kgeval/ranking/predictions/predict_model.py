@@ -46,7 +46,8 @@ class PredictionRequest:
     places: int
     """how many answers of each query"""
     rows: IntArray | None = None
-    """int64[query, 3], the queries as ids, −1 for what is sought; by default those of the split"""
+    """int64[query, 3], the queries as ids, −1 for what is sought, with times int64[query, 4]; by default those of the
+    split"""
     drops_known: bool = False
     """whether known answers are left out"""
 

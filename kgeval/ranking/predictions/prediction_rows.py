@@ -17,6 +17,7 @@ from kgeval.data.type_constraints import observed_types
 from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA
 from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.table_rows import with_times
 
 LABELLED = {"anchor": "entities", "relation": "relations", "entity": "entities"}
 """the columns whose labels stand in the last columns of a table"""
@@ -50,13 +51,16 @@ def to_prediction_columns(
         answered.positions(owners, entities) >= 0,
     ]
     arrays = [pa.array(column) if isinstance(column, np.ndarray) else column for column in columns]
-    return pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
+    table = pa.table(arrays, pa.schema([*SCHEMA][: -len(LABELLED)]))
+    return with_times(dataset, table, None if queries.contexts is None else queries.contexts[owners])
 
 
 def with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
     """Add the labels of the ids: those of all rows together, so that they are coded alike wherever blocks end."""
-    labels = [getattr(dataset, kind).column(table[name].to_numpy()) for name, kind in LABELLED.items()]
-    return pa.table([*table.columns, *labels], SCHEMA)
+    for name, kind in LABELLED.items():
+        column = getattr(dataset, kind).column(table[name].to_numpy())
+        table = table.append_column(SCHEMA.field(f"{name}_label"), column)
+    return table.select([*SCHEMA.names, *(name for name in table.column_names if name not in SCHEMA.names)])
 
 
 def _counts(task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray) -> list[IntArray | pa.Array]:

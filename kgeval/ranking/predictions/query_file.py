@@ -9,13 +9,15 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.text import read_columns
+from kgeval.data.io.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, reason
 from kgeval.files.opening import checked
 from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.predictions.query_rows import read_queries
 from kgeval.ranking.predictions.top10_file import numbers_of
+
+COLUMNS = ("head", "relation", "tail", "time")
 
 
 def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
@@ -24,7 +26,8 @@ def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
     Parameters
     ----------
     path
-        text of rows head, relation and tail, by label, with ``?`` in the place of the entity that is sought; or a
+        text of rows head, relation and tail, by label, with ``?`` in the place of the entity that is sought, and in a
+        temporal graph perhaps a time; or a
         ``.npy`` of int[query, 2], the head and the relation of queries about tails, by the numbers that the labels of
         the dataset are, or else by its ids
     dataset
@@ -33,7 +36,7 @@ def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
     Returns
     -------
     IntArray
-        int64[query, 3], ids, −1 for what is sought
+        int64[query, 3], ids, −1 for what is sought; int64[query, 4] with times
 
     Raises
     ------
@@ -45,7 +48,9 @@ def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
         raise InputError(no_file(path))
     if path.suffix == ".npy":
         return _from_array(path, dataset)
-    table = read_columns(path, ["head", "relation", "tail"])
+    first = next(rows(path), None)
+    timed = first is not None and len(first.cells) == len(COLUMNS)
+    table = read_columns(path, COLUMNS if timed else COLUMNS[:3])
     try:
         return read_queries(list(zip(*(column.to_pylist() for column in table.columns), strict=True)), dataset)
     except InputError as error:

@@ -12,9 +12,13 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError
 
 MISSING = "?"
+
+PARTS = (3, 4)
+"""how many parts a query may have: head, relation, tail, and in a temporal graph a time"""
 
 EXPECTED = "a query is a triple with '?' in the place of head or tail, such as ('Rome', 'capital_of', '?')"
 
@@ -42,17 +46,31 @@ def queries_of_split(dataset: Dataset, split: str, sides: Sequence[Side]) -> Ite
 
 
 def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
-    """Take rows of ids, int64[query, 3], with −1 in the place that is missing; a query keeps its number."""
+    """Take rows of ids, int64[query, 3], with −1 in the place that is missing; a query keeps its number.
+
+    Queries at a time have it as the fourth id.
+    """
+    times = ids[:, 3] if ids.shape[1] > 3 else None
     sides: tuple[tuple[Side, int], ...] = (("head", 0), ("tail", 2))
     for side, place in sides:
         rows = np.flatnonzero(ids[:, place] < 0)
         if len(rows):
             anchors, relations = ids[rows, 2 - place], ids[rows, 1]
-            order = np.lexsort((anchors, relations))
+            contexts = None if times is None else times[rows]
+            order = np.lexsort((*([] if contexts is None else [contexts]), anchors, relations))
             nothing = np.empty(0, np.int64)
             offsets = np.zeros(len(rows) + 1, np.int64)
             yield NumberedQueries(
-                Queries(side, anchors[order], relations[order], offsets, nothing, nothing), rows[order]
+                Queries(
+                    side,
+                    anchors[order],
+                    relations[order],
+                    offsets,
+                    nothing,
+                    nothing,
+                    None if contexts is None else contexts[order],
+                ),
+                rows[order],
             )
 
 
@@ -63,12 +81,12 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
     ----------
     queries
         rows of head, relation and tail: labels, with ``"?"`` or None in the place of the entity that is sought, or
-        ids, with −1 or None there
+        ids, with −1 or None there; and in a temporal graph perhaps a time, the same number of parts in each row
 
     Returns
     -------
     IntArray
-        int64[query, 3], −1 for what is sought
+        int64[query, 3], −1 for what is sought; int64[query, 4] with times
 
     Raises
     ------
@@ -82,16 +100,22 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
     array([[ 1,  0, -1],
            [-1,  0,  1]])
     """
-    if isinstance(queries, np.ndarray) and queries.dtype.kind in "iu" and queries.ndim == 2 and queries.shape[1] == 3:
+    if (
+        isinstance(queries, np.ndarray)
+        and queries.dtype.kind in "iu"
+        and queries.ndim == 2
+        and queries.shape[1] in PARTS
+    ):
         ids = queries.astype(np.int64)
     else:
         ids = _from_rows(queries, dataset)
-    sizes = np.array([len(dataset.entities), len(dataset.relations), len(dataset.entities)])
-    missing = ids == -1
+    sizes = np.array([len(labels) for labels in _kinds(dataset, ids.shape[1])])
+    missing = ids[:, :3] == -1
     wrong = (missing.sum(axis=1) != 1) | missing[:, 1] | ((ids < -1) | (ids >= sizes)).any(axis=1)
+    wrong |= (ids[:, 3:] < 0).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        _refuse(row, ids[row].tolist(), "its ids are not those of an entity and a relation of the dataset")
+        _refuse(row, ids[row].tolist(), "its ids are not those of the dataset, with one entity missing")
     return ids
 
 
@@ -100,15 +124,27 @@ def _from_rows(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
         raise InputError(f"queries are a list, not {queries!r:.60}: {EXPECTED}.")
     rows = list(queries)
     for number, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) != 3:
+        if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) not in PARTS:
             _refuse(number, row, "it has no three parts")
+        if len(row) != len(rows[0]):
+            _refuse(number, row, f"it has {len(row)} parts, and the first query {len(rows[0])}")
     if len(rows) == 0:
         return np.empty((0, 3), np.int64)
-    kinds = (dataset.entities, dataset.relations, dataset.entities)
+    kinds = _kinds(dataset, len(rows[0]))
     return np.stack([_ids([row[place] for row in rows], labels) for place, labels in enumerate(kinds)], axis=1)
 
 
-def _ids(cells: list[Any], labels: Any) -> IntArray:
+def _kinds(dataset: Dataset, parts: int) -> list[Vocabulary]:
+    """Return the labels of each part of a query."""
+    kinds = [dataset.entities, dataset.relations, dataset.entities]
+    if parts == len(kinds):
+        return kinds
+    if dataset.times is None:
+        raise InputError(f"the queries name a time, and the facts of {dataset.name} have none: {EXPECTED}.")
+    return [*kinds, dataset.times]
+
+
+def _ids(cells: list[Any], labels: Vocabulary) -> IntArray:
     """Find the ids of labels; ids stay as they are, and what is missing becomes −1."""
     ids = np.full(len(cells), -1)
     named = [row for row, cell in enumerate(cells) if isinstance(cell, str) and cell != MISSING]
@@ -131,4 +167,6 @@ def _refuse(number: int, row: Any, why: str) -> None:
 def as_triples(parts: Sequence[NumberedQueries]) -> Triples:
     """Take one triple for each query, with its anchor on both sides, to measure the work by."""
     columns = [np.concatenate([getattr(part.queries, name) for part in parts]) for name in ("anchors", "relations")]
-    return Triples(np.stack([columns[0], columns[1], columns[0]], axis=1))
+    contexts = [part.queries.contexts for part in parts if part.queries.contexts is not None]
+    ids = np.stack([columns[0], columns[1], columns[0]], axis=1)
+    return Triples(ids, np.concatenate(contexts) if contexts else None)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from kgeval.data.dataset import Dataset
+from kgeval.data.io.trec_names import query_names
 from kgeval.errors import InputError
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import queries_of_split
+from kgeval.ranking.rank_table import TIME
 from kgeval.storage.atomic import replacing
 
 QRELS = ".qrels"
@@ -20,8 +21,9 @@ QRELS = ".qrels"
 def write_trec(table: PredictionTable, dataset: Dataset, path: str | Path) -> Path:
     """Write predictions as a run, and the answers of their queries beside it as qrels.
 
-    A query is called by its side and the ids of its anchor and relation, ``tail-12-3``, and an entity by its id. The
-    score in the run falls by 1 from place to place, since ``trec_eval`` rounds scores and breaks ties by name.
+    A query is called by its side and the ids of its anchor and relation, ``tail-12-3``, and in a temporal graph of its
+    time; an entity by its id. The score in the run falls by 1 from place to place, since ``trec_eval`` rounds scores
+    and breaks ties by name.
 
     Parameters
     ----------
@@ -49,9 +51,12 @@ def write_trec(table: PredictionTable, dataset: Dataset, path: str | Path) -> Pa
     if path.suffix == QRELS:
         raise InputError(f"{str(path)!r}: the answers are called so. Give the run another ending, such as .trec.")
     places = table.column("place")
+    times = () if dataset.times is None or TIME not in table.columns else (dataset.times.ids(table.column(TIME)),)
     run = pd.DataFrame(
         {
-            "query": _names(table.column("side").astype(str), table.column("anchor"), table.column("relation")),
+            "query": query_names(
+                table.column("side"), *(table.column(name) for name in ("anchor", "relation")), *times
+            ),
             "iteration": "Q0",
             "entity": table.column("entity"),
             "place": places,
@@ -70,16 +75,11 @@ def _qrels(table: PredictionTable, dataset: Dataset, split: str) -> pd.DataFrame
     parts = []
     for numbered in queries_of_split(dataset, split, [side for side in ("head", "tail") if side in present]):
         queries, owners = numbered.queries, numbered.queries.owners
-        names = _names(np.full(len(queries), queries.side), queries.anchors, queries.relations)
+        times = () if queries.contexts is None else (queries.contexts,)
+        names = query_names([queries.side] * len(queries), queries.anchors, queries.relations, *times)
         answers = {"query": names[owners], "iteration": 0, "entity": queries.answers, "relevance": 1}
         parts.append(pd.DataFrame(answers))
     return pd.concat(parts) if parts else pd.DataFrame()
-
-
-def _names(sides: np.ndarray, anchors: np.ndarray, relations: np.ndarray) -> np.ndarray:
-    """Name each query; object[query]."""
-    columns = (sides.tolist(), anchors.tolist(), relations.tolist())
-    return np.array([f"{side}-{anchor}-{relation}" for side, anchor, relation in zip(*columns, strict=True)], object)
 
 
 def _write(rows: pd.DataFrame, path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import TIME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,7 @@ def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, An
     table
         what a run kept
     rows
-        columns head_label, relation_label, tail_label and side
+        columns head_label, relation_label, tail_label and side, and in a temporal graph time
 
     Returns
     -------
@@ -34,11 +35,13 @@ def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, An
         ``row``, for each row the number of its query, or −1; ``offset``, where the predictions of each query begin;
         of each prediction ``entity``, its label, ``known``, its place in ``KNOWN``, and ``typed``, 0 or 1
     """
-    frame = table.data.select([*QUERY, "query", "entity_label", "known", "is_of_type"]).to_pandas()
-    first = frame.drop_duplicates("query")[[*QUERY, "query"]]
-    text = rows[["side", "head_label", "relation_label", "tail_label"]].astype(str)
+    times = [TIME] if TIME in rows.columns else []
+    key = [*QUERY, *times]
+    frame = table.data.select([*key, "query", "entity_label", "known", "is_of_type"]).to_pandas()
+    first = frame.drop_duplicates("query")[[*key, "query"]]
+    text = rows[["side", "head_label", "relation_label", "tail_label", *times]].astype(str)
     queries = text.assign(anchor_label=text["head_label"].where(text["side"] == "tail", text["tail_label"]))
-    found = queries.merge(first.astype(dict.fromkeys(QUERY, str)), on=QUERY, how="left")["query"]
+    found = queries.merge(first.astype(dict.fromkeys(key, str)), on=key, how="left")["query"]
     wanted = np.unique(found.dropna().to_numpy(np.int64))
     own = frame[frame["query"].isin(wanted)]
     numbers = np.searchsorted(wanted, found.fillna(-1).to_numpy(np.int64))

@@ -9,6 +9,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.triples import TARGETS
+from kgeval.ranking.rank_table import TIME
 from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.kept_predictions import kept_predictions
 from kgeval.reports.sections.section import Section
@@ -98,6 +99,7 @@ def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] 
     entities, named = np.unique(np.concatenate([heads, tails, *predicted])), np.unique(relations)
     display = study.dataset.display_label if study.dataset else str
     models = range(len(study.names))
+    times = rows[TIME].astype(str).tolist() if TIME in rows.columns else None
     return {
         "entities": [display(str(label)) for label in entities],
         "relations": [display(str(label)) for label in named],
@@ -105,6 +107,7 @@ def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] 
         "relation": np.searchsorted(named, relations).tolist(),
         "tail": np.searchsorted(entities, tails).tolist(),
         "side": rows["side"].astype(str).map(TARGETS.index).tolist(),
+        "time": times,
         "models": study.names,
         "ranks": [_plain(rows[f"m{index}"].to_numpy()) for index in models],
         "ties": [rows[f"ties{index}"].tolist() for index in models],

@@ -16,11 +16,11 @@ from kgeval.errors import TableError, reason
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.ranking.rank_table import SCHEMA
+from kgeval.ranking.rank_table import SCHEMA, TIME
 from kgeval.ranking.table_rows import RankedPart, to_rank_columns
 
-FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_label", "tail_label")
-"""the columns of a rank table that the dataset has"""
+FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_label", "tail_label", TIME)
+"""the columns of a rank table that the dataset has; the time is one in a temporal graph"""
 
 KEY = b"kgeval.shard"
 """the key of the metadata in a shard's file"""
@@ -41,7 +41,8 @@ class RankedShard:
     @classmethod
     def of(cls, part: RankedPart) -> RankedShard:
         """Keep what is not in the dataset."""
-        return cls(part.side, part.data.drop_columns([*FROM_DATASET]), part.notes, part.num_candidates)
+        own = [name for name in part.data.column_names if name not in FROM_DATASET]
+        return cls(part.side, part.data.select(own), part.notes, part.num_candidates)
 
     def to_bytes(self, run: str) -> bytes:
         """Make a Parquet file; ``run`` says which run it is a part of."""

@@ -8,7 +8,7 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.adapters.functions import FunctionCaller, ScoreFunction
+from kgeval.scorers.adapters.functions import OF_TRIPLES, TIMES, FunctionCaller, ScoreFunction, takes_times
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
@@ -21,7 +21,8 @@ BATCH_TRIPLES = 2**17
 class CallableScorer:
     """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
 
-    A PyTorch module is such a function too; :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
+    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times. A
+    PyTorch module is such a function too; :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
 
     Parameters
     ----------
@@ -32,6 +33,8 @@ class CallableScorer:
     entities, relations
         the label of each of its ids, where those are not the ids of the dataset: a list, an array or a ``Vocabulary``,
         or a dictionary of the id of each label
+    times
+        likewise, of the ids of times
 
     Raises
     ------
@@ -56,13 +59,17 @@ class CallableScorer:
         *,
         entities: Labels | None = None,
         relations: Labels | None = None,
+        times: Labels | None = None,
     ) -> None:
         self.function = function
         self.entities = None if entities is None else Vocabulary.of(entities, "entity")
         self.relations = None if relations is None else Vocabulary.of(relations, "relation")
         self.num_entities = _size(num_entities, self.entities, "entities")
         self.num_relations = _size(num_relations, self.relations, "relations")
-        self._called, self._batches = FunctionCaller(function), ShrinkingBatches(BATCH_TRIPLES)
+        self.times = None if times is None else Vocabulary.of(times, "time")
+        self.takes_times = times is not None or takes_times(function, OF_TRIPLES)
+        self._called = FunctionCaller(function, (*OF_TRIPLES, TIMES) if self.takes_times else OF_TRIPLES)
+        self._batches = ShrinkingBatches(BATCH_TRIPLES)
 
     @property
     def title(self) -> str:
@@ -84,9 +91,12 @@ class CallableScorer:
         relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
         others = np.broadcast_to(candidates, shape).flatten()
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
+        columns = [heads, relations, tails]
+        if self.takes_times:
+            columns.append(np.broadcast_to(queries.times[:, None], shape).flatten())
 
         def score(part: slice) -> Float64Array:
-            values = as_float64(self._called(heads[part], relations[part], tails[part]), "the scoring function")
+            values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
             if values.size != len(others[part]):
                 raise ScoreError(
                     f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "

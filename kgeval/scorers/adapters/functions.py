@@ -18,9 +18,18 @@ from kgeval.errors import InputError, ScoreError, reason
 from kgeval.scorers.adapters.shrinking_batches import is_out_of_memory
 
 ScoreFunction = Callable[..., Any]
-"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``"""
+"""``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
+a temporal model, with ``times`` as the fourth"""
 
 OF_TRIPLES = ("heads", "relations", "tails")
+
+TIMES = "times"
+"""what a function takes besides, if it scores facts at a time"""
+
+TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
+"""the names by which a further parameter is known to be the time"""
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class FunctionCaller:
@@ -85,6 +94,20 @@ class FunctionCaller:
             f"torch is imported, as tensors. It said: {'; '.join(messages)}. If its ids are not the dataset's, give "
             "their labels as entities=[…] and relations=[…]."
         ) from failures[0]
+
+
+def takes_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
+    """Whether a function takes times after its other parameters: the next one is called so.
+
+    >>> takes_times(lambda h, r, t, tau: h, OF_TRIPLES), takes_times(lambda h, r, t, scale=2: h, OF_TRIPLES)
+    (True, False)
+    """
+    try:
+        signature = inspect.signature(getattr(function, "forward", function))
+    except (TypeError, ValueError):  # compiled functions need not tell
+        return False
+    named = [name for name, one in signature.parameters.items() if one.kind in POSITIONAL]
+    return len(named) > len(parameters) and named[len(parameters)].lower() in TIME_NAMES
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:

@@ -17,11 +17,9 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError
 from kgeval.threads import slices
 
-Query = tuple[int, int]
-"""anchor and relation"""
-
-Key = tuple[int, int, int]
-"""anchor, relation and the answer that the list was made for; the answer is -1 for all lists of a query together"""
+Key = tuple[int, ...]
+"""anchor, relation and the answer that the list was made for, -1 for all lists of a query together; and in a temporal
+graph the time that it was made for, where it is not for all times"""
 
 ALL_LISTS = -1
 
@@ -69,10 +67,10 @@ class SideLists:
         An entity has the score there that it has in its own list, where it is an answer, or else in the first list.
         """
         together: dict[Key, dict[int, float]] = {}
-        for (anchor, relation, answer), row in self.places.items():
+        for (anchor, relation, answer, *time), row in self.places.items():
             part = slice(*self.rows.offsets[row : row + 2])
             own = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
-            query = together.setdefault((anchor, relation, ALL_LISTS), {})
+            query = together.setdefault((anchor, relation, ALL_LISTS, *time), {})
             for entity, score in own.items():
                 query.setdefault(entity, score)
             if answer in own:
@@ -89,13 +87,20 @@ class SideLists:
         return replace(self, scores=(-1 - within).astype(np.float64))
 
     def rows_of(self, queries: Queries) -> IntArray:
-        """Find the list of each query, -1 where there is none; int64[query]."""
+        """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""
         alone = np.diff(queries.offsets) == 1
         answers = np.full(len(queries), ALL_LISTS)
         answers[alone] = queries.answers[queries.offsets[:-1][alone]]
-        pairs = list(zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True))
-        keys = zip(pairs, answers.tolist(), strict=True)
-        return np.array([self.places.get((*p, a), self.places.get((*p, ALL_LISTS), -1)) for p, a in keys], np.int64)
+        every = np.full(len(queries), ALL_LISTS)
+        kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in (answers, every)]
+        if queries.contexts is not None:
+            kinds = [*((*kind, queries.contexts) for kind in kinds), *kinds]
+        found = np.full(len(queries), -1)
+        for kind in kinds:
+            left = np.flatnonzero(found < 0)
+            keys = zip(*(column[left].tolist() for column in kind), strict=True)
+            found[left] = [self.places.get(key, -1) for key in keys]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

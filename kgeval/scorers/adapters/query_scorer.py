@@ -12,7 +12,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError, did_you_mean
-from kgeval.scorers.adapters.functions import FunctionCaller, ScoreFunction
+from kgeval.scorers.adapters.functions import TIMES, FunctionCaller, ScoreFunction, takes_times
 from kgeval.scorers.adapters.score_arrays import as_array
 from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
 from kgeval.scorers.scorer import refuse_other_queries
@@ -21,12 +21,16 @@ BATCH_QUERIES = 32
 """queries of a call: a network that passes messages over the whole graph holds the graph once for each"""
 
 
+OF_QUERIES = ("anchors", "relations", "side")
+
+
 class QueryScorer:
     """A function of queries: ``f(anchors, relations, side) -> scores``, float[query, entity].
 
     The anchors and relations are equally long arrays of ids, or tensors where the function takes these (a PyTorch
     module is in evaluation mode while it scores, and gets them on its device); ``side`` is ``"head"`` or ``"tail"``,
-    the one that is sought. A column is an entity. Each distinct query is asked for once.
+    the one that is sought. A column is an entity. Each distinct query is asked for once. A function with a fourth
+    argument called ``times`` (or ``time``, ``tau``, …) gets those of the queries of a temporal graph too.
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ class QueryScorer:
         the sides that it answers
     batch_size
         queries of a call, at most; fewer where memory is lacking
-    entities, relations
+    entities, relations, times
         the label of each of its ids, where those are not the ids of the dataset
 
     Raises
@@ -65,6 +69,7 @@ class QueryScorer:
         batch_size: int = BATCH_QUERIES,
         entities: Labels | None = None,
         relations: Labels | None = None,
+        times: Labels | None = None,
     ) -> None:
         self.function = function
         self.entities = None if entities is None else Vocabulary.of(entities, "entity")
@@ -75,7 +80,9 @@ class QueryScorer:
         if batch_size < 1:
             raise InputError(f"batch_size: expected how many queries a call has, from 1; found {batch_size}.")
         self._batches = ShrinkingBatches(batch_size)
-        self._called = FunctionCaller(function, ("anchors", "relations", "side"))
+        self.times = None if times is None else Vocabulary.of(times, "time")
+        self.takes_times = times is not None or takes_times(function, OF_QUERIES)
+        self._called = FunctionCaller(function, (*OF_QUERIES, TIMES) if self.takes_times else OF_QUERIES)
 
     @property
     def title(self) -> str:
@@ -113,7 +120,8 @@ class QueryScorer:
     def _rows(self, queries: Queries) -> FloatArray:
         """Score all entities for a few queries."""
         # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
-        returned = self._called(queries.anchors.copy(), queries.relations.copy(), queries.side)
+        times = [queries.times.copy()] if self.takes_times else []
+        returned = self._called(queries.anchors.copy(), queries.relations.copy(), queries.side, *times)
         rows: FloatArray = as_array(returned, "the scoring function")
         expected = (len(queries), self.num_entities)
         if rows.shape != expected:

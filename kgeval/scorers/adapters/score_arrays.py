@@ -63,7 +63,7 @@ def as_float64(scores: Any, source: str) -> Float64Array:
     kgeval.errors.ScoreError: the model gave the score 1152921504606846977, which float64 cannot hold exactly. ...
     """
     array = as_array(scores, source)
-    with np.errstate(over="ignore"):  # a long double that overflows is found below
+    with np.errstate(over="ignore", invalid="ignore"):  # a long double that overflows is found below; NaN may signal
         exact = array.astype(np.float64, copy=False)
     if rounded := _rounded(array, exact):
         raise ScoreError(

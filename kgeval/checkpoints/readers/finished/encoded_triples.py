@@ -110,7 +110,7 @@ def _known_ids(file: Path, labels: Vocabulary, column: pa.ChunkedArray) -> IntAr
     if (ids < 0).any():
         row = int(np.argmax(ids < 0))
         raise CheckpointError(
-            f"{file}, triple {row + 1}: unknown {labels.kind} {column[row].as_py()!r}. Is it the right dataset?"
+            f"{file}, triple {row + 1}: unknown {labels.kind} {column[row].as_py()[:60]!r}. Is it the right dataset?"
         )
     return ids
 

@@ -2,6 +2,7 @@
 
 One object a line: {"head": …, "relation": …, "predictions": […]} for a tail, {"tail": …, "relation": …, …} for a head.
 A line with head and tail is the list of that triple alone, for the side that "side" names, by default the tail.
+In a temporal graph, a line with "time" is a list for that time alone.
 Predictions are labels, best first; pairs of label and score; or an object of the score of each label.
 """
 
@@ -65,6 +66,7 @@ class _Lines:
         self._path, self._drop_unknown = path, drop_unknown
         self._entities = {label: index for index, label in enumerate(dataset.entities)}
         self._relations = {label: index for index, label in enumerate(dataset.relations)}
+        self._times = {label: index for index, label in enumerate(dataset.times or ())}
 
     def lists(self) -> Iterator[tuple[str, ListedOnce]]:
         """Yield each list, and where it stands."""
@@ -86,8 +88,14 @@ class _Lines:
             self._id(where, "entity", content.get(anchor)),
             self._id(where, "relation", content.get("relation")),
             self._id(where, "entity", content[answer]) if answer in content else ALL_LISTS,
+            *([self._time(where, content["time"])] if "time" in content else []),
         )
         return ListedOnce(side, key, OneList.of(self._scores(where, content.get("predictions"))))
+
+    def _time(self, where: str, label: Any) -> int:
+        if not isinstance(label, str) or label not in self._times:
+            raise CheckpointError(f"{where}: the dataset has no time {label!r:.40}. Is it the right dataset?")
+        return self._times[label]
 
     def _scores(self, where: str, predictions: Any) -> dict[int, float]:
         """Take the score of each prediction; of labels alone, one less for each place, of which the first counts."""

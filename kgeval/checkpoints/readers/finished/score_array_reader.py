@@ -8,15 +8,17 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.finished.array_model import ArrayModel
 from kgeval.checkpoints.readers.finished.encoded_triples import encoded_triples
-from kgeval.checkpoints.shared.mapped_array import mapped_array
+from kgeval.checkpoints.shared.mapped_array import has_table, mapped_array, table_file
 from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.adapters.array_scorers import ScoreTable
 
-SCORES = {"tail": "tail_scores.npy", "head": "head_scores.npy"}
+SCORES = {"tail": "tail_scores", "head": "head_scores"}
 
 
 def read(path: Path, options: Options) -> ArrayModel:
     """Read ``tail_scores.npy`` and ``head_scores.npy``, float[triple, entity] each; one is enough.
+
+    Each may be a ``.safetensors`` with one tensor.
 
     Raises
     ------
@@ -24,12 +26,12 @@ def read(path: Path, options: Options) -> ArrayModel:
         if the dataset is not known, or an array is damaged or has another shape
     """
     found = encoded_triples(path, options)
-    files = {side: path / name for side, name in SCORES.items() if (path / name).is_file()}
+    files = {side: file for side, name in SCORES.items() if (file := table_file(path, name))}
     scores = {side: mapped_array(file) for side, file in files.items()}
     for side, file in files.items():
         found.refuse_other_rows(file, len(scores[side]))
     try:
-        model = ScoreTable(found.triples, **scores)
+        model = ScoreTable(found.triples, relations=found.relations, **scores)
     except InputError as error:
         raise CheckpointError(f"{path}: {error}") from error
     read_files = (*files.values(), *found.files)
@@ -38,7 +40,7 @@ def read(path: Path, options: Options) -> ArrayModel:
 
 READER = Reader(
     name="scores",
-    summary="a folder of finished scores (tail_scores.npy, head_scores.npy: a row a triple, a column an entity)",
-    recognises=lambda path: path.is_dir() and any((path / name).is_file() for name in SCORES.values()),
+    summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
+    recognises=lambda path: path.is_dir() and has_table(path, *SCORES.values()),
     read=read,
 )

@@ -16,9 +16,10 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.native.memory_map import memory_mapped_arrays
 from kgeval.checkpoints.shared.label_files import read_labels
+from kgeval.checkpoints.shared.mapped_array import OF_QUERIES, has_table
 from kgeval.checkpoints.shared.named_arrays import model_of_arrays
+from kgeval.checkpoints.shared.safetensors_file import read_safetensors
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.budget import Budget
@@ -114,14 +115,8 @@ def _read_npz(file: Path) -> NativeFile:
 
 
 def _read_safetensors(file: Path) -> NativeFile:
-    from safetensors import safe_open
-
-    checked(file)
+    tensors, metadata = read_safetensors(file)
     try:
-        with safe_open(file, framework="np") as opened:
-            metadata = opened.metadata() or {}
-            special, names = memory_mapped_arrays(file), opened.keys()
-            tensors = {name: special[name] if name in special else opened.get_tensor(name) for name in names}
         options = _parse_json(metadata.get("options", "{}"), dict)
         reciprocal = _parse_json(metadata.get("reciprocal", "null"), (bool, NoneType))
         numbering = _numbering(metadata.get("numbering", "dataset"))
@@ -133,7 +128,7 @@ def _read_safetensors(file: Path) -> NativeFile:
         }
     except CheckpointError:
         raise
-    except Exception as error:  # its header and metadata can say anything
+    except Exception as error:  # its metadata can say anything
         raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
@@ -186,7 +181,9 @@ READER = Reader(
     name="native",
     summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
     recognises=lambda path: (
-        path.suffix in SUFFIXES if path.is_file() else any(entry.suffix in SUFFIXES for entry in path.iterdir())
+        path.suffix in SUFFIXES
+        if path.is_file()
+        else any(entry.suffix in SUFFIXES for entry in path.iterdir()) and not has_table(path, *OF_QUERIES)
     ),
     read=read,
 )

@@ -35,6 +35,7 @@ const triples = page.then(({ triples: data }) => {
       },
     })),
     { name: "side", key: (row) => data.side[row], cell: (row) => element("td", {}, SIDES[data.side[row]]) },
+    ...(data.time ? [{ name: "time", key: (row) => data.time[row], cell: (row) => element("td", {}, data.time[row]) }] : []),
     ...data.models.map((name, index) => ({
       name: data.models.length > 1 ? name : "rank",
       column: `m${index}`,

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
-from kgeval.errors import InputError
 from kgeval.scorers.family import VectorFamily, rows64
 from kgeval.scorers.numerics.complex_halves import multiply
 from kgeval.scorers.numerics.similarity import Similarity
@@ -46,9 +45,7 @@ class TComplEx(VectorFamily):
         InputError
             if the queries name no time
         """
-        if queries.contexts is None:
-            raise InputError(f"a {self.name} scores facts at a time, and the queries name none.")
-        relations = self.relations_at(queries.relations, queries.contexts)
+        relations = self.relations_at(queries.relations, queries.times)
         return multiply(rows64(self.entity, queries.anchors), relations, conjugate=queries.side == "head")
 
     def relations_at(self, relations: IntArray, times: IntArray) -> Float64Array:

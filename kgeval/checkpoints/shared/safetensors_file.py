@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgeval.arrays import FloatArray, bfloat16_to_float32
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, reason
+from kgeval.files.opening import checked
 
 LARGE = 256 * 2**20
 """bytes from which on an array is mapped; what is smaller is read, so that the file may change afterwards"""
@@ -23,6 +24,35 @@ HALF = "BF16"
 
 OTHERS = {"BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
 """what is read, and refused where it is no label"""
+
+
+class SafeTensors(NamedTuple):
+    """What a file holds."""
+
+    arrays: dict[str, FloatArray]
+    metadata: dict[str, str]
+
+
+def read_safetensors(file: Path) -> SafeTensors:
+    """Read the arrays of a file, and what it says of them.
+
+    Raises
+    ------
+    CheckpointError
+        if it is damaged, or an array is in a format that numpy does not have
+    """
+    from safetensors import safe_open
+
+    checked(file)
+    try:
+        with safe_open(file, framework="np") as opened:
+            mapped, names = memory_mapped_arrays(file), opened.keys()
+            arrays = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
+            return SafeTensors(arrays, opened.metadata() or {})
+    except CheckpointError:
+        raise
+    except Exception as error:  # its header can say anything
+        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
 
 
 def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:

@@ -1,0 +1,173 @@
+"""Checkpoints that tests write for a given graph, in formats of which there is no small real one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import torch
+
+from kgeval import Dataset, Triples, Vocabulary
+from kgeval.data.io.trec_names import query_names
+from tests.checkpoints.damage import BOMBS
+
+
+def at_times(data):
+    """The same graph, its facts at three times."""
+    splits = {name: Triples(part.ids, np.arange(len(part)) % 3) for name, part in data.splits.items()}
+    labels = {"entities": data.entities, "relations": data.relations}
+    return Dataset.build("umls", splits, **labels, times=Vocabulary(["2014-01-01", "2014-01-02", "2014-01-03"], "time"))
+
+
+def tables(data, *names, width=4):
+    """A table of entities and one of relations, under two names."""
+    return {name: torch.rand(len(labels), width) for name, labels in zip(names, kinds(data), strict=True)}
+
+
+def kinds(data):
+    return data.entities, data.relations
+
+
+def numbered(folder, data, name, line):
+    """Two files of labels and ids."""
+    for kind, labels in zip(("entity", "relation"), kinds(data), strict=True):
+        rows = [line.format(label=label, id=row) for row, label in enumerate(labels)]
+        (folder / name.format(kind)).write_text("".join(rows), encoding="utf-8")
+
+
+def as_json(folder, data):
+    """Two files of labels and ids, of one JSON object each."""
+    for kind, labels in zip(("entity", "relation"), kinds(data), strict=True):
+        ids = json.dumps({label: row for row, label in enumerate(labels)})
+        (folder / f"{kind}_to_id.json").write_text(ids, encoding="utf-8")
+
+
+def named(folder, data):
+    """A state dictionary of one's own."""
+    torch.save(tables(data, "ent.weight", "rel.weight"), folder / "mine.pt")
+
+
+def word2vec(folder, data):
+    """One table of entities and relations."""
+    labels = [*data.entities, *data.relations]
+    numbers = torch.rand(len(labels), 4).tolist()
+    rows = (f"{label} {' '.join(map(str, row))}\n" for label, row in zip(labels, numbers, strict=True))
+    (folder / "vectors.txt").write_text(f"{len(labels)} 4\n" + "".join(rows), encoding="utf-8")
+
+
+def kb2e(folder, data):
+    """Two tables of text and the ids of their rows."""
+    for name, table in tables(data, "entity2vec", "relation2vec").items():
+        np.savetxt(folder / f"{name}.bern", table, "%.6f", delimiter="\t", newline="\t\n")
+    numbered(folder, data, "{}2id.txt", "{label}\t{id}\n")
+
+
+def ampligraph1(folder, data):
+    """One pickle of dictionaries and arrays."""
+    names = ("ent_to_idx", "rel_to_idx")
+    content = {
+        name: {label: row for row, label in enumerate(labels)} for name, labels in zip(names, kinds(data), strict=True)
+    }
+    content |= {"class_name": "TransE", "hyperparams": {"embedding_model_params": {"norm": 2}}}
+    content["model_params"] = [table.numpy() for table in tables(data, *names).values()]
+    (folder / "model.pkl").write_bytes(pickle.dumps(content))
+
+
+def pykg2vec(folder, data):
+    """A state dictionary, and a configuration that is not opened."""
+    torch.save(tables(data, "ent_embeddings.weight", "rel_embeddings.weight"), folder / "model.vec.pt")
+    (folder / "config.npy").write_bytes(BOMBS[2])
+
+
+def keen(folder, data):
+    """PyKEEN 0.0: a state dictionary, the labels and the configuration as JSON."""
+    torch.save(tables(data, "entity_embeddings.weight", "relation_embeddings.weight"), folder / "trained_model.pkl")
+    as_json(folder, data)
+    config = {"kg_embedding_model_name": "TransE", "scoring_function": 1, "embedding_dim": 4}
+    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def lightning(folder, data):
+    """A model of PyKEEN's in PyTorch Lightning, and its labels."""
+    names = (f"model.{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation"))
+    state = {"state_dict": tables(data, *names), "epoch": 3, "pytorch-lightning_version": "2.1"}
+    torch.save(state | {"optimizer_states": [{"step": torch.ones(1)}]}, folder / "last.ckpt")
+    as_json(folder, data)
+
+
+def tkbc(folder, data):
+    """A TNTComplEx of inverse relations too, and its labels."""
+    rows = (len(data.entities), 2 * len(data.relations), len(data.times), 2 * len(data.relations))
+    state = {f"embeddings.{index}.weight": torch.rand(count, 4) for index, count in enumerate(rows)}
+    torch.save(state, folder / "model.pt")
+    for name, labels in (("ent_id", data.entities), ("rel_id", data.relations), ("ts_id", data.times)):
+        text = "".join(f"{label}\t{row}\n" for row, label in enumerate(labels))
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def encoder(folder, data):
+    """Vectors of entities, labelled, and of the tails' queries, named."""
+    _, owners = np.unique(data.test.ids[:, :2], axis=0, return_inverse=True)
+    np.save(folder / "entity.npy", torch.rand(len(data.entities), 4))
+    np.save(folder / "query.npy", torch.rand(len(data.test), 4)[owners])
+    (folder / "entities.txt").write_text("".join(f"{label}\n" for label in data.entities), encoding="utf-8")
+    rows = ((data.entities[h], data.relations[r], data.entities[t]) for h, r, t in data.test.ids.tolist())
+    (folder / "queries.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def safe_encoder(folder, data):
+    """The same tables as safetensors."""
+    from safetensors.numpy import save_file
+
+    encoder(folder, data)
+    for name in ("entity", "query"):
+        save_file({"vectors": np.load(folder / f"{name}.npy")}, folder / f"{name}.safetensors")
+        (folder / f"{name}.npy").unlink()
+
+
+def scores(folder, data):
+    """Scores of all tails."""
+    _, owners = np.unique(data.test.ids[:, :2], axis=0, return_inverse=True)
+    np.save(folder / "tail_scores.npy", torch.rand(len(data.test), len(data.entities))[owners])
+
+
+def lines(folder, data):
+    """A list of each triple as JSON lines."""
+    text = ""
+    for h, r, t in data.test.ids.tolist():
+        best = dict(zip(list(data.entities)[:5], torch.rand(5).tolist(), strict=True))
+        triple = {"head": data.entities[h], "relation": data.relations[r], "tail": data.entities[t]}
+        text += json.dumps({**triple, "predictions": best}) + "\n"
+    (folder / "lists.jsonl").write_text(text, encoding="utf-8")
+
+
+def trec(folder, data):
+    """A run of five entities for each query."""
+    pairs = np.unique(data.test.ids[:, :2], axis=0)
+    names = query_names(["tail"] * len(pairs), *pairs.T)
+    rows = (f"{name} Q0 {place} {place} {6 - place} mine\n" for name in names for place in range(1, 6))
+    (folder / "mine.trec").write_text("".join(rows), encoding="utf-8")
+
+
+NAMED = {"entity": "ent.weight", "relation": "rel.weight", "model": "TransE", "norm": 1}
+
+MADE = {
+    "ampligraph-1": ("ampligraph-1", ampligraph1, {}),
+    "encoder": ("dual-encoder", encoder, {"similarity": "dot"}),
+    "encoder-safe": ("dual-encoder", safe_encoder, {"similarity": "cosine"}),
+    "kb2e": ("transx", kb2e, {"L1_flag": True}),
+    "keen": ("pykeen", keen, {}),
+    "lightning": ("pykeen", lightning, {"model": "DistMult"}),
+    "lists": ("predictions", lines, {}),
+    "pykg2vec": ("pykg2vec", pykg2vec, {"model": "DistMult"}),
+    "scores": ("scores", scores, {}),
+    "state-dict": ("state-dict", named, NAMED),
+    "tkbc": ("tkbc", tkbc, {}),
+    "trec": ("trec", trec, {}),
+    "word2vec": ("word2vec", word2vec, {"model": "DistMult"}),
+}
+"""format, what writes it, and the options that it needs"""
+
+ALONE = {"lists": "lists.jsonl", "trec": "mine.trec"}
+"""what is read as a file, not as the folder around it"""

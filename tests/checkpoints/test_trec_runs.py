@@ -1,0 +1,129 @@
+"""Runs of TREC that kgeval wrote, and made ones: the same ranks, what a list omits, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
+from kgeval.errors import CheckpointError, InputError
+from kgeval.ranking.predictions.trec_files import write_trec
+from kgeval.scorers.families.products.tcomplex import TComplEx
+from tests.brute_force import as_counts, brute_force
+from tests.conftest import random_dataset
+
+DATA = random_dataset(5, entities=20, triples=300)
+SCORES = np.random.default_rng(3).permutation(20 * 4 * 20).reshape(20, 4, 20).astype(float)
+"""of each head, relation and tail, all different"""
+
+COUNTS = ["side", "triple", "greater", "tied", "candidates"]
+
+
+def score(heads, relations, tails):
+    return SCORES[heads, relations, tails]
+
+
+def written(path, model=score, data=DATA, **settings):
+    return write_trec(predict(model, data, **{"k": 20, **settings}), data, path)
+
+
+@pytest.mark.parametrize("settings", [{}, {"known": "drop", "filter": ("train", "valid")}])
+def test_a_run_that_was_written_gives_the_ranks_of_its_model(tmp_path, settings):
+    model = load_checkpoint(written(tmp_path / "a.trec", **settings), dataset=DATA)
+    table = evaluate(model, DATA)
+    expected = evaluate(score, DATA).to_pandas()[COUNTS]
+    assert table.to_pandas()[COUNTS].equals(expected)
+    assert not any("lack the answer" in note for note in table.notes)
+    assert model.describe()["format"] == "trec"
+
+
+def test_a_run_of_a_temporal_graph_names_the_time(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(f"e{a}", f"r{r}", f"e{b}", f"2014-01-{1 + t:02}") for a, r, b, t in rng.integers(0, (9, 2, 9, 4), (90, 4))]
+    data = Dataset.from_labels(train=rows[:40], test=rows[40:])
+    sizes = {"entity": (9, 6), "relation": (2, 6), "time": (4, 6)}
+    model = TComplEx(**{name: rng.normal(size=size) for name, size in sizes.items()})
+    path = written(tmp_path / "run.trec", model, data)
+    assert path.read_text().split("\n")[0].count("-") == 3
+    for settings in ({}, {"times": "all"}):
+        expected = evaluate(model, data, **settings).to_pandas()[[*COUNTS, "time"]]
+        assert (
+            evaluate(load_checkpoint(path, dataset=data), data, **settings)
+            .to_pandas()[[*COUNTS, "time"]]
+            .equals(expected)
+        )
+    with pytest.raises(CheckpointError, match=r"line 1: the query 'head-\d-0-\d' is of a time, and random has none"):
+        load_checkpoint(path, dataset=DATA)
+    path.write_text("tail-0-0 Q0 1 1 1 x\n")
+    with pytest.raises(CheckpointError, match=r"'tail-0-0' lacks its time .tail-12-3-5., and .* is a temporal graph"):
+        load_checkpoint(path, dataset=data)
+
+
+def test_what_a_run_omits_ties_at_its_end(tmp_path):
+    path = written(tmp_path / "run.trec", k=5, sides="tail")
+    listed = {
+        (*map(int, query.split("-")[1:]), int(entity)): float(value)
+        for query, _, entity, _, value, _ in (line.split() for line in path.read_text().splitlines())
+    }
+    table = evaluate(load_checkpoint(path, dataset=DATA), DATA)
+    assert as_counts(table) == brute_force(lambda h, r, t: listed.get((h, r, t), -np.inf), DATA, sides=("tail",))
+    missing = sum(triple not in listed for triple in map(tuple, DATA.test.ids.tolist()))
+    assert any(f"lack the answer of {missing} of the {len(DATA.test)} triples" in note for note in table.notes)
+
+
+def test_scores_decide_whatever_the_order_of_lines_and_may_tie(tmp_path):
+    path = tmp_path / "run.gz"
+    lines = [
+        f"{side}-{a}-{r} Q0 {e} 1 {SCORES[(a, r, e) if side == 'tail' else (e, r, a)] // 50:.3e} x\n"
+        for side in ("head", "tail") for a in range(20) for r in range(4) for e in range(20)
+    ]  # fmt: skip
+    np.random.default_rng(1).shuffle(lines)
+    path.write_bytes(gzip.compress("".join(lines).encode()))
+    table = evaluate(load_checkpoint(path, dataset=DATA), DATA)
+    assert as_counts(table) == brute_force(lambda h, r, t: SCORES[h, r, t] // 50, DATA)
+    assert table.column("tied").any()
+
+
+@pytest.mark.parametrize("k", [5, 20])
+def test_pytrec_eval_computes_the_same_of_the_run(tmp_path, k):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    path = written(tmp_path / "run.trec", k=k, known="drop", filter=("train", "valid"))
+    with path.open() as run, path.with_suffix(".qrels").open() as qrels:
+        answers, lists = pytrec_eval.parse_qrel(qrels), pytrec_eval.parse_run(run)
+    names = {"P_4": "p@4", "ndcg_cut_4": "ndcg@4", **({"map": "map"} if k == 20 else {})}
+    found = pytrec_eval.RelevanceEvaluator(answers, {"P.4", "ndcg_cut.4", "map"}).evaluate(lists).values()
+    mine = summarize(evaluate(load_checkpoint(path, dataset=DATA), DATA), [*names.values()])
+    for theirs, ours in names.items():
+        assert np.mean([values[theirs] for values in found]) == pytest.approx(mine[ours], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("tail-0-0 Q0 1 1 2 x\ntail-0 Q0 1 1 2 x", "line 2: the query 'tail-0' is not named as tail-12-3"),
+        ("tail-0-0 Q0 e1 1 2 x", "line 1: the entity 'e1' is no id"),
+        ("tail-0-0 Q0 1 1 nan x", "line 1: the score 'nan' is no number"),
+        ("tail-0-0 Q0 1 1 1e999 x", "line 1: the score '1e999' is no finite number"),
+        ("\ntail-0-0 Q0 20 1 2 x", "entity '20' names an entity beyond the 20 of random. Is it the right dataset"),
+        ("tail-0-4 Q0 1 1 2 x", "the query 'tail-0-4' names a relation beyond the 4 of random"),
+        ("tail-20-0 Q0 1 1 2 x", "the query 'tail-20-0' names an anchor beyond the 20 of random"),
+        ("tail-0-0 Q0 1 1 2 x\ntail-0-1 Q0 1 1 2 x\ntail-0-0 Q0 1 2 1 x", "line 3: the entity '1' is there a second"),
+        ("tail-0-0 Q0 1 1 2 x\ntail-0-0 Q0 1 1 2", "line 2: 5 columns where 6 columns"),
+    ],
+)
+def test_a_malformed_line_is_named(tmp_path, lines, message):
+    path = tmp_path / "run.trec"
+    path.write_text(lines)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(path, dataset=DATA, format="trec")
+
+
+def test_a_run_needs_its_graph_and_a_list_for_each_query(tmp_path):
+    path = written(tmp_path / "run.trec", k=2)
+    with pytest.raises(CheckpointError, match=r"a run does not name every entity\. Give the dataset"):
+        load_checkpoint(path)
+    path.write_text("tail-0-0 Q0 1 1 2 x\n")
+    with pytest.raises(InputError, match="there are no predictions for"):
+        evaluate(load_checkpoint(path, dataset=DATA), DATA)
