@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import evaluate, load_checkpoint, load_dataset, predict
+from kgeval import evaluate, load_checkpoint, load_dataset
 from kgeval.corruption import Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
@@ -180,13 +180,6 @@ def test_nan_is_refused_or_worst_as_everywhere():
         evaluate(scorer, DATA, device="torch:cpu")
     table = same(scorer, nan="worst")
     assert any("undefined" in note for note in table.notes)
-
-
-def test_predictions_are_the_processors_and_say_so():
-    scorer = normal("dot")
-    table = predict(scorer, DATA, k=3, device="torch:cpu")
-    assert table.to_pandas().equals(predict(scorer, DATA, k=3).to_pandas())
-    assert any("predictions" in note for note in table.notes)
 
 
 class Live:

@@ -79,7 +79,7 @@ class CandidateSweep(ABC, Generic[F]):
         if isinstance(scorer, VectorScorer) and (engine.nan == "error" or self.takes_nan):
             dim = int(np.shape(scorer.entity_vectors(task.queries.side, ids[:1]))[-1])
             blocks = plan.by_vectors(dim, task, places=self.num_kept)
-            meet = partial(self._meet_vectors, scorer, step=plan.chunk(dim))
+            meet = partial(self._meet_vectors, scorer, step=plan.chunk(dim, engine.device_memory))
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
