@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import evaluate, load_checkpoint, load_dataset
+from kgeval import evaluate, load_checkpoint, load_dataset, predict
 from kgeval.corruption import Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES
 from kgeval.errors import InputError, RunError, ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
@@ -132,6 +133,40 @@ def test_equal_rows_tie(similarity, settings):
     table = same(scorer, **settings)
     assert (table.column("tied") > 0).any()
     assert table.work["refined"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}, {"protocol": "libkge"}], ids=str)
+@pytest.mark.parametrize("similarity", ["dot", "modulus"])
+def test_several_devices_divide_the_queries(similarity, settings, monkeypatch, two_threads):
+    counted, whole = [], DeviceKernel._count_blocks
+
+    def note(kernel, queries, *arguments):
+        counted.append((kernel, len(queries.vectors)))
+        return whole(kernel, queries, *arguments)
+
+    monkeypatch.setattr(DeviceKernel, "_count_blocks", note)
+    table = same(Vectors(similarity, entities=120), device="torch:cpu,torch:cpu,torch:cpu", **settings)
+    assert len({kernel for kernel, _ in counted}) == 3
+    assert max(size for _, size in counted) == -(-max(len(Queries.of(DATA.test, side)) for side in SIDES) // 3)
+    assert table.work["device"] == "torch:cpu, torch:cpu, torch:cpu"
+    if not settings:
+        assert table.work["screened"] == 2 * len(DATA.test) * 120
+    tables = [predict(normal(similarity), DATA, k=3, device=device) for device in ("cpu", ["torch:cpu"] * 2)]
+    assert tables[1].data.equals(tables[0].data)
+
+
+def test_what_fails_on_one_of_several_devices_is_raised(monkeypatch):
+    whole, kernels = DeviceKernel.count_shared, []
+
+    def fail(kernel, *arguments):
+        kernels.append(kernel)
+        if kernel is not kernels[0]:
+            raise RunError("the second device fails")
+        whole(kernel, *arguments)
+
+    monkeypatch.setattr(DeviceKernel, "count_shared", fail)
+    with pytest.raises(RunError, match="the second device fails"):
+        evaluate(normal("dot"), DATA, sides="head", device="torch:cpu,torch:cpu")
 
 
 @pytest.mark.parametrize("protocol", ["libkge", "ampligraph", "openke"])
@@ -270,10 +305,12 @@ def test_real_models_rank_alike(shared, name):
 
 def test_devices_that_are_not_there_are_refused(monkeypatch):
     scorer = normal("dot")
-    with pytest.raises(InputError, match=r"device: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU"):
+    with pytest.raises(InputError, match=r"device: 'gpu' is no device. Choose auto, cpu, cuda, or GPUs"):
         evaluate(scorer, DATA, device="gpu")
     with pytest.raises(InputError, match="kernel: 'compiled' is one of the processor's"):
         evaluate(scorer, DATA, device="cuda", kernel="compiled")
+    with pytest.raises(InputError, match=r"cuda:1 is named twice\. Name each GPU once"):
+        evaluate(scorer, DATA, device=["cuda:1", "cuda:1"])
     monkeypatch.setattr("torch.version.cuda", None)
     with pytest.raises(InputError, match=r"is built without CUDA. Install"):
         evaluate(scorer, DATA, device="cuda")

@@ -15,6 +15,7 @@ from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from tests.conftest import random_dataset
+from tests.ranking.test_device import Live
 from tests.ranking.test_kernels import Vectors
 from tests.ranking.test_screens import pairs_of_all_sizes
 
@@ -137,7 +138,9 @@ def test_a_device_that_runs_out_of_memory_takes_less(monkeypatch):
     monkeypatch.setattr(DeviceVectors, "of_entities", small)
     same(few_values("dot"), k=3)
     assert [width for width in widths if width > 20] == [120, 60, 30]
-    monkeypatch.setattr(DeviceVectors, "of_entities", lambda *_, **__: small(EntityVectors(0, [0] * 99), None, products=0))
+    monkeypatch.setattr(
+        DeviceVectors, "of_entities", lambda *_, **__: small(EntityVectors(0, [0] * 99), None, products=0)
+    )
     with pytest.raises(RunError, match="no memory left for a single candidate"):
         same(few_values("dot"), k=3)
 
@@ -167,6 +170,25 @@ def test_numbers_without_a_bound_are_left_to_the_processor():
     with pytest.raises(ScoreError, match="NaN for"):
         predict(scorer, DATA, k=3, device="torch:cpu")
     same(scorer, k=3, nan="worst")
+
+
+@pytest.mark.parametrize("known", ["keep", "drop"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
+def test_finished_scores_are_selected_where_they_are(dtype, known, monkeypatch):
+    monkeypatch.setattr("kgeval.ranking.kernels.device.tensor_selection.SCORES", 2000)
+    live = Live(dtype)
+    live.table[:, :, 5], live.table[:, :, 9], live.table[:, ::2, 11] = -torch.inf, -0.0, torch.inf
+    expected = {k: predict(live, DATA, k=k, known=known, kernel="reference").data for k in (1, 3, 119)}
+    assert (expected[3]["tied"].to_numpy() > 0).any()
+    monkeypatch.setattr("kgeval.ranking.engine.Engine.finished_scores", None)
+    for k, data in expected.items():
+        assert predict(live, DATA, k=k, known=known, device="torch:cpu").data.equals(data)
+
+
+def test_nan_in_tensors_is_refused_or_worst():
+    with pytest.raises(ScoreError, match="candidate e0007"):
+        predict(Live(torch.float32, hole=True), DATA, device="torch:cpu")
+    same(Live(torch.float32, hole=True), k=5, nan="worst")
 
 
 @pytest.mark.parametrize("name", ["complex", "pairre"])

@@ -63,13 +63,17 @@ class BestAnswers:
 
     def __getitem__(self, part: slice) -> BestAnswers:
         """View some queries: what is merged into the view is merged here."""
-        arrays = (array[part] for array in (self.scores, self.positions, self.tied, self.undefined))
-        return BestAnswers(*arrays, self.known[part], self.drops_known, self.nan_last)
+        return BestAnswers(
+            *(self.scores[part], self.positions[part], self.tied[part], self.undefined[part]),
+            *(self.known[part], self.drops_known, self.nan_last),
+        )
 
     def copied(self) -> BestAnswers:
         """Copy what was found, so that more can be merged into it on trial."""
-        arrays = (array.copy() for array in (self.scores, self.positions, self.tied, self.undefined))
-        return BestAnswers(*arrays, self.known, self.drops_known, self.nan_last)
+        return BestAnswers(
+            *(self.scores.copy(), self.positions.copy(), self.tied.copy(), self.undefined.copy()),
+            *(self.known, self.drops_known, self.nan_last),
+        )
 
     def take_over(self, trial: BestAnswers) -> None:
         """Take over what was merged into a copy."""

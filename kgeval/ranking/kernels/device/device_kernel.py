@@ -27,6 +27,7 @@ from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import describe
 from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_counting import count_tensor
+from kgeval.ranking.kernels.device.tensor_selection import select_tensor
 from kgeval.ranking.kernels.precision import Precision
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
@@ -80,8 +81,7 @@ class DeviceKernel(ScreenedKernel):
 
         def halve() -> None:
             for part in halves(width):
-                few = EntityVectors(entities.vectors[part], entities.biases[part])
-                self.count_shared(queries, few, first + part.start, accumulator)
+                self.count_shared(queries, entities[part], first + part.start, accumulator)
 
         def work() -> bool:
             return self._count_blocks(queries, entities, task.answers - first, accumulator, count)
@@ -133,8 +133,7 @@ class DeviceKernel(ScreenedKernel):
 
         def halve() -> None:
             for part in halves(width):
-                few = EntityVectors(entities.vectors[part], entities.biases[part])
-                self.select_shared(queries, few, first + part.start, best)
+                self.select_shared(queries, entities[part], first + part.start, best)
 
         if self._has_biased_distances(queries, entities) or not self._attempt(queries, width, work, halve):
             super().select_shared(queries, entities, first, best)
@@ -143,6 +142,11 @@ class DeviceKernel(ScreenedKernel):
         """Merge finished scores into the best answers."""
         self._note("finished scores, which were given or copied to the host")
         super().select_scores(scores, best)
+
+    def select_tensor(self, scores: Any, best: BestAnswers) -> None:
+        """Merge finished scores, a tensor [query, candidate], into the best answers."""
+        with torch.inference_mode(), _current(self.device):
+            select_tensor(scores, best)
 
     def _note(self, what: str) -> None:
         self.on_host[what] = None
@@ -213,8 +217,8 @@ class DeviceKernel(ScreenedKernel):
                 return False
             owners = accumulator.task.queries.owners[own] - block.start
             answers = Answers.of(accumulator.thresholds[own], owners, places[own], self.device)
-            on_host = QueryVectors(queries.similarity, queries.vectors[block], queries.offsets[block])
-            counting = BlockCounting((on_host, entities), on_device, chunk, answers, self.pairs, self.memory // 4)
+            host = (queries[block], entities)
+            counting = BlockCounting(host, on_device, chunk, answers, self.pairs, self.memory // 4)
             (greater, tied), (known_greater, known_tied) = count(counting, block)
             columns = torch.stack([greater, tied, greater - known_greater, tied - known_tied], dim=1)
             parts.append(columns.cpu().numpy())
@@ -235,8 +239,7 @@ class DeviceKernel(ScreenedKernel):
             on_device = DeviceVectors.of_queries(queries, block, self.device)
             if not on_device.largest() < LARGEST:
                 return False
-            host = QueryVectors(queries.similarity, queries.vectors[block], queries.offsets[block]), entities
-            memory = self.memory // 4
+            host, memory = (queries[block], entities), self.memory // 4
             selection = BlockSelection(host, on_device, chunk, first, trial[block], self.pairs, memory)
             selection.select()
             effort += selection.effort

@@ -108,7 +108,7 @@ class BlockSelection:
         for part in slices(len(owners), max(1, CANONICAL_NUMBERS // max(queries.vectors.shape[1], 1))):
             mine = places[part]
             offsets = np.searchsorted(owners[part], everyone)
-            scores = self.canonical(queries, EntityVectors(chunk.vectors[mine], chunk.biases[mine]), offsets)
+            scores = self.canonical(queries, chunk[mine], offsets)
             positions = mine + self.first
             parallel_for(
                 lambda some: merge_rows(some.start, some.stop, offsets, scores, positions, arrays),  # noqa: B023

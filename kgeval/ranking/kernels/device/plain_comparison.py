@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
@@ -86,10 +87,19 @@ def _distances(similarity: Similarity, queries: Any, entities: Any) -> Any:
 
 @contextmanager
 def _exact_factors() -> Iterator[None]:
-    """Have torch multiply float32 as it is, whatever the process allows elsewhere."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+    """Have torch multiply float32 as it is, whatever the process allows elsewhere; the last thread puts that back."""
+    with _lock:
+        _before.append(_before[0] if _before else torch.get_float32_matmul_precision())
+        torch.set_float32_matmul_precision("highest")
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        with _lock:
+            allowed = _before.pop()
+            if not _before:
+                torch.set_float32_matmul_precision(allowed)
+
+
+_lock = Lock()
+_before: list[str] = []
+"""of each thread that multiplies, what was allowed before the first of them"""
