@@ -311,4 +311,4 @@ def test_shards_on_several_devices_have_the_bytes_of_the_processor(config, place
     several = config(evaluation={"device": ["torch:cpu", "torch:cpu"], "shards": 3})
     run(load_config(several), place / "several")
     assert table(place / "several") == table(place / "whole")
-    assert manifest(place / "several")["work"]["device"] == "torch:cpu, torch:cpu"
+    assert manifest(place / "several")["ranking"]["device"] == "torch:cpu, torch:cpu"
