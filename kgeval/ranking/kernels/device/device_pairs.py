@@ -44,7 +44,7 @@ def score_pairs(
     for start in range(0, len(owners), step):
         part = slice(start, start + step)
         query, entity = owners[part], candidates[part]
-        found = _similarities(similarity, queries.exact[query], entities.exact[entity].double())
+        found = _similarities(similarity, queries.exact[query], entities.exact[entity])
         size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else found.abs()
         added, offset = entities.added[entity], queries.added[query]
         slack = (2 * dim + 64) * 2 * U64 * 1.01 * size + FLOOR * (dim + 1)
