@@ -31,7 +31,6 @@ from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: 
 DATA = random_dataset(20, entities=120, triples=700)
 CPU = torch.device("cpu")
 SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
-needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch sees")
 
 
 def on_device(query_vectors, entity_vectors, device=CPU):
@@ -73,7 +72,7 @@ def refuse_wrong_decisions(query_vectors, entity_vectors, scores, device=CPU):
         assert (sure == (above & ~undecided).sum(axis=1)).all()
 
 
-@pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=needs_cuda)], ids=str)
+@pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=pytest.mark.cuda)], ids=str)
 @pytest.mark.parametrize(
     ("similarity", "biased"),
     [*((similarity, False) for similarity in SIMILARITIES), *((name, True) for name in SIMILARITIES if name != "l2")],
@@ -83,7 +82,7 @@ def test_every_pair_is_within_its_own_band(dim, similarity, biased, device):
     refuse_wrong_decisions(*pairs_of_all_sizes(similarity, dim, biased=biased), device)
 
 
-@needs_cuda
+@pytest.mark.cuda
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_long_sums_of_one_sign_stay_within_the_band(similarity):
     """Where every addition is cut off, all of them lose in one direction."""
@@ -324,7 +323,7 @@ def test_devices_that_are_not_there_are_refused(monkeypatch):
         evaluate(scorer, DATA, device="cuda:3")
 
 
-@needs_cuda
+@pytest.mark.cuda
 @pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}], ids=str)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_a_gpu_gives_the_references_integers(similarity, settings):

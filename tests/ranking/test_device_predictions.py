@@ -27,7 +27,6 @@ from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: 
 DATA = random_dataset(20, entities=120, triples=300)
 CPU = torch.device("cpu")
 SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
-needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch sees")
 
 
 def few_values(similarity, **shape):
@@ -72,7 +71,7 @@ def test_ties_are_in_the_order_of_their_ids_and_counted(similarity, known):
         assert limit or k == 200 or not table.work["on_host"]
 
 
-@pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=needs_cuda)], ids=str)
+@pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=pytest.mark.cuda)], ids=str)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_sizes_from_the_tiny_to_the_large(similarity, device):
     for biased in (False, similarity != "l2"):
