@@ -99,7 +99,7 @@ def test_what_encloses_a_score_on_a_device_holds_it(similarity, dtype):
     query_vectors, entity_vectors, scores = pairs_of_all_sizes(similarity, 64, dtype=dtype, biased=True)
     queries, entities = on_device(query_vectors, entity_vectors)
     owners, candidates = (torch.from_numpy(grid.ravel()) for grid in np.indices((40, 90)))
-    for memory in (1, 2**30):
+    for memory in (2000, 2**30):
         bounds = score_pairs(similarity, queries, entities, owners, candidates, memory=memory)
         lows, highs = (part.numpy().reshape(40, 90) for part in bounds)
         assert (lows <= scores).all()

@@ -7,8 +7,6 @@ does not do, the screened kernel does on the host, and ``on_host`` says what and
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -24,7 +22,7 @@ from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
 from kgeval.ranking.kernels.device.device_selection import BlockSelection
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
-from kgeval.ranking.kernels.device.devices import describe
+from kgeval.ranking.kernels.device.devices import describe, triton_runs
 from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_counting import count_tensor
 from kgeval.ranking.kernels.device.tensor_selection import select_tensor
@@ -271,13 +269,8 @@ def _current(device: Any) -> AbstractContextManager[Any]:
 
 
 def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
-    """Return the comparison for a device, and its bytes per pair: the fused one on a GPU, if Triton is there.
-
-    Triton's interpreter (``TRITON_INTERPRET=1``) takes the place of a GPU.
-    """
-    if importlib.util.find_spec("triton") is None:
-        return compare, BYTES_PER_PAIR
-    if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+    """Return the comparison for a device, and its bytes per pair: the fused one where Triton runs."""
+    if not triton_runs(device):
         return compare, BYTES_PER_PAIR
     from kgeval.ranking.kernels.device.fused_comparison import FUSED_BYTES_PER_PAIR, compare_fused
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 from typing import Any
 
@@ -77,6 +79,15 @@ def find_device(name: str) -> Any:
             f"device: {name}, this machine has {count} GPU{'s' * (count > 1)} ({there}). Choose one of these."
         )
     return torch.device("cuda", index)
+
+
+def triton_runs(device: Any) -> bool:
+    """Whether Triton's programs run on a device: on a GPU, if it is installed.
+
+    Triton's interpreter (``TRITON_INTERPRET=1``) takes the place of a GPU.
+    """
+    there = device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
+    return there and importlib.util.find_spec("triton") is not None
 
 
 def describe(device: Any) -> str:
