@@ -15,8 +15,7 @@ from tests.ranking.test_kernels import Vectors
 
 torch = pytest.importorskip("torch")
 
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
-from torch.utils._pytree import tree_leaves  # noqa: E402
+from torch.overrides import TorchFunctionMode  # noqa: E402
 
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: E402
 
@@ -24,23 +23,24 @@ DATA = random_dataset(22, entities=4000, triples=200)
 LIMIT = 4 * 2**20
 
 
-class HeldBytes(TorchDispatchMode):
-    """Counts the bytes of all tensors that operations made and somebody still holds, each storage once."""
+class HeldBytes(TorchFunctionMode):
+    """Counts the bytes of all tensors that functions returned and somebody still holds, each storage once."""
 
     def __init__(self):
         super().__init__()
         self.peak = self.held = 0
         self._holders = {}
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(result):
+        for tensor in result if isinstance(result, tuple) else (result,):
             if isinstance(tensor, torch.Tensor):
                 self._add(tensor)
         return result
 
     def _add(self, tensor):
-        storage = tensor.untyped_storage()
+        with torch._C.DisableTorchFunction():
+            storage = tensor.untyped_storage()
         key, size = storage._cdata, storage.nbytes()
         holders = self._holders.setdefault(key, set())
         if not holders:

@@ -61,8 +61,9 @@ def refuse_other_best(queries, entities, k, *, known=None, drops_known=False, ch
     return on_device
 
 
-@pytest.mark.parametrize("known", ["keep", "drop"])
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize(
+    ("similarity", "known"), [*((similarity, "keep") for similarity in SIMILARITIES), ("dot", "drop"), ("l1", "drop")]
+)
 def test_ties_are_in_the_order_of_their_ids_and_counted(similarity, known):
     scorer = few_values(similarity)
     for k, limit in ((1, None), (7, None), (7, "60kB"), (200, None)):
@@ -83,7 +84,7 @@ def test_sizes_from_the_tiny_to_the_large(similarity, device):
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")  # of the reference, which squares 1e200
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_any_vectors_are_selected_as_the_reference_does(data):
     numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1 + 2.0**-23, 1e-30, -1e-30, 5e-324, 1e10, 3e20, 1e200])
@@ -190,9 +191,8 @@ def test_nan_in_tensors_is_refused_or_worst():
     same(Live(torch.float32, hole=True), k=5, nan="worst")
 
 
-@pytest.mark.parametrize("name", ["complex", "pairre"])
-def test_real_models_predict_alike(shared, name):
-    model = load_checkpoint(shared / f"checkpoints/pykeen/umls-{name}")
+def test_a_real_model_with_views_predicts_alike(shared):
+    model = load_checkpoint(shared / "checkpoints/pykeen/umls-pairre")
     data = load_dataset(shared / "checkpoints/pykeen/_data/umls")
     table = predict(model, data, k=10, device="torch:cpu")
     assert table.data.equals(predict(model, data, k=10).data)
