@@ -176,9 +176,7 @@ class Engine:
         self._report(task.queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 
-    def tensor_scores(
-        self, kernel: TensorKernel, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray
-    ) -> Any:
+    def tensor_scores(self, kernel: TensorKernel, scorer: Scorer, queries: Queries, ids: IntArray) -> Any:
         """Score candidates on the kernel's device, and treat NaN as the policy says; None where the scorer cannot."""
         found = scorer.score_tensor(queries, ids, kernel.device) if isinstance(scorer, TensorScorer) else None
         return found if found is None or self.nan == "error" else found.masked_fill(found.isnan(), -np.inf)

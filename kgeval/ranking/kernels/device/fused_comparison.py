@@ -139,7 +139,7 @@ def _add_products(scores, left, right, dim, DEPTH: tl.constexpr):  # type: ignor
     return scores
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _add_differences(scores, left, right, number, width, dim):  # type: ignore[no-untyped-def]
     """Add the absolute differences of columns; dimensions are a row of all numbers apart."""
     for _ in range(dim):
@@ -149,7 +149,7 @@ def _add_differences(scores, left, right, number, width, dim):  # type: ignore[n
     return scores
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _add_moduli(scores, left, right, number, width, half):  # type: ignore[no-untyped-def]
     """Add the moduli of differences of complex columns; imaginary parts follow all real ones."""
     all_real = tl.full((1,), half, tl.int64)
@@ -162,11 +162,11 @@ def _add_moduli(scores, left, right, number, width, half):  # type: ignore[no-un
     return scores
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _of_rows(numbers, row, exists):  # type: ignore[no-untyped-def]
     return tl.load(numbers + row, mask=exists, other=0.0)[:, None]
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _of_columns(numbers, column, exists):  # type: ignore[no-untyped-def]
     return tl.load(numbers + column, mask=exists, other=0.0)[None, :]
