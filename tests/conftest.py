@@ -67,3 +67,9 @@ def random_dataset(seed: int = 0, *, entities: int = 30, relations: int = 4, tri
         entities=Vocabulary([f"e{index:04}" for index in range(entities)]),
         relations=Vocabulary([f"r{index:02}" for index in range(relations)], "relation"),
     )
+
+
+def pytest_runtest_setup(item):
+    """Skip tests that need a GPU where torch sees none."""
+    if item.get_closest_marker("cuda") and not pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("needs a GPU that torch sees")

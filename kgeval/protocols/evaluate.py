@@ -80,8 +80,8 @@ def evaluate(  # noqa: PLR0913
     batch_size, memory_limit, threads, kernel, device
         how the work is cut and done; no rank of a vector model depends on them. ``memory_limit`` is what the blocks of
         work may take besides model and graph, as ``"2GB"`` or bytes; by default a quarter of the free memory.
-        ``device`` is ``"cpu"``, a GPU (``"cuda"``, ``"cuda:1"``), or ``"auto"``: a GPU where torch sees one and there
-        is enough to do
+        ``device`` is ``"cpu"``, a GPU (``"cuda"``, ``"cuda:1"``), several (``"cuda:0,cuda:1"``), or ``"auto"``: a GPU
+        where torch sees one and there is enough to do
     estimate
         ``kgeval.Estimate(error=0.005)`` ranks, exactly, only as many triples as it takes to know a metric within that
         error; the table says so, and :func:`kgeval.summarize` gives estimates of the whole with their intervals

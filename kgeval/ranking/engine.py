@@ -164,8 +164,8 @@ class Engine:
     def _rank_scores(self, scorer: Scorer | VectorScorer, task: RankingTask) -> CountAccumulator:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
         ids, columns = _columns(task)
-        if isinstance(self.kernel, TensorKernel) and isinstance(scorer, TensorScorer):
-            tensor = scorer.score_tensor(task.queries, ids, self.kernel.device)
+        if isinstance(self.kernel, TensorKernel):
+            tensor = self.tensor_scores(self.kernel, scorer, task.queries, ids)
             if tensor is not None:
                 return self._rank_tensor(self.kernel, task, tensor, columns)
         scores = self.finished_scores(scorer, task.queries, ids)
@@ -176,9 +176,13 @@ class Engine:
         self._report(task.queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 
-    def _rank_tensor(self, kernel: TensorKernel, task: RankingTask, found: Any, columns: IntArray) -> CountAccumulator:
+    def tensor_scores(self, kernel: TensorKernel, scorer: Scorer, queries: Queries, ids: IntArray) -> Any:
+        """Score candidates on the kernel's device, and treat NaN as the policy says; None where the scorer cannot."""
+        found = scorer.score_tensor(queries, ids, kernel.device) if isinstance(scorer, TensorScorer) else None
+        return found if found is None or self.nan == "error" else found.masked_fill(found.isnan(), -np.inf)
+
+    def _rank_tensor(self, kernel: TensorKernel, task: RankingTask, scores: Any, columns: IntArray) -> CountAccumulator:
         """Rank on finished scores that stay on their device: float[query, column]."""
-        scores = found.masked_fill(found.isnan(), -np.inf) if self.nan == "worst" else found
         thresholds = as_float64(scores[task.queries.owners, columns], "the scorer")
         ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         for accumulator in ends:

@@ -16,7 +16,8 @@ from kgeval.files.budget import free_memory
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
-from kgeval.ranking.kernels.device.devices import find_device, free_bytes
+from kgeval.ranking.kernels.device.devices import find_devices, free_bytes
+from kgeval.ranking.kernels.precision import Precision
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.numerics.similarity import PRODUCTS
@@ -37,23 +38,26 @@ def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Eng
     InputError
         if there is no such device, or the kernel is one of the processor's
     """
-    device = _device_for(scorer, triples, evaluation)
+    devices = _devices_for(scorer, triples, evaluation)
     name, block = evaluation.kernel, evaluation.batch_size or BLOCK
     memory = evaluation.memory_limit or free_memory() // MEMORY_DIVISOR
-    if device is None:
+    if not devices:
         screens = name == "auto" and _operations(scorer, triples, evaluation, PRODUCTS) > TORCH_PAYS
         if screens or name in {"bfloat16", "int8"}:
             import torch  # noqa: F401
         return Engine(kernel(name, block=block), evaluation.nan, memory, evaluation.batch_size)
+    from kgeval.ranking.kernels.device.device_group import DeviceGroup
     from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
 
-    on_device = free_bytes(device, memory, evaluation.memory_limit)
-    counting = DeviceKernel(device, on_device, on_host="bfloat16" if fast_bfloat16() else "float32", block=block)
+    on_device = min(free_bytes(device, memory // len(devices), evaluation.memory_limit) for device in devices)
+    on_host: Precision = "bfloat16" if fast_bfloat16() else "float32"
+    kernels = [DeviceKernel(device, on_device, on_host=on_host, block=block) for device in devices]
+    counting = kernels[0] if len(kernels) == 1 else DeviceGroup(kernels)
     return Engine(counting, evaluation.nan, memory, evaluation.batch_size, device_memory=on_device)
 
 
-def named_device(evaluation: Evaluation) -> Any:
-    """Return the ``torch.device`` that an evaluation names; None for the processor, or where it is to be chosen.
+def named_devices(evaluation: Evaluation) -> list[Any]:
+    """Return each ``torch.device`` that an evaluation names; none for the processor, or where it is to be chosen.
 
     Raises
     ------
@@ -61,27 +65,27 @@ def named_device(evaluation: Evaluation) -> Any:
         if there is no such device, or the kernel is one of the processor's
     """
     if evaluation.device in ("auto", "cpu"):
-        return None
+        return []
     if evaluation.kernel != "auto":
         raise InputError(
             f"kernel: {evaluation.kernel!r} is one of the processor's, and device: {evaluation.device} has its own. "
             "Leave the kernel out, or say device: cpu."
         )
-    return find_device(evaluation.device)
+    return find_devices(evaluation.device)
 
 
-def _device_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Any:
-    """Return the ``torch.device`` that counts; None for the processor."""
+def _devices_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> list[Any]:
+    """Return each ``torch.device`` that counts; none for the processor."""
     if evaluation.device != "auto":
-        return named_device(evaluation)
+        return named_devices(evaluation)
     if evaluation.kernel != "auto":
-        return None
+        return []
     operations = _operations(scorer, triples, evaluation)
     if operations <= (GPU_PAYS if "torch" in sys.modules else TORCH_PAYS):
-        return None
+        return []
     import torch
 
-    return find_device("cuda") if torch.version.cuda is not None and torch.cuda.is_available() else None
+    return find_devices("cuda") if torch.version.cuda is not None and torch.cuda.is_available() else []
 
 
 def _operations(

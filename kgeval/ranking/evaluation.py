@@ -15,7 +15,7 @@ from kgeval.errors import InputError
 from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.kernels import KernelName
-from kgeval.ranking.kernels.device.devices import check_name
+from kgeval.ranking.kernels.device.devices import check_name, joined
 from kgeval.scorers.scorer import sides_of
 from kgeval.settings.settings import Settings, listed
 
@@ -47,6 +47,11 @@ EntitySides = Annotated[
 ]
 Filter = Annotated[
     tuple[Split, ...], BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]), Field(strict=False)
+]
+
+
+Device = Annotated[
+    str, BeforeValidator(joined, json_schema_input_type=str | tuple[str, ...]), AfterValidator(check_name)
 ]
 
 
@@ -94,9 +99,9 @@ class Evaluation(Settings):
     """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers"""
-    device: Annotated[str, AfterValidator(check_name)] = "auto"
-    """where vectors are compared: the processor (cpu), a GPU (cuda, cuda:1), or a GPU where there is one and enough to
-    do (auto); the integers are the same"""
+    device: Device = "auto"
+    """where vectors are compared: the processor (cpu), a GPU (cuda, cuda:1), several GPUs (cuda:0,cuda:1, or a
+    list), or a GPU where there is one and enough to do (auto); the integers are the same"""
     keep: Keep | None = None
     """what a run keeps beside the ranks; by default nothing"""
     estimate: Estimate | None = None

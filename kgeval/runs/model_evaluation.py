@@ -9,7 +9,7 @@ from typing import Any
 
 from kgeval.data.dataset import Dataset
 from kgeval.progress import Progress
-from kgeval.ranking.engine_choice import named_device
+from kgeval.ranking.engine_choice import named_devices
 from kgeval.ranking.evaluation import Keep
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
@@ -92,7 +92,7 @@ class Ranking(ModelEvaluation):
 
     def check(self, model: Any) -> None:
         """Refuse a device that is not there, and a model that does not know the triples."""
-        named_device(self._settings)
+        named_devices(self._settings)
         check_unseen(model, self._dataset, self._settings)
 
     def prepare(self, model: Any, progress: Progress) -> ModelRanking:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
-from kgeval import Dataset, evaluate
+from kgeval import Dataset, evaluate, predict
 from scripts.benchmark.tools import Case, Kgeval, PyKEEN, TorchKGE, pessimistic
 
 SAMPLE = 2048
@@ -19,21 +20,29 @@ CHECKED = 32
 """test triples on which everybody's ranks are compared, in float64, before anything is timed"""
 
 
+PLACES = 10
+"""predictions of each query"""
+
+
 def on_device(cases: list[Case], graph: Dataset, device: str, repeat: int) -> list[dict[str, Any]]:
     """Time each case; ``device`` is as kgeval takes it, and its peers take ``torch:cpu`` for their CPU.
 
-    kgeval ranks the whole split: first on the processor, whose counts the device must give, then once to warm up, then
-    as often as is said.
+    kgeval ranks the whole split, and predicts for it: first on the processor, whose counts and predictions the device
+    must give, then once to warm up, then as often as is said.
     """
     return [_compare(case, graph, device, repeat) for case in cases]
 
 
 def _compare(case: Case, graph: Dataset, device: str, repeat: int) -> dict[str, Any]:
     weights = case.weights(graph)
-    model, place = Kgeval(case, graph, weights).model, device.removeprefix("torch:")
+    # Peers take one GPU; kgeval may take several.
+    model, place = Kgeval(case, graph, weights).model, device.split(",", maxsplit=1)[0].removeprefix("torch:")
     expected, table = (evaluate(model, graph, unseen="worst", device=name) for name in ("cpu", device))
     if not table.to_pandas().equals(expected.to_pandas()):
         raise SystemExit(f"{case.name}: {device} gives other ranks than the processor.")
+    wanted, found = (predict(model, graph, k=PLACES, unseen="drop", device=name) for name in ("cpu", device))
+    if not found.data.equals(wanted.data):
+        raise SystemExit(f"{case.name}: {device} gives other predictions than the processor.")
     rows = np.random.default_rng(0).permutation(len(graph.test))[:SAMPLE]
     peers = _peers(case, graph, weights)
     for name, peer in peers.items():
@@ -42,9 +51,10 @@ def _compare(case: Case, graph: Dataset, device: str, repeat: int) -> dict[str, 
         if different := int((peer.pessimistic(few) != pessimistic(table, few)).sum()):
             raise SystemExit(f"{case.name}: {different} of {2 * len(few)} ranks of {name} differ from kgeval's.")
         peer.single().pessimistic(rows[:2])
-    seconds: dict[str, list[float]] = {name: [] for name in ("kgeval", *peers)}
+    seconds: dict[str, list[float]] = {name: [] for name in ("kgeval", "predictions", *peers)}
     for _ in range(repeat):
         seconds["kgeval"].append(_seconds(lambda: evaluate(model, graph, unseen="worst", device=device)))
+        seconds["predictions"].append(_seconds(lambda: predict(model, graph, k=PLACES, unseen="drop", device=device)))
         for name, peer in peers.items():
             times = _seconds(lambda: peer.pessimistic(rows))  # noqa: B023
             seconds[name].append(times * len(graph.test) / len(rows))
@@ -62,10 +72,17 @@ def _peers(case: Case, graph: Dataset, weights: dict[str, np.ndarray]) -> dict[s
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    # Ranks are read on the host, so nothing is left to do on a device when the work returns.
+    _finish()
     start = time.perf_counter()
     work()
+    _finish()
     return time.perf_counter() - start
+
+
+def _finish() -> None:
+    """Wait until GPUs have done what was begun."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def device_table(result: dict[str, Any]) -> str:
@@ -76,8 +93,8 @@ def device_table(result: dict[str, Any]) -> str:
         f"both sides, all {graph['entities']:,} entities. Normal weights. Peers were timed on at most {SAMPLE:,} "
         "triples on the same device, and scaled; medians.",
         "",
-        "| model | kgeval | PyKEEN | TorchKGE | × PyKEEN | refined | canonical |",
-        "|---|---|---|---|---|---|---|",
+        "| model | kgeval | PyKEEN | TorchKGE | × PyKEEN | refined | canonical | 10 predictions |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in result["models"]:
         ours, work = row["seconds"]["kgeval"], row["work"]
@@ -85,5 +102,6 @@ def device_table(result: dict[str, Any]) -> str:
         cells = [row["name"], f"{ours:.3f} s", *("–" if peer is None else f"{peer:,.1f} s" for peer in peers)]
         cells.append("–" if peers[0] is None else f"{peers[0] / ours:,.0f} ×")
         cells += [f"{work['refined'] / max(work['screened'], 1):.2%}", f"{work['rescored_share']:.1e}"]
+        cells.append(f"{row['seconds']['predictions']:.3f} s")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from kgeval.corruption import Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES
 from kgeval.errors import InputError, RunError, ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
@@ -30,7 +31,6 @@ from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: 
 DATA = random_dataset(20, entities=120, triples=700)
 CPU = torch.device("cpu")
 SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
-needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch sees")
 
 
 def on_device(query_vectors, entity_vectors, device=CPU):
@@ -72,7 +72,7 @@ def refuse_wrong_decisions(query_vectors, entity_vectors, scores, device=CPU):
         assert (sure == (above & ~undecided).sum(axis=1)).all()
 
 
-@pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=needs_cuda)], ids=str)
+@pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=pytest.mark.cuda)], ids=str)
 @pytest.mark.parametrize(
     ("similarity", "biased"),
     [*((similarity, False) for similarity in SIMILARITIES), *((name, True) for name in SIMILARITIES if name != "l2")],
@@ -82,7 +82,7 @@ def test_every_pair_is_within_its_own_band(dim, similarity, biased, device):
     refuse_wrong_decisions(*pairs_of_all_sizes(similarity, dim, biased=biased), device)
 
 
-@needs_cuda
+@pytest.mark.cuda
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_long_sums_of_one_sign_stay_within_the_band(similarity):
     """Where every addition is cut off, all of them lose in one direction."""
@@ -99,7 +99,7 @@ def test_what_encloses_a_score_on_a_device_holds_it(similarity, dtype):
     query_vectors, entity_vectors, scores = pairs_of_all_sizes(similarity, 64, dtype=dtype, biased=True)
     queries, entities = on_device(query_vectors, entity_vectors)
     owners, candidates = (torch.from_numpy(grid.ravel()) for grid in np.indices((40, 90)))
-    for memory in (1, 2**30):
+    for memory in (2000, 2**30):
         bounds = score_pairs(similarity, queries, entities, owners, candidates, memory=memory)
         lows, highs = (part.numpy().reshape(40, 90) for part in bounds)
         assert (lows <= scores).all()
@@ -132,6 +132,40 @@ def test_equal_rows_tie(similarity, settings):
     table = same(scorer, **settings)
     assert (table.column("tied") > 0).any()
     assert table.work["refined"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}, {"protocol": "libkge"}], ids=str)
+@pytest.mark.parametrize("similarity", ["dot", "modulus"])
+def test_several_devices_divide_the_queries(similarity, settings, monkeypatch, two_threads):
+    counted, whole = [], DeviceKernel._count_blocks
+
+    def note(kernel, queries, *arguments):
+        counted.append((kernel, len(queries.vectors)))
+        return whole(kernel, queries, *arguments)
+
+    monkeypatch.setattr(DeviceKernel, "_count_blocks", note)
+    table = same(Vectors(similarity, entities=120), device="torch:cpu,torch:cpu,torch:cpu", **settings)
+    assert len({kernel for kernel, _ in counted}) == 3
+    assert max(size for _, size in counted) == -(-max(len(Queries.of(DATA.test, side)) for side in SIDES) // 3)
+    assert table.work["device"] == "torch:cpu, torch:cpu, torch:cpu"
+    if not settings:
+        assert table.work["screened"] == 2 * len(DATA.test) * 120
+    tables = [predict(normal(similarity), DATA, k=3, device=device) for device in ("cpu", ["torch:cpu"] * 2)]
+    assert tables[1].data.equals(tables[0].data)
+
+
+def test_what_fails_on_one_of_several_devices_is_raised(monkeypatch):
+    whole, kernels = DeviceKernel.count_shared, []
+
+    def fail(kernel, *arguments):
+        kernels.append(kernel)
+        if kernel is not kernels[0]:
+            raise RunError("the second device fails")
+        whole(kernel, *arguments)
+
+    monkeypatch.setattr(DeviceKernel, "count_shared", fail)
+    with pytest.raises(RunError, match="the second device fails"):
+        evaluate(normal("dot"), DATA, sides="head", device="torch:cpu,torch:cpu")
 
 
 @pytest.mark.parametrize("protocol", ["libkge", "ampligraph", "openke"])
@@ -180,13 +214,6 @@ def test_nan_is_refused_or_worst_as_everywhere():
         evaluate(scorer, DATA, device="torch:cpu")
     table = same(scorer, nan="worst")
     assert any("undefined" in note for note in table.notes)
-
-
-def test_predictions_are_the_processors_and_say_so():
-    scorer = normal("dot")
-    table = predict(scorer, DATA, k=3, device="torch:cpu")
-    assert table.to_pandas().equals(predict(scorer, DATA, k=3).to_pandas())
-    assert any("predictions" in note for note in table.notes)
 
 
 class Live:
@@ -277,10 +304,12 @@ def test_real_models_rank_alike(shared, name):
 
 def test_devices_that_are_not_there_are_refused(monkeypatch):
     scorer = normal("dot")
-    with pytest.raises(InputError, match=r"device: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU"):
+    with pytest.raises(InputError, match=r"device: 'gpu' is no device. Choose auto, cpu, cuda, or GPUs"):
         evaluate(scorer, DATA, device="gpu")
     with pytest.raises(InputError, match="kernel: 'compiled' is one of the processor's"):
         evaluate(scorer, DATA, device="cuda", kernel="compiled")
+    with pytest.raises(InputError, match=r"cuda:1 is named twice\. Name each GPU once"):
+        evaluate(scorer, DATA, device=["cuda:1", "cuda:1"])
     monkeypatch.setattr("torch.version.cuda", None)
     with pytest.raises(InputError, match=r"is built without CUDA. Install"):
         evaluate(scorer, DATA, device="cuda")
@@ -294,7 +323,7 @@ def test_devices_that_are_not_there_are_refused(monkeypatch):
         evaluate(scorer, DATA, device="cuda:3")
 
 
-@needs_cuda
+@pytest.mark.cuda
 @pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}], ids=str)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_a_gpu_gives_the_references_integers(similarity, settings):

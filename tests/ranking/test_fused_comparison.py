@@ -14,7 +14,7 @@ from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
 triton = pytest.importorskip("triton", reason="needs Triton, which is not installed")
 
 ROOT = Path(__file__).parents[2]
-INTERPRETED = "own_band or equal_rows or one_at_a_time or one_entity or protocols"
+INTERPRETED = "own_band or encloses or equal_rows or one_at_a_time or one_entity or protocols"
 """the tests of ``test_device`` that a minute is enough for, where a program's every step is one of numpy's"""
 
 
@@ -51,3 +51,20 @@ def test_it_compiles_for_gpus_that_are_not_there(capability, kind, side):
     hopper = capability == 90 and side == 128
     product = "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16" if hopper else "m16n8k16.row.col.f32.f16.f16"
     assert (product in made.asm["ptx"]) == (kind == 0)
+
+
+@pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") == "1", reason="the interpreter compiles nothing")
+@pytest.mark.parametrize("kind", range(4))
+def test_sums_of_pairs_compile_in_float64(kind):
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from kgeval.ranking.kernels.device.fused_pairs import DEPTH, PAIRS, _sum_pairs
+
+    types = {"queries": "*fp64", "entities": "*fp32", "owners": "*i64", "candidates": "*i64", "found": "*fp64"}
+    constants = {"KIND": kind, "PAIRS": PAIRS, "DEPTH": DEPTH}
+    signature = {name: "constexpr" if name in constants else types.get(name, "i32") for name in _sum_pairs.arg_names}
+    source = ASTSource(fn=_sum_pairs, signature=signature, constexprs=constants)
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
+    assert "add.f64" in made or "add.rn.f64" in made
+    assert ("sqrt.rn.f64" in made) == (kind == 3)

@@ -303,3 +303,12 @@ def test_a_task_has_no_executor(config):
         load_config(config(task={"kind": "classification"}, executor={"kind": "local"}))
     with pytest.raises(ConfigError, match="executor"):
         load_config(config(executor={"kind": "rai"}))
+
+
+def test_shards_on_several_devices_have_the_bytes_of_the_processor(config, place):
+    pytest.importorskip("torch")
+    run(load_config(config()), place / "whole")
+    several = config(evaluation={"device": ["torch:cpu", "torch:cpu"], "shards": 3})
+    run(load_config(several), place / "several")
+    assert table(place / "several") == table(place / "whole")
+    assert manifest(place / "several")["ranking"]["device"] == "torch:cpu, torch:cpu"

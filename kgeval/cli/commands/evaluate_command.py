@@ -53,7 +53,7 @@ from kgeval.cli.shared_options import (
 @click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no rank.")
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")
-@click.option("--device", help="Where to count: auto, cpu, cuda or cuda:1; it changes no rank.  [default: auto]")
+@click.option("--device", help="Where to count: auto, cpu, cuda or cuda:0,cuda:1; it changes no rank.  [default: auto]")
 @click.option(
     "--error",
     type=float,

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no prediction.")
 @click.option("--threads", type=int, help="Threads to use; they change no prediction.")
 @click.option(
-    "--device", help="Where to compute: auto, cpu, cuda or cuda:1; it changes no prediction.  [default: auto]"
+    "--device", help="Where to compute: auto, cpu, cuda or cuda:0,cuda:1; it changes no prediction.  [default: auto]"
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write a .parquet file; for ogb-lsc, a folder or an .npz file."

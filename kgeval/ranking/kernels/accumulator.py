@@ -34,6 +34,12 @@ class CountAccumulator:
         counts = np.zeros((task.queries.num_answers, 4), np.int64)
         return cls(task, thresholds, counts, np.zeros(len(task.queries), np.bool_))
 
+    def __getitem__(self, part: slice) -> CountAccumulator:
+        """View some queries: what is counted in the view is counted here."""
+        start, stop, _ = part.indices(len(self.task.queries))
+        own = slice(*self.task.queries.offsets[[start, stop]])
+        return CountAccumulator(self.task[part], self.thresholds[own], self.counts[own], self.undefined[part])
+
     @classmethod
     def zeros_for_interval(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> list[CountAccumulator]:
         """Begin to count at both ends of each answer's tie interval; once, where they are one score.

@@ -61,6 +61,25 @@ class BestAnswers:
         ends = np.where(np.hstack([changes, edge]), columns + 1, width)[:, ::-1]
         return starts, np.minimum.accumulate(ends, axis=1)[:, ::-1]
 
+    def __getitem__(self, part: slice) -> BestAnswers:
+        """View some queries: what is merged into the view is merged here."""
+        return BestAnswers(
+            *(self.scores[part], self.positions[part], self.tied[part], self.undefined[part]),
+            *(self.known[part], self.drops_known, self.nan_last),
+        )
+
+    def copied(self) -> BestAnswers:
+        """Copy what was found, so that more can be merged into it on trial."""
+        return BestAnswers(
+            *(self.scores.copy(), self.positions.copy(), self.tied.copy(), self.undefined.copy()),
+            *(self.known, self.drops_known, self.nan_last),
+        )
+
+    def take_over(self, trial: BestAnswers) -> None:
+        """Take over what was merged into a copy."""
+        self.scores[:], self.positions[:], self.tied[:] = trial.scores, trial.positions, trial.tied
+        self.undefined[:] = trial.undefined
+
     @classmethod
     def concatenated(cls, parts: Sequence[BestAnswers]) -> BestAnswers:
         """Concatenate the best answers of several blocks of queries, of which there is at least one."""

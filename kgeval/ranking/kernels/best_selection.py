@@ -98,6 +98,14 @@ def bound_of_best(row, places):  # type: ignore[no-untyped-def]
     return np.partition(maxima, classes - places)[classes - places]
 
 
+@njit(cache=True, nogil=True)
+def merge_rows(begin, end, offsets, scores, positions, best):  # type: ignore[no-untyped-def]
+    """Merge candidates of each query, the entries from ``offsets[query]`` to before ``offsets[query + 1]``."""
+    for query in range(begin, end):
+        own = slice(offsets[query], offsets[query + 1])
+        merge(query, scores[own], positions[own], best)
+
+
 @njit(cache=True)
 def merge(query, scores, positions, best):  # type: ignore[no-untyped-def]
     """Merge candidates that were not met before, at ascending positions, into the best of their query."""

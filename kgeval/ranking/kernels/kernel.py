@@ -51,11 +51,15 @@ class Kernel(Protocol):
 
 @runtime_checkable
 class TensorKernel(Kernel, Protocol):
-    """A kernel that counts on a device of torch."""
+    """A kernel that counts and selects on a device of torch."""
 
     device: Any
     """the ``torch.device``"""
 
     def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
         """Count finished scores, a tensor [query, candidate or more], into the accumulator, where they are."""
+        ...
+
+    def select_tensor(self, scores: Any, best: BestAnswers) -> None:
+        """Merge finished scores, a tensor [query, candidate], into the best answers; few of them are copied."""
         ...

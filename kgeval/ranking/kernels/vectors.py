@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.ranking.kernels.precision import FloatPrecision
 from kgeval.scorers.numerics.similarity import Similarity
 
@@ -26,6 +26,10 @@ class QueryVectors:
     """float64[query, dim]"""
     offsets: Float64Array
     """float64[query]"""
+
+    def __getitem__(self, part: slice) -> QueryVectors:
+        """Take some queries."""
+        return QueryVectors(self.similarity, self.vectors[part], self.offsets[part])
 
     @cached_property
     def norms(self) -> Float64Array:
@@ -71,6 +75,10 @@ class EntityVectors:
     """float[entity, dim], in the precision they are stored in"""
     biases: Float64Array
     """float64[entity]"""
+
+    def __getitem__(self, ids: slice | IntArray) -> EntityVectors:
+        """Take some entities."""
+        return EntityVectors(self.vectors[ids], self.biases[ids])
 
     @cached_property
     def norms(self) -> Float64Array:

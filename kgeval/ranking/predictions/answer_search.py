@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kgeval.arrays import Float64Array
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.kernel import TensorKernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.predictions.candidate_sweep import CandidateSweep
 from kgeval.ranking.ranking_task import RankingTask
@@ -42,6 +43,10 @@ class AnswerSearch(CandidateSweep[BestAnswers]):
     def meet_scores(self, scores: Float64Array, found: BestAnswers) -> None:
         """Merge finished scores into the best."""
         self.engine.kernel.select_scores(scores, found)
+
+    def meet_tensor(self, kernel: TensorKernel, scores: Any, found: BestAnswers) -> None:
+        """Merge finished scores into the best, where they are."""
+        kernel.select_tensor(scores, found)
 
     def search(self, scorer: Scorer | VectorScorer, task: RankingTask) -> BestAnswers:
         """Find the best answers of some queries; errors are those of a sweep."""

@@ -6,16 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.rows import Rows
 from kgeval.ranking.engine import Engine, fetch_entity_vectors, fetch_query_vectors, first_undefined
+from kgeval.ranking.kernels.kernel import TensorKernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.ranking_task import RankingTask
+from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.numerics.similarity import LANES
 from kgeval.scorers.scorer import Scorer, VectorScorer, refuse_vector_widths, views_of
 from kgeval.threads import slices
@@ -59,6 +61,10 @@ class CandidateSweep(ABC, Generic[F]):
     def meet_scores(self, scores: Float64Array, found: F) -> None:
         """Meet all candidates by their finished scores, float64[query, candidate]."""
 
+    def meet_tensor(self, kernel: TensorKernel, scores: Any, found: F) -> None:
+        """Meet all candidates by their finished scores, a tensor [query, candidate]; unless said otherwise, copied."""
+        self.meet_scores(np.ascontiguousarray(as_float64(scores, "the scorer")), found)
+
     def sweep(self, scorer: Scorer | VectorScorer, task: RankingTask) -> list[F]:
         """Meet the candidates of some queries, which share them; the parts are in the order of the queries.
 
@@ -79,12 +85,14 @@ class CandidateSweep(ABC, Generic[F]):
         if isinstance(scorer, VectorScorer) and (engine.nan == "error" or self.takes_nan):
             dim = int(np.shape(scorer.entity_vectors(task.queries.side, ids[:1]))[-1])
             blocks = plan.by_vectors(dim, task, places=self.num_kept)
-            meet = partial(self._meet_vectors, scorer, step=plan.chunk(dim))
+            meet = partial(self._meet_vectors, scorer, step=plan.chunk(dim, engine.device_memory))
         else:
             # Canonical scores of whole blocks are summed in lanes, each as large as the block.
             lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
             blocks, meet = (
-                Plan(engine.memory // lanes, engine.batch_size).by_scores(task),
+                Plan(min(engine.memory, engine.device_memory or engine.memory) // lanes, engine.batch_size).by_scores(
+                    task
+                ),
                 partial(self._meet_scores, scorer),
             )
         for block in blocks:
@@ -107,5 +115,13 @@ class CandidateSweep(ABC, Generic[F]):
 
     def _meet_scores(self, scorer: Scorer | VectorScorer, task: RankingTask, found: F) -> None:
         """Meet candidates by finished scores."""
-        self.meet_scores(self.engine.finished_scores(scorer, task.queries, task.candidates.ids_of(0)), found)
+        engine, queries, ids = self.engine, task.queries, task.candidates.ids_of(0)
+        kernel = engine.kernel
+        if (
+            isinstance(kernel, TensorKernel)
+            and (tensor := engine.tensor_scores(kernel, scorer, queries, ids)) is not None
+        ):
+            self.meet_tensor(kernel, tensor, found)
+        else:
+            self.meet_scores(engine.finished_scores(scorer, queries, ids), found)
         self.engine.progress(len(task.queries))

@@ -111,8 +111,6 @@ def predict_model(
     )
     if not table.queries:
         return table
-    if evaluation.device == "auto":  # only the processor's kernels select
-        evaluation = evaluation.model_copy(update={"device": "cpu"})
     with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
         engine = replace(engine_for(scorer, as_triples(parts), evaluation), progress=report)
         places = min(table.places, int((scorer.entity_rows >= 0).sum()))

@@ -59,7 +59,9 @@ class ShardedRanking:
                 if self.store is not None:
                     self.store.write(shard, counts)
                 done[shard.number] = counts
-        self.facts["ranking"] = {"kernel": ranking.engine.kernel.stats()["kernel"], "shards": len(shards)}
+        work = ranking.engine.kernel.stats()
+        how = {name: work[name] for name in ("kernel", "device") if name in work}
+        self.facts["ranking"] = {**how, "shards": len(shards)}
         if kept:
             self.facts["continued"] = {"kept": kept, "computed": len(shards) - kept}
         return [

@@ -102,8 +102,13 @@ def answer_side(
         middle, rounding = scores, (errors + own * sizes) * (1 + growth) + growth * scores.abs()
         per_norm, per_error = torch.zeros_like(norms), torch.full_like(norms, 1 + growth)
     constant = rounding + 8 * U32 * middle.abs() + 4 * SMALLEST * (dim + 4)
-    scale = 1 / (queries.scales[owners] * entities.scales[0]) if similarity in PRODUCTS else -torch.ones_like(norms)
-    return AnswerSide(middle.float(), scale.float(), *(_upward(part) for part in (constant, per_norm, per_error)))
+    scale = unscaling(similarity, queries.scales[owners], entities)
+    return AnswerSide(middle.float(), scale, *(_upward(part) for part in (constant, per_norm, per_error)))
+
+
+def unscaling(similarity: Similarity, scales: Any, entities: DeviceVectors) -> Any:
+    """Compute what undoes the scales of queries (float64[query]) and of the entities, w; float32[query]."""
+    return (1 / (scales * entities.scales[0]) if similarity in PRODUCTS else -torch.ones_like(scales)).float()
 
 
 def _distance_growth(entities: DeviceVectors) -> float:

@@ -155,7 +155,7 @@ class BlockCounting:
         order = np.argsort(owners, kind="stable")
         rows, entities, number = rows[order], entities[order], len(self.answers.owners)
         offsets = np.searchsorted(owners[order], np.arange(len(queries.vectors) + 1))
-        scores = self.canonical(queries, EntityVectors(chunk.vectors[entities], chunk.biases[entities]), offsets)
+        scores = self.canonical(queries, chunk[entities], offsets)
         thresholds = self.answers.thresholds.cpu().numpy()[rows]
         above, ties = rows[scores > thresholds], rows[scores == thresholds]
         return np.bincount(above, minlength=number), np.bincount(ties, minlength=number)

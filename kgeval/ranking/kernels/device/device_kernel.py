@@ -7,9 +7,7 @@ does not do, the screened kernel does on the host, and ``on_host`` says what and
 
 from __future__ import annotations
 
-import importlib.util
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -22,10 +20,12 @@ from kgeval.errors import RunError
 from kgeval.ranking.kernels.accumulator import CountAccumulator
 from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
+from kgeval.ranking.kernels.device.device_selection import BlockSelection
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
-from kgeval.ranking.kernels.device.devices import describe
+from kgeval.ranking.kernels.device.devices import describe, triton_runs
 from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_counting import count_tensor
+from kgeval.ranking.kernels.device.tensor_selection import select_tensor
 from kgeval.ranking.kernels.precision import Precision
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
@@ -70,10 +70,6 @@ class DeviceKernel(ScreenedKernel):
     ) -> None:
         """Count a chunk of shared candidates into the accumulator."""
         task, width = accumulator.task, len(entities.biases)
-        if queries.similarity == "l2" and entities.biases.any():
-            self._note("Euclidean distances with biases, which are no products")
-            super().count_shared(queries, entities, first, accumulator)
-            return
         inside = task.known.where((task.known.ids >= first) & (task.known.ids < first + width))
         known = Rows(inside.offsets, inside.ids - first)
 
@@ -82,11 +78,13 @@ class DeviceKernel(ScreenedKernel):
             return counting.count_all(*self._comparison), counting.count_listed(Lists.of(rows, rows.ids, self.device))
 
         def halve() -> None:
-            for part in (slice(0, width // 2), slice(width // 2, width)):
-                few = EntityVectors(entities.vectors[part], entities.biases[part])
-                self.count_shared(queries, few, first + part.start, accumulator)
+            for part in halves(width):
+                self.count_shared(queries, entities[part], first + part.start, accumulator)
 
-        if not self._count(queries, entities, task.answers - first, accumulator, count=count, halve=halve):
+        def work() -> bool:
+            return self._count_blocks(queries, entities, task.answers - first, accumulator, count)
+
+        if self._has_biased_distances(queries, entities) or not self._attempt(queries, width, work, halve):
             super().count_shared(queries, entities, first, accumulator)
 
     def count_per_query(
@@ -108,7 +106,10 @@ class DeviceKernel(ScreenedKernel):
             self._note("candidates that are each query's own: the device has too little memory for their vectors")
             super(DeviceKernel, self).count_per_query(queries, entities, own, accumulator)
 
-        if not self._count(queries, entities, accumulator.task.answers, accumulator, count=count, halve=halve):
+        def work() -> bool:
+            return self._count_blocks(queries, entities, accumulator.task.answers, accumulator, count)
+
+        if not self._attempt(queries, len(entities.biases), work, halve):
             super().count_per_query(queries, entities, own, accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
@@ -123,48 +124,60 @@ class DeviceKernel(ScreenedKernel):
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         """Merge a chunk of shared candidates into the best answers."""
-        self._note("predictions, which only the host's kernels select")
-        super().select_shared(queries, entities, first, best)
+        width = len(entities.biases)
+
+        def work() -> bool:
+            return self._select_blocks(queries, entities, first, best)
+
+        def halve() -> None:
+            for part in halves(width):
+                self.select_shared(queries, entities[part], first + part.start, best)
+
+        if self._has_biased_distances(queries, entities) or not self._attempt(queries, width, work, halve):
+            super().select_shared(queries, entities, first, best)
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
         """Merge finished scores into the best answers."""
-        self._note("predictions, which only the host's kernels select")
+        self._note("finished scores, which were given or copied to the host")
         super().select_scores(scores, best)
+
+    def select_tensor(self, scores: Any, best: BestAnswers) -> None:
+        """Merge finished scores, a tensor [query, candidate], into the best answers."""
+        with torch.inference_mode(), _current(self.device):
+            select_tensor(scores, best)
 
     def _note(self, what: str) -> None:
         self.on_host[what] = None
 
-    def _count(
-        self,
-        queries: QueryVectors,
-        entities: EntityVectors,
-        places: IntArray,
-        accumulator: CountAccumulator,
-        *,
-        count: Count,
-        halve: Callable[[], None],
-    ) -> bool:
-        """Count block by block; whether the device could. Nothing is added before all of it is there."""
+    def _has_biased_distances(self, queries: QueryVectors, entities: EntityVectors) -> bool:
+        """Whether the vectors are of the kind that has no screen here."""
+        if found := queries.similarity == "l2" and bool(entities.biases.any()):
+            self._note("Euclidean distances with biases, which are no products")
+        return found
+
+    def _attempt(self, queries: QueryVectors, width: int, work: Callable[[], bool], halve: Callable[[], None]) -> bool:
+        """Do work with a chunk of candidates, by halves where memory is lacking; whether the device could.
+
+        The work changes no result before all of it is done, and returns whether a bound holds.
+        """
         if (why := self._obstacle(queries)) is not None:
             self._note(why)
             return False
-        counts, width = None, len(entities.biases)
+        bounded = False
         try:
             full = width > self._most
             if not full:
                 with torch.inference_mode(), _current(self.device):
-                    counts = self._count_blocks(queries, entities, places, accumulator, count)
+                    bounded = work()
         except torch.cuda.OutOfMemoryError as error:
             full = True
             self._halve_blocks(width, error)
         if full:  # outside the handler, which keeps the tensors of the failure
             halve()
             return True
-        if counts is None:
+        if not bounded:
             self._note("vectors, biases or scores that are huge, infinite or undefined: no bound holds")
-            return False
-        accumulator.counts[:] += counts
-        return True
+        return bounded
 
     def _halve_blocks(self, width: int, error: Exception) -> None:
         """Halve the blocks and the chunks after a chunk for which the device had too little memory."""
@@ -179,7 +192,7 @@ class DeviceKernel(ScreenedKernel):
         """Say why the device cannot count for queries; None where it can."""
         if queries.vectors.shape[1] > MOST_DIMENSIONS:
             return f"vectors of more than {MOST_DIMENSIONS} dimensions"
-        return None if self._precisions else "scores of which most are nearly equal: no screen pays"
+        return None if self._precisions else "scores of which most are nearly equal, or wanted: no screen pays"
 
     def _count_blocks(
         self,
@@ -188,31 +201,66 @@ class DeviceKernel(ScreenedKernel):
         places: IntArray,
         accumulator: CountAccumulator,
         count: Count,
-    ) -> IntArray | None:
-        """Count all blocks of queries; int64[answer, 4], or None where no bound holds."""
-        products = queries.similarity in PRODUCTS
-        chunk = DeviceVectors.of_entities(entities, self.device, products=products)
-        limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
-        if not (chunk.largest() < LARGEST and np.abs(accumulator.thresholds).max(initial=0.0) < limit):
-            return None
+    ) -> bool:
+        """Count all blocks of queries; whether a bound holds."""
+        chunk = self._bounded_chunk(queries, entities, accumulator.thresholds)
+        if chunk is None:
+            return False
         offsets, parts = accumulator.task.queries.offsets, [np.empty((0, 4), np.int64)]
         effort, compared = np.zeros(2, np.int64), 0
-        for block in slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1])))):
+        for block in self._blocks(queries):
             own = slice(offsets[block.start], offsets[block.stop])  # the block's answers
             on_device = DeviceVectors.of_queries(queries, block, self.device)
             if not on_device.largest() < LARGEST:
-                return None
+                return False
             owners = accumulator.task.queries.owners[own] - block.start
             answers = Answers.of(accumulator.thresholds[own], owners, places[own], self.device)
-            on_host = QueryVectors(queries.similarity, queries.vectors[block], queries.offsets[block])
-            counting = BlockCounting((on_host, entities), on_device, chunk, answers, self.pairs, self.memory // 4)
+            host = (queries[block], entities)
+            counting = BlockCounting(host, on_device, chunk, answers, self.pairs, self.memory // 4)
             (greater, tied), (known_greater, known_tied) = count(counting, block)
             columns = torch.stack([greater, tied, greater - known_greater, tied - known_tied], dim=1)
             parts.append(columns.cpu().numpy())
             effort += counting.effort
             compared += counting.compared
+        accumulator.counts[:] += np.concatenate(parts)
         self._adapt_precision(compared, effort[None])
-        return np.concatenate(parts)
+        return True
+
+    def _select_blocks(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> bool:
+        """Select from all blocks of queries; whether a bound holds."""
+        last = best.scores[:, -1]
+        chunk = self._bounded_chunk(queries, entities, last[last > -np.inf])
+        if chunk is None:
+            return False
+        trial, effort = best.copied(), np.zeros(2, np.int64)
+        for block in self._blocks(queries):
+            on_device = DeviceVectors.of_queries(queries, block, self.device)
+            if not on_device.largest() < LARGEST:
+                return False
+            host, memory = (queries[block], entities), self.memory // 4
+            selection = BlockSelection(host, on_device, chunk, first, trial[block], self.pairs, memory)
+            selection.select()
+            effort += selection.effort
+        best.take_over(trial)
+        self._adapt_precision(len(queries.vectors) * len(entities.biases), effort[None])
+        return True
+
+    def _bounded_chunk(
+        self, queries: QueryVectors, entities: EntityVectors, scores: Float64Array
+    ) -> DeviceVectors | None:
+        """Copy a chunk to the device; None where no bound holds for it, or for scores that it is compared with."""
+        chunk = DeviceVectors.of_entities(entities, self.device, products=queries.similarity in PRODUCTS)
+        limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
+        bounded = chunk.largest() < LARGEST and np.abs(scores).max(initial=0.0) < limit
+        return chunk if bounded else None
+
+    def _blocks(self, queries: QueryVectors) -> Iterator[slice]:
+        return slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1]))))
+
+
+def halves(width: int) -> tuple[slice, slice]:
+    """Halve a chunk of candidates."""
+    return slice(0, width // 2), slice(width // 2, width)
 
 
 def _current(device: Any) -> AbstractContextManager[Any]:
@@ -221,13 +269,8 @@ def _current(device: Any) -> AbstractContextManager[Any]:
 
 
 def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
-    """Return the comparison for a device, and its bytes per pair: the fused one on a GPU, if Triton is there.
-
-    Triton's interpreter (``TRITON_INTERPRET=1``) takes the place of a GPU.
-    """
-    if importlib.util.find_spec("triton") is None:
-        return compare, BYTES_PER_PAIR
-    if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+    """Return the comparison for a device, and its bytes per pair: the fused one where Triton runs."""
+    if not triton_runs(device):
         return compare, BYTES_PER_PAIR
     from kgeval.ranking.kernels.device.fused_comparison import FUSED_BYTES_PER_PAIR, compare_fused
 

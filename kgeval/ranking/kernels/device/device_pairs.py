@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
+from kgeval.ranking.kernels.device.devices import triton_runs
 from kgeval.ranking.kernels.rounding import U64
 from kgeval.scorers.numerics.similarity import Similarity
 
@@ -18,7 +19,7 @@ FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
 
 ARRAYS = 6
-"""arrays of pair × dimension in float64 that are held at a time"""
+"""arrays of pair × dimension in float64 that are held at a time, and of pairs where sums are fused"""
 
 
 class Bounds(NamedTuple):
@@ -38,13 +39,16 @@ def score_pairs(
     memory: int,
 ) -> Bounds:
     """Score pairs of a query and an entity, as many at a time as the memory holds."""
-    dim = queries.exact.shape[1]
-    step = max(1, memory // (8 * ARRAYS * max(dim, 1)))
+    dim, fused = queries.exact.shape[1], triton_runs(owners.device)
+    step = max(1, memory // (8 * ARRAYS * (1 if fused else max(dim, 1))))
     lows, highs = (torch.empty(len(owners), dtype=torch.float64, device=owners.device) for _ in range(2))
     for start in range(0, len(owners), step):
         part = slice(start, start + step)
         query, entity = owners[part], candidates[part]
-        found = _similarities(similarity, queries.exact[query], entities.exact[entity].double())
+        if fused:
+            found = _fused_similarities(similarity, queries.exact, entities.exact, query, entity)
+        else:
+            found = _similarities(similarity, queries.exact[query], entities.exact[entity])
         size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else found.abs()
         added, offset = entities.added[entity], queries.added[query]
         slack = (2 * dim + 64) * 2 * U64 * 1.01 * size + FLOOR * (dim + 1)
@@ -52,6 +56,15 @@ def score_pairs(
         middle = found + added + offset
         lows[part], highs[part] = middle - slack, middle + slack
     return Bounds(lows, highs)
+
+
+def _fused_similarities(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
+    from kgeval.ranking.kernels.device.fused_pairs import sum_pairs
+
+    sums = sum_pairs(similarity, queries, entities, owners, candidates)
+    if similarity == "l2":
+        sums.sqrt_()
+    return sums if similarity == "dot" else sums.neg_()
 
 
 def _similarities(similarity: Similarity, queries: Any, entities: Any) -> Any:

@@ -26,8 +26,8 @@ LARGEST_EXPONENT = 62
 DIM_MULTIPLE = 32
 """dimensions of products are filled up with zeros to a multiple of so many"""
 
-NUMBERS_AT_ONCE = 2**22
-"""numbers that are widened to float64 at a time, while they are measured"""
+NUMBERS_AT_ONCE = (2**16, 2**22)
+"""numbers that are widened to float64 at a time, while they are measured: a sixteenth of all, but no fewer or more"""
 
 NORM_MARGIN = 1 + 2.0**-30
 """by this factor measured norms are taken larger: a sum of squares in float64 may lose that much of 2²² terms"""
@@ -69,10 +69,12 @@ class DeviceVectors:
         rounded = exact.new_zeros(shape, dtype=torch.float16 if products else torch.float32)
         scales, norms, errors = (torch.ones(rows, dtype=torch.float64, device=device) for _ in range(3))
         if products and rows:
-            largest = exact.abs().amax(dim=1).double() if dim else scales * 0
+            # Without a copy of all numbers, as their absolute values would be.
+            largest = torch.maximum(exact.amax(dim=1), -exact.amin(dim=1)).double() if dim else scales * 0
             scales = _powers(largest.amax().expand(rows) if one_scale else largest)
         order = 2 if products else 1
-        step = max(1, NUMBERS_AT_ONCE // max(dim, 1))
+        least, most = NUMBERS_AT_ONCE
+        step = max(1, min(max(rows * dim // 16, least), most) // max(dim, 1))
         for start in range(0, rows, step):
             part = slice(start, start + step)
             wide, scale = exact[part].double(), scales[part, None]

@@ -107,38 +107,16 @@ def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     clamped_row, clamped_column = tl.minimum(row, number - 1).to(tl.int64), tl.minimum(column, width - 1).to(tl.int64)
     scores = tl.zeros((ROWS, COLUMNS), tl.float32)
     if KIND == 0:
-        depth = tl.arange(0, DEPTH)
-        left, right = queries + clamped_row * dim, entities + clamped_column * dim
-        for start in range(0, dim, DEPTH):
-            query = tl.load(left[:, None] + (start + depth)[None, :])
-            entity = tl.load(right[None, :] + (start + depth)[:, None])
-            scores = tl.dot(query, entity, scores)
+        scores = _add_products(scores, queries + clamped_row * dim, entities + clamped_column * dim, dim, DEPTH)
     elif KIND == 1:
-        left, right = queries + clamped_row, entities + clamped_column
-        for _ in range(dim):
-            scores += tl.abs(tl.load(left)[:, None] - tl.load(right)[None, :])
-            left += number
-            right += width
+        scores = _add_differences(scores, queries + clamped_row, entities + clamped_column, number, width, dim)
     else:
-        half = tl.full((1,), dim // 2, tl.int64)
-        left, right = queries + clamped_row, entities + clamped_column
-        for _ in range(dim // 2):
-            real = tl.load(left)[:, None] - tl.load(right)[None, :]
-            imaginary = tl.load(left + half * number)[:, None] - tl.load(right + half * width)[None, :]
-            scores += tl.sqrt(real * real + imaginary * imaginary)
-            left += number
-            right += width
-    middle = tl.load(middles + row, mask=row_exists, other=0.0)[:, None]
-    scale = tl.load(scales + row, mask=row_exists, other=0.0)[:, None]
-    constant = tl.load(constants + row, mask=row_exists, other=0.0)[:, None]
-    per_norm = tl.load(per_norms + row, mask=row_exists, other=0.0)[:, None]
-    per_error = tl.load(per_errors + row, mask=row_exists, other=0.0)[:, None]
-    added = tl.load(addeds + column, mask=column_exists, other=0.0)[None, :]
-    norm = tl.load(norms + column, mask=column_exists, other=0.0)[None, :]
-    error = tl.load(errors + column, mask=column_exists, other=0.0)[None, :]
-    slack = tl.load(slacks + column, mask=column_exists, other=0.0)[None, :]
-    difference = scores * scale + added - middle
-    band = per_norm * norm + per_error * error + slack + constant
+        scores = _add_moduli(scores, queries + clamped_row, entities + clamped_column, number, width, dim // 2)
+    middle, scale = _of_rows(middles, row, row_exists), _of_rows(scales, row, row_exists)
+    difference = scores * scale + _of_columns(addeds, column, column_exists) - middle
+    band = _of_rows(per_norms, row, row_exists) * _of_columns(norms, column, column_exists)
+    band += _of_rows(per_errors, row, row_exists) * _of_columns(errors, column, column_exists)
+    band += _of_columns(slacks, column, column_exists) + _of_rows(constants, row, row_exists)
     valid = row_exists[:, None] & column_exists[None, :]
     certain = (difference > band) & valid
     # NaN is undecided.
@@ -148,3 +126,47 @@ def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     place = first // 32 + tl.arange(0, COLUMNS // 32)
     target = words + row.to(tl.int64)[:, None] * num_words + place[None, :]
     tl.store(target, tl.sum(bits, axis=2), mask=row_exists[:, None] & (place < num_words)[None, :])
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _add_products(scores, left, right, dim, DEPTH: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    """Add the dot products of rows: of float16, with sums in float32."""
+    depth = tl.arange(0, DEPTH)
+    for start in range(0, dim, DEPTH):
+        query = tl.load(left[:, None] + (start + depth)[None, :])
+        entity = tl.load(right[None, :] + (start + depth)[:, None])
+        scores = tl.dot(query, entity, scores)
+    return scores
+
+
+@triton.jit
+def _add_differences(scores, left, right, number, width, dim):  # type: ignore[no-untyped-def]
+    """Add the absolute differences of columns; dimensions are a row of all numbers apart."""
+    for _ in range(dim):
+        scores += tl.abs(tl.load(left)[:, None] - tl.load(right)[None, :])
+        left += number
+        right += width
+    return scores
+
+
+@triton.jit
+def _add_moduli(scores, left, right, number, width, half):  # type: ignore[no-untyped-def]
+    """Add the moduli of differences of complex columns; imaginary parts follow all real ones."""
+    all_real = tl.full((1,), half, tl.int64)
+    for _ in range(half):
+        real = tl.load(left)[:, None] - tl.load(right)[None, :]
+        imaginary = tl.load(left + all_real * number)[:, None] - tl.load(right + all_real * width)[None, :]
+        scores += tl.sqrt(real * real + imaginary * imaginary)
+        left += number
+        right += width
+    return scores
+
+
+@triton.jit
+def _of_rows(numbers, row, exists):  # type: ignore[no-untyped-def]
+    return tl.load(numbers + row, mask=exists, other=0.0)[:, None]
+
+
+@triton.jit
+def _of_columns(numbers, column, exists):  # type: ignore[no-untyped-def]
+    return tl.load(numbers + column, mask=exists, other=0.0)[None, :]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
@@ -44,15 +45,25 @@ def compare(
     answer_side, candidate_side
         the numbers of the band
     """
-    middle, scale, constant, per_norm, per_error = (part[:, None] for part in answer_side)
-    scores = _products(queries, entities) if similarity in PRODUCTS else _distances(similarity, queries, entities)
-    difference = scores.mul_(scale).add_(candidate_side.added).sub_(middle)
-    width = per_norm * candidate_side.norms
-    width.addcmul_(per_error, candidate_side.errors[None]).add_(candidate_side.slack).add_(constant)
+    scores = screen_scores(similarity, queries, entities, answer_side.scale, candidate_side.added)
+    difference, width = scores.sub_(answer_side.middle[:, None]), half_widths(answer_side, candidate_side)
     above = (difference > width).sum(dim=1)
     # NaN is undecided.
     undecided = ~(difference.abs_() > width)
     return ScreenResult(above, *undecided.nonzero(as_tuple=True))
+
+
+def screen_scores(similarity: Similarity, queries: Any, entities: Any, scale: Any, added: Any) -> Any:
+    """Compute what the screen compares, v of ``band``; float32[query, candidate]."""
+    scores = _products(queries, entities) if similarity in PRODUCTS else _distances(similarity, queries, entities)
+    return scores.mul_(scale[:, None]).add_(added)
+
+
+def half_widths(answer_side: AnswerSide, candidate_side: CandidateSide) -> Any:
+    """Compute how far that may be off for each pair; float32[answer, candidate]."""
+    _, _, constant, per_norm, per_error = (part[:, None] for part in answer_side)
+    widths = per_norm * candidate_side.norms
+    return widths.addcmul_(per_error, candidate_side.errors[None]).add_(candidate_side.slack).add_(constant)
 
 
 def _products(queries: Any, entities: Any) -> Any:
@@ -76,10 +87,19 @@ def _distances(similarity: Similarity, queries: Any, entities: Any) -> Any:
 
 @contextmanager
 def _exact_factors() -> Iterator[None]:
-    """Have torch multiply float32 as it is, whatever the process allows elsewhere."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+    """Have torch multiply float32 as it is, whatever the process allows elsewhere; the last thread puts that back."""
+    with _lock:
+        _before.append(_before[0] if _before else torch.get_float32_matmul_precision())
+        torch.set_float32_matmul_precision("highest")
     try:
         yield
     finally:
-        torch.set_float32_matmul_precision(before)
+        with _lock:
+            allowed = _before.pop()
+            if not _before:
+                torch.set_float32_matmul_precision(allowed)
+
+
+_lock = Lock()
+_before: list[str] = []
+"""of each thread that multiplies, what was allowed before the first of them"""
