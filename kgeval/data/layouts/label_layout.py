@@ -20,8 +20,8 @@ STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "t
 ENDINGS = (".txt", ".tsv", ".csv", ".nt", ".txt.gz", ".tsv.gz", ".csv.gz", ".nt.gz", ".parquet")
 
 BESIDE = (
-    "{0}_ind is beside it, the inference graph of an inductive dataset. For inductive evaluation name that folder: here "
-    "the graph that models learn from is evaluated."
+    "{0}_ind is beside it, the inference graph of an inductive dataset. For inductive evaluation name that folder: "
+    "here the graph that models learn from is evaluated."
 )
 
 HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
