@@ -119,6 +119,7 @@ class Dataset:
             notes=notes,
             names={},
             times=times,
+            training_graph=None,
             **{split: triples for split, (triples, _) in kept.items()},
         )
 

@@ -63,7 +63,7 @@ def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str
 
 
 def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | None:
-    """Choose the mode in which an inductive PyKEEN model scores the entities of the inference graph; other models: None.
+    """Choose the mode in which an inductive PyKEEN model scores the inference graph's entities; None for other models.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | N
     if dataset.training_graph is not None:
         raise UsageError(
             f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive: ranked "
-            f"are the {len(dataset.entities):,} entities of its inference graph. Give a model that scores new entities, "
-            "such as PyKEEN's InductiveNodePiece."
+            f"are the {len(dataset.entities):,} entities of its inference graph. Give a model that scores new "
+            "entities, such as PyKEEN's InductiveNodePiece."
         )
     return None
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.lookup import TripleIndex
 from kgeval.data.triples import Triples
 from kgeval.errors import DatasetError
 
-EVALUATED = ("valid", "test")
+EVALUATED: tuple[Split, ...] = ("valid", "test")
 
 
 def with_training_graph(dataset: Dataset, training: Dataset, *, same_ids: bool = False) -> Dataset:
@@ -65,7 +65,7 @@ def _shared(dataset: Dataset, training: Dataset, entities: IntArray, relations: 
         triples = dataset.splits.get(split)
         if triples is not None:
             mapped = np.stack([entities[triples.heads], relations[triples.relations], entities[triples.tails]], axis=1)
-            known = (mapped >= 0).all(axis=1)
+            known = np.asarray((mapped >= 0).all(axis=1))
             known[known] = TripleIndex.of(training.train).contains(Triples(mapped[known]))
             yield from _of_split(dataset, split, known, "are in the training graph too")
 
@@ -74,7 +74,7 @@ def _unknown(dataset: Dataset, relations: IntArray) -> Iterator[str]:
     """Note triples of which neither graph can tell a model enough."""
     linked = np.zeros(len(dataset.entities), np.bool_)
     linked[dataset.train.heads] = linked[dataset.train.tails] = True
-    for split in ("train", *EVALUATED):
+    for split in SPLITS:
         if (triples := dataset.splits.get(split)) is not None:
             what = "have a relation that the training graph lacks"
             yield from _of_split(dataset, split, relations[triples.relations] < 0, what)
