@@ -173,6 +173,22 @@ def test_labels_in_any_order_and_of_both_graphs_are_matched(tmp_path):
     assert table.column("raw_candidates").tolist() == [4] * 4
 
 
+def test_stored_vectors_and_scorers_of_queries(tmp_path):
+    """Vectors of the inference graph's entities, in an order of their own, and the same scores for whole queries."""
+    data = load_dataset(grail(tmp_path))
+    rng = np.random.default_rng(0)
+    entity, relation = rng.normal(size=(4, 3)), rng.normal(size=(2, 3))
+    order = [2, 0, 3, 1]
+    np.savez(tmp_path / "model.npz", entity=entity[order], relation=relation)
+    for name, labels in (("entities", [data.entities[row] for row in order]), ("relations", data.relations)):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(labels)))
+    model = kgeval.load_checkpoint(tmp_path / "model.npz", model="DistMult")
+    expected = brute_force(lambda h, r, t: float((entity[h] * relation[r] * entity[t]).sum()), data)
+    assert as_counts(kgeval.evaluate(model, data)) == expected
+    queries = kgeval.QueryScorer(lambda anchors, relations, side: (entity[anchors] * relation[relations]) @ entity.T)
+    assert as_counts(kgeval.evaluate(queries, data)) == expected
+
+
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), filter=st.sets(st.sampled_from(["train", "valid", "test"])))
 def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory, seed, filter):
