@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgeval
-from kgeval import Dataset, load_dataset
+from kgeval import load_dataset
 from kgeval.errors import DatasetError, UsageError
+from kgeval.scorers.families.products.distmult import DistMult
 from tests.brute_force import as_counts, brute_force
 
 LEARNED = {
@@ -145,8 +146,6 @@ def test_models_of_the_training_graph_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"the model's entities are those of the training graph small \(3 entities\)"):
         kgeval.evaluate(score, data, entities=learned.entities, relations=learned.relations)
     vectors = {"entity": np.ones((3, 2)), "relation": np.ones((2, 2))}
-    from kgeval.scorers.families.products.distmult import DistMult
-
     with pytest.raises(UsageError, match="3 entity ids and no labels: they may be those of the training graph"):
         kgeval.evaluate(DistMult(**vectors), data)
 
@@ -220,7 +219,7 @@ def test_uniform_negatives_are_of_the_inference_graph(tmp_path):
     assert table.provenance.candidates == "2 uniform (seed 0)"
 
 
-def test_inspect_and_run(tmp_path, capsys):
+def test_inspect_and_run(tmp_path):
     from click.testing import CliRunner
 
     from kgeval.cli import main
@@ -240,9 +239,3 @@ def test_inspect_and_run(tmp_path, capsys):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["dataset"]["training_graph"]["entities"] == 3
     assert manifest["notes"][0].startswith("inductive: train is the inference graph")
-
-
-def test_a_dataset_without_a_training_graph_has_the_same_hash_as_ever():
-    data = Dataset.from_labels(train=[("a", "r", "b")], test=[("b", "r", "a")])
-    assert data.training_graph is None
-    assert "training graph" not in repr(data)
