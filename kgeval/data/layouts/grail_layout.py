@@ -41,8 +41,8 @@ def _pair(folder: Path) -> tuple[Path, Path]:
     """Name both folders: X and X_ind."""
     place = folder if folder.name not in {"", ".."} else folder.resolve()
     if place.name.endswith(SUFFIX):
-        return place.with_name(place.name.removesuffix(SUFFIX)), place
-    return place, place.with_name(place.name + SUFFIX)
+        return place.parent / place.name.removesuffix(SUFFIX), place
+    return place, place.parent / f"{place.name}{SUFFIX}"
 
 
 def _recognises(folder: Path) -> bool:
