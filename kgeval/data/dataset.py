@@ -47,6 +47,9 @@ class Dataset:
     """human names of entities and relations, by label; they are shown in messages and tables"""
     times: Vocabulary | None = None
     """of a temporal graph, the label of each context, in the order of time"""
+    training_graph: Dataset | None = None
+    """of an inductive dataset, the graph that models learn from, which has entities of its own; ``train`` is then the
+    inference graph, whose entities compete"""
 
     @classmethod
     def build(  # noqa: PLR0913
@@ -116,6 +119,7 @@ class Dataset:
             notes=notes,
             names={},
             times=times,
+            training_graph=None,
             **{split: triples for split, (triples, _) in kept.items()},
         )
 
@@ -224,6 +228,8 @@ class Dataset:
             digest.update(name.encode() + times.tobytes())
         for labelled in self.confidences.values():
             digest.update(labelled.triples.ids.tobytes() + labelled.labels.tobytes())
+        if self.training_graph is not None:
+            digest.update(self.training_graph.sha256().encode())
         return digest.hexdigest()
 
     def triple(self, head: int, relation: int, tail: int) -> str:
@@ -247,7 +253,8 @@ class Dataset:
         sizes = ", ".join(f"{len(triples)} {split}" for split, triples in self.splits.items())
         times = "" if self.times is None else f", {len(self.times)} times"
         vocabularies = f"{len(self.entities)} entities, {len(self.relations)} relations{times}"
-        return f"Dataset({self.name}: {vocabularies}; triples: {sizes})"
+        learned = "" if self.training_graph is None else f"; training graph: {self.training_graph!r}"
+        return f"Dataset({self.name}: {vocabularies}; triples: {sizes}{learned})"
 
 
 def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, where: Callable[[int], str]) -> None:

@@ -21,7 +21,7 @@ from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_model import is_pykeen_model
-from kgeval.scorers.model_labels import labels_of_pykeen
+from kgeval.scorers.model_labels import labels_of_pykeen, mode_of_pykeen
 
 
 def evaluate(  # noqa: PLR0913
@@ -51,7 +51,8 @@ def evaluate(  # noqa: PLR0913
     Parameters
     ----------
     model
-        a ``pykeen.models.Model``; an inductive one scores the entities of the inference graph
+        a ``pykeen.models.Model``; an inductive one scores the entities of the inference graph, in its mode
+        ``"validation"`` on valid, and else ``"testing"``
     dataset
         a dataset object of PyKEEN, transductive or inductive; or what :func:`kgeval.evaluate` takes: one of kgeval, a
         folder, a name
@@ -80,7 +81,8 @@ def evaluate(  # noqa: PLR0913
             f"kgeval.pykeen.evaluate takes a live PyKEEN model, not {model!r:.60}. For anything else, and for saved "
             "models, call kgeval.evaluate: it takes what kgeval.load_checkpoint reads from a folder."
         )
-    data, mode = as_dataset(dataset), "testing" if hasattr(dataset, "inductive_inference") else None
+    data = as_dataset(dataset)
+    mode = mode_of_pykeen(data, model, split)
     settings = Evaluation.of(
         split=split,
         sides=sides,

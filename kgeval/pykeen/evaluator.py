@@ -72,6 +72,10 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         further metrics, by PyKEEN's names or kgeval's
     result_directory
         the run directory (ranks, metrics, manifest), which each evaluation writes anew
+    inference
+        of an inductive model, the triples factory of the inference graph. Its triples take the place of the first ones
+        of the filter: PyKEEN's pipeline and early stopper give those of the training graph, whose ids are those of
+        other entities
     options
         PyKEEN's (``add_defaults``, ``metrics_kwargs``, ``clear_on_finalize``, ``batch_size``, ``slice_size``, ``mode``)
         and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``, ``device``, ``estimate``), as
@@ -101,6 +105,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         metrics: str | Sequence[Any] | None = None,
         *,
         result_directory: str | Path | None = None,
+        inference: Any = None,
         **options: Any,
     ) -> None:
         for name in options:
@@ -126,6 +131,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self.evaluation = Evaluation(**settings, filter=("train", "valid", "test") if filtered else ())
         self._check_corruption()
         self.result_directory = None if result_directory is None else Path(result_directory)
+        self.inference = inference
         self.table: RankTable | None = None
         """the ranks of the last evaluation"""
         self._batches = Batches()
@@ -161,7 +167,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         """
         request = Request.of(
             mapped_triples,
-            additional_filter_triples if self.filtered else [],
+            self._known(additional_filter_triples) if self.filtered else [],
             targets=targets,
             entities=restrict_entities_to,
             relations=restrict_relations_to,
@@ -172,7 +178,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         if device is not None:
             model = model.to(device)
         scorer = scorer_of(model, mode=self.mode, sides=request.sides)
-        dataset = request.dataset(scorer.num_entities, scorer.num_relations)
+        dataset = request.dataset(scorer.num_entities, scorer.num_relations, mode=self.mode)
         size = self.batch_size if batch_size is None else batch_size
         place = device_for(model, device=self.evaluation.device, kernel=self.evaluation.kernel)
         own = {"sides": request.sides, "batch_size": size, "device": place}
@@ -238,6 +244,12 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         known = None if self.filtered else ()
         table = replace(self._batches.table(), protocol="standard", split=EVALUATED, filter=known)
         return self._results(table, self.evaluation)
+
+    def _known(self, triples: Any) -> Any:
+        """Put the triples of the inference graph in the place of the filter's first ones."""
+        if self.inference is None:
+            return triples
+        return [self.inference.mapped_triples, *([] if hasattr(triples, "shape") else list(triples or ())[1:])]
 
     def _results(self, table: RankTable, evaluation: Evaluation) -> KGEvalMetricResults:
         self.table = table

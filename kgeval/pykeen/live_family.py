@@ -18,7 +18,7 @@ from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from kgeval.scorers.wrappers.squared import Squared
 
 
-def live_family(model: Any) -> Scorer | VectorScorer | None:
+def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | None:
     """Make the scorer of a live model by the formula of its interaction, where kgeval's is the faster one.
 
     The representations are those that the model computes, after normalisers, message passing and the like. The caller
@@ -28,13 +28,15 @@ def live_family(model: Any) -> Scorer | VectorScorer | None:
     ----------
     model
         a ``pykeen.models.ERModel`` in evaluation mode
+    mode
+        of an inductive model, the graph whose entities are scored
     """
     interaction = getattr(model, "interaction", None)
     if interaction is None:
         return None
     name = type(interaction).__name__.removesuffix("Interaction")
     try:
-        family = family_of(live_parts(model), name)
+        family = family_of(live_parts(model, mode), name)
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
     if isinstance(family, NTN) or _is_faster_live(family, model):
@@ -50,10 +52,10 @@ def _is_faster_live(family: Family, model: Any) -> bool:
     return isinstance(family, TailNetwork | ClampedDistMult) or (isinstance(family, ScoredFamily) and not on_processor)
 
 
-def live_parts(model: Any) -> LiveParts:
+def live_parts(model: Any, mode: str | None = None) -> LiveParts:
     """Return the parts of a live model that a reader gets from a stored one."""
     bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
-    return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model)
+    return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model, mode)
 
 
 @dataclass(frozen=True)
@@ -62,19 +64,29 @@ class LiveParts(PyKEENModel):
 
     live: Any
     """the model"""
+    mode: str | None = None
+    """of an inductive model, the graph whose entities are scored"""
 
     def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
         """Return the vectors that the model computes; complex ones as re, im, re, im and so on."""
         import torch
 
+        with torch.inference_mode():
+            vectors = self._vectors(kind, index)
+            vectors = torch.view_as_real(vectors) if vectors.is_complex() else vectors
+        sizes = {"relation": self.live.num_relations, "entity": self.live._get_entity_len(mode=self.mode)}
+        return _array(vectors[: sizes[kind]].reshape(sizes[kind], -1))
+
+    def _vectors(self, kind: str, index: int) -> Any:
         representations = getattr(self.live, f"{kind}_representations", ())
         if index >= len(representations):
             raise NoFormula(f"it has no {kind} representation number {index}.")
-        with torch.inference_mode():
-            vectors = representations[index](indices=None)
-            vectors = torch.view_as_real(vectors) if vectors.is_complex() else vectors
-        size = self.live.num_entities if kind == "entity" else self.live.num_relations
-        return _array(vectors[:size].reshape(size, -1))
+        if self.mode is None:
+            return representations[index](indices=None)
+        if len(representations) > 1:
+            raise NoFormula(f"it has several {kind} representations, of one of its graphs.")
+        heads, relations, _ = self.live._get_representations(h=None, r=None, t=None, mode=self.mode)
+        return heads if kind == "entity" else relations
 
 
 def _module_tree(module: Any) -> Module:

@@ -16,6 +16,12 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, did_you_mean
 
+OF_TRAINING_GRAPH = (
+    " (in PyKEEN's pipeline the training graph's triples, which are no known answers here: give the evaluator "
+    "inference=dataset.inductive_inference)"
+)
+"""what the first triples of an inductive model's filter are, if they have ids of other entities"""
+
 
 @dataclass(frozen=True, eq=False)
 class Request:
@@ -76,8 +82,10 @@ class Request:
         parts = [known] if hasattr(known, "shape") else list(known or ())
         return cls(test, tuple(Triples.of(_to_cpu(part)) for part in parts), _sides(targets), competing)
 
-    def dataset(self, num_entities: int, num_relations: int) -> Dataset:
+    def dataset(self, num_entities: int, num_relations: int, *, mode: str | None = None) -> Dataset:
         """Make a dataset with the first known triples as train, the others as valid, and those to rank as test.
+
+        ``mode`` is that of an inductive model.
 
         Raises
         ------
@@ -90,7 +98,8 @@ class Request:
         relations = Vocabulary.numbered(num_relations, "relation")
         check_ids(self.triples, entities, relations, partial("triple {}".format))
         for number, part in enumerate(self.known):
-            check_ids(part, entities, relations, partial(f"filter {number}, triple {{}}".format))
+            whose = OF_TRAINING_GRAPH if mode and not number else ""
+            check_ids(part, entities, relations, partial(f"filter {number}{whose}, triple {{}}".format))
         if self.entities is not None and not 0 <= self.entities[0] <= self.entities[-1] < num_entities:
             raise InputError(
                 f"restrict_entities_to has ids from {self.entities[0]} to {self.entities[-1]}, and the model's are "

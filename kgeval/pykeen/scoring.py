@@ -37,15 +37,20 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
     """
     as_written = has_unmodified_scoring(model)
     live = PyKEENScorer(model, mode, as_written and mode is None)
-    if mode is not None or model.predict_with_sigmoid or not as_written:
+    if model.predict_with_sigmoid or not as_written:
         return live
     with evaluating(model):
-        family, products = live_family(model), cache(partial(live_products, model))
+        family = live_family(model, mode)
+        products = cache(partial(live_products, model)) if mode is None else _no_products
         # Relations are scored by their tails.
         scored: set[Side] = {"tail" if side == "relation" else side for side in sides}
         scorers = {side: _for_side(side, family, products, live) for side in scored}
     tail, head = scorers.get("tail", live), scorers.get("head", live)
     return tail if tail is head else PerSideScorer(tail, head)
+
+
+def _no_products(_side: Side) -> None:
+    """Make no products of an inductive model's vectors: those of its own tables are the training graph's."""
 
 
 def device_for(model: Any, *, device: str, kernel: str) -> str:

@@ -72,16 +72,13 @@ def manifest(
 ) -> dict[str, Any]:
     """Return the content of ``manifest.json``."""
     seeds = {"corruption": evaluation.seed, **job.seeds}
+    learned = dataset.training_graph
     return {
         "schema": 1,
         **describe_machine(),
         "dataset": {
-            "name": dataset.name,
-            "entities": len(dataset.entities),
-            "relations": len(dataset.relations),
-            "triples": {split: len(triples) for split, triples in dataset.splits.items()},
-            "repeated": dict(dataset.repeated),
-            "sha256": dataset.sha256(),
+            **_describe_graph(dataset),
+            **({} if learned is None else {"training_graph": _describe_graph(learned)}),
         },
         "model": _describe(model),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
@@ -89,6 +86,17 @@ def manifest(
         "seconds": dict(seconds),
         **({} if result.ranks is None else ranking_facts(result.ranks)),
         "notes": list(result.notes),
+    }
+
+
+def _describe_graph(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "entities": len(dataset.entities),
+        "relations": len(dataset.relations),
+        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
+        "repeated": dict(dataset.repeated),
+        "sha256": dataset.sha256(),
     }
 
 

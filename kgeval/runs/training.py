@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from kgeval.run_directory.contents import MODEL, as_json
 from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.model_labels import mode_of_pykeen
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.storage.atomic import replacing_folder, write_text
 
@@ -56,7 +58,8 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
         checkpoint = load_checkpoint(stage / MODEL, dataset=dataset)
     except NoFormula:
         # Without the file TRAINED: a live model cannot be loaded again, so after an interruption it is trained anew.
-        return PyKEENScorer(result.model)
+        mode = mode_of_pykeen(dataset, result.model)
+        return PyKEENScorer(result.model) if mode is None else _scorer_of(result.model, mode)
     write_text(stage / TRAINED, training)
     return checkpoint
 
@@ -81,16 +84,38 @@ def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
     use_tqdm = sys.stderr is not None and sys.stderr.isatty()
     arguments["training_kwargs"] = {"use_tqdm": use_tqdm, **config.training_kwargs}
     arguments["device"] = config.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    # Early stopping uses kgeval's ranks; a model that diverged, with scores of NaN, ranks worst.
+    arguments["evaluator"] = KGEvalEvaluator(nan="worst") if config.stopper else None
+    arguments["training"] = factories["train"]
+    if dataset.training_graph is not None:
+        arguments |= _of_two_graphs(config, dataset, dataset.training_graph)
     return pipeline(
-        # Early stopping uses kgeval's ranks; a model that diverged, with scores of NaN, ranks worst.
-        evaluator=KGEvalEvaluator(nan="worst") if config.stopper else None,
-        training=factories["train"],
         validation=factories.get("valid"),
         # The pipeline always evaluates what it trained. One triple is enough: kgeval evaluates the rest.
         testing=last.clone_and_exchange_triples(last.mapped_triples[:1]),
         evaluation_kwargs={"use_tqdm": False, "batch_size": 1},
         **arguments,
     )
+
+
+def _scorer_of(model: Any, mode: str) -> Scorer | VectorScorer:
+    """The vectors of an inductive model, whose own functions make them anew for every batch."""
+    from kgeval.pykeen import scorer_of
+
+    return scorer_of(model, mode=mode)
+
+
+def _of_two_graphs(config: TrainingConfig, dataset: Dataset, learned: Dataset) -> dict[str, Any]:
+    """The arguments by which PyKEEN learns from one graph and evaluates on another; inverse triples are needed."""
+    from kgeval.pykeen import KGEvalEvaluator
+
+    inference = to_factories(dataset, inverse=True)["train"]
+    return {
+        "training": to_factories(replace(learned, relations=dataset.relations), inverse=True)["train"],
+        "training_loop_kwargs": {"mode": "training"},
+        "model_kwargs": {"inference_factory": inference, **config.model_kwargs},
+        "evaluator": KGEvalEvaluator(nan="worst", mode="testing", inference=inference),
+    }
 
 
 @contextmanager

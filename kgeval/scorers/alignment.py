@@ -22,7 +22,7 @@ from kgeval.scorers.adapters.query_scorer import QueryScorer
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.matched_ids import match_ids, match_times
-from kgeval.scorers.model_labels import labelled, labels_of_pykeen
+from kgeval.scorers.model_labels import labelled, labels_of_pykeen, mode_of_pykeen
 from kgeval.scorers.scorer import (
     LabelledModel,
     Scorer,
@@ -138,6 +138,7 @@ def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, rela
         return labelled(model.source, entities, relations)
     if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
         live = model if isinstance(model, PyKEENScorer) else PyKEENScorer(model)
+        live = replace(live, mode=live.mode or mode_of_pykeen(dataset, live.model))
         known = labels_of_pykeen(dataset, live)
         return labelled(
             live,

@@ -32,6 +32,8 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
     """
     if model_labels is labels:
         return MatchedIds(np.arange(size))
+    if labels.kind == "entity" and dataset.training_graph is not None:
+        _refuse_training_entities(dataset, dataset.training_graph, model_labels, size)
     if model_labels is not None:
         rows = model_labels.ids(labels.labels)
         if not (rows >= 0).any():
@@ -55,6 +57,35 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
         "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
         "in Python as entities=[…] and relations=[…]."
     )
+
+
+def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:
+    """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for.
+
+    Raises
+    ------
+    UsageError
+        if the model has labels, and most are the training graph's; or none, and as many ids as the training graph
+    """
+    graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
+    of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
+    what = "Inductive evaluation takes a model that scores new entities: of vectors, those that it makes of them."
+    if model_labels is None:
+        if size == len(training.entities):
+            raise UsageError(
+                f"the model has {size:,} entity ids and no labels: they may be those of {graph}, and what is ranked is "
+                f"{of_inference}. {what} Give it their labels: in Python as entities=dataset.entities, beside a file "
+                "as entities.tsv."
+            )
+        return
+    learned, inferred = (_share(graph.entities, model_labels) for graph in (training, dataset))
+    if inferred < 0.5 < learned:
+        raise UsageError(f"the model's entities are those of {graph}, and what is ranked is {of_inference}. {what}")
+
+
+def _share(labels: Vocabulary, model_labels: Vocabulary) -> float:
+    """The share of some labels that a model knows."""
+    return float((model_labels.ids(labels.labels) >= 0).mean())
 
 
 def match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | None:

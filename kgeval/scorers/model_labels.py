@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.scorer import LabelledModel, Numbering, Scorer, VectorScorer
 
@@ -65,6 +65,25 @@ def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str
     sizes = (model.num_entities, model.num_relations)
     fit = sizes == tuple(map(len, labels.values()))
     return labels if fit and dataset.id_source == PYKEEN else {}
+
+
+def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | None:
+    """Choose the mode in which an inductive PyKEEN model scores the inference graph's entities; None for other models.
+
+    Raises
+    ------
+    UsageError
+        if the dataset is inductive, and the model is not
+    """
+    if hasattr(model, "_mode_to_representations"):
+        return "validation" if split == "valid" else "testing"
+    if dataset.training_graph is not None:
+        raise UsageError(
+            f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive: ranked "
+            f"are the {len(dataset.entities):,} entities of its inference graph. Give a model that scores new "
+            "entities, such as PyKEEN's InductiveNodePiece."
+        )
+    return None
 
 
 def _labels(scorer: Any, kind: str, labels: Labels | None, size: int | None) -> Vocabulary | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.configuration import pairs
 from kgeval.cli.shared_options import JSON, NAMES
+
+if TYPE_CHECKING:
+    from kgeval.data.dataset import Dataset
 
 
 @click.command("inspect")
@@ -119,11 +122,10 @@ def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
     dataset = load_dataset(path, names=names)
     weighted, leaks = dataset.confidences, find_leaks(dataset)
     notes = [*dataset.notes, *(note for split in leaks for note in notes_on_leaks(dataset, split))]
+    learned = dataset.training_graph
     return {
-        "name": dataset.name,
-        "entities": len(dataset.entities),
-        "relations": len(dataset.relations),
-        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
+        **_sizes(dataset),
+        **({"training graph": _sizes(learned)} if learned is not None else {}),
         "repeated triples, left out": dict(dataset.repeated),
         "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
@@ -131,4 +133,13 @@ def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
         **({"names": num_named(dataset, dataset.names)} if dataset.names else {}),
         "notes": notes,
         "files": [str(file) for file in dataset.files],
+    }
+
+
+def _sizes(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "entities": len(dataset.entities),
+        "relations": len(dataset.relations),
+        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,16 +13,22 @@ from kgeval.data.io.headers import common_header
 from kgeval.data.io.triple_files import read_triples
 from kgeval.data.layout import Layout
 from kgeval.data.numbering import NumberedGraph, number
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
 
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
 ENDINGS = (".txt", ".tsv", ".csv", ".nt", ".txt.gz", ".tsv.gz", ".csv.gz", ".nt.gz", ".parquet")
 
+BESIDE = (
+    "{0}_ind is beside it, the inference graph of an inductive dataset. For inductive evaluation name that folder: "
+    "here the graph that models learn from is evaluated."
+)
+
 HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
 
 
-def find(folder: Path) -> dict[str, Path]:
-    """Find the file of each split.
+def find(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, Path]:
+    """Find the file of each split, by what it may be called.
 
     Raises
     ------
@@ -29,7 +36,7 @@ def find(folder: Path) -> dict[str, Path]:
         if two files could be the same split
     """
     found = {}
-    for split, files in candidates(folder).items():
+    for split, files in candidates(folder, stems).items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
             raise DatasetError(
@@ -39,9 +46,29 @@ def find(folder: Path) -> dict[str, Path]:
     return found
 
 
-def candidates(folder: Path) -> dict[str, list[Path]]:
+def find_needed(
+    folder: Path, needs: Sequence[str] = ("train", "test"), stems: Mapping[str, Sequence[str]] = STEMS
+) -> dict[str, Path]:
+    """Find the file of each split, as :func:`find` does.
+
+    Raises
+    ------
+    DatasetError
+        if one that is needed has none
+    """
+    files = find(folder, stems)
+    for split in needs:
+        if split not in files:
+            name = stems[split][0]
+            raise DatasetError(
+                f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet."
+            )
+    return files
+
+
+def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, list[Path]]:
     """List the files that could be each split, for the splits that have one."""
-    paths = {split: [folder / (stem + end) for stem in stems for end in ENDINGS] for split, stems in STEMS.items()}
+    paths = {split: [folder / (stem + end) for stem in those for end in ENDINGS] for split, those in stems.items()}
     there = {split: [file for file in files if file.is_file()] for split, files in paths.items()}
     return {split: files for split, files in there.items() if files}
 
@@ -56,16 +83,19 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
 
     Ids are those that PyKEEN gives; see :func:`number`.
     """
-    files = find(folder)
-    for split in needs:
-        if split not in files:
-            raise DatasetError(
-                f"folder {str(folder)!r} has no {split} file. Expected {split}.txt, .tsv, .csv or .parquet."
-            )
-    graph, header = _read_files(files)
+    place = folder.resolve()
+    dataset = read_files(place.name, find_needed(folder, needs))
+    if "train" in candidates(place.parent / f"{place.name}_ind"):
+        return replace(dataset, notes=(*dataset.notes, BESIDE.format(place.name)))
+    return dataset
+
+
+def read_files(name: str, files: Mapping[str, Path], relations: Vocabulary | None = None) -> Dataset:
+    """Read the files of the splits; relations that are given keep their ids, and others come after them."""
+    graph, header = _number_files(files, relations)
     pa.default_memory_pool().release_unused()  # the text of a large graph
     return Dataset.build(
-        folder.resolve().name,
+        name,
         graph.splits,
         entities=graph.entities,
         relations=graph.relations,
@@ -77,12 +107,15 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
     )
 
 
-def _read_files(files: Mapping[str, Path]) -> tuple[NumberedGraph, list[str]]:
+def _number_files(files: Mapping[str, Path], relations: Vocabulary | None) -> tuple[NumberedGraph, list[str]]:
     """Read and number the splits, whose text is dropped then; and the header that none of them says is one."""
     tables = {split: read_triples(path) for split, path in files.items()}
     if header := common_header(tables.values()):
         tables = {split: table.slice(1) for split, table in tables.items()}
-    return number(tables, files), header
+    if relations is not None:
+        found = {label for table in tables.values() for label in table["relation"].unique().to_pylist()}
+        relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
+    return number(tables, files, relations=relations), header
 
 
 LAYOUT = Layout(

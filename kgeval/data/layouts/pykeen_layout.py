@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.layouts.inductive_graphs import with_training_graph
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, did_you_mean, nearest
@@ -17,10 +18,8 @@ PYKEEN_SPLITS = {"training": "train", "validation": "valid", "testing": "test"}
 
 
 def names() -> list[str]:
-    """List the datasets that PyKEEN knows by name."""
-    from pykeen.datasets import dataset_resolver
-
-    return sorted(dataset_resolver.lookup_dict)
+    """List the datasets that PyKEEN knows by name, the inductive ones too."""
+    return sorted(name for resolver in _resolvers() for name in resolver.lookup_dict)
 
 
 def read_named(name: str, **options: Any) -> Dataset:
@@ -31,16 +30,16 @@ def read_named(name: str, **options: Any) -> Dataset:
     DatasetError
         if there is neither a folder nor a PyKEEN dataset of that name, or if PyKEEN could not load it
     """
-    from pykeen.datasets import dataset_resolver
-
-    key = dataset_resolver.normalize(name)
-    if key not in dataset_resolver.lookup_dict:
+    resolvers = _resolvers()
+    key = resolvers[0].normalize(name)
+    resolver = next((resolver for resolver in resolvers if key in resolver.lookup_dict), None)
+    if resolver is None:
         here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
-        near = nearest(name, [*dataset_resolver.lookup_dict, *here])
-        hint = did_you_mean(name, near or dataset_resolver.lookup_dict)  # a folder that is not near may be anything
+        near = nearest(name, [*names(), *here])
+        hint = did_you_mean(name, near or names())  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
-        return from_dataset(dataset_resolver.make(key, options), key)
+        return from_dataset(resolver.make(key, options), key)
     except Exception as error:  # PyKEEN downloads and unpacks here: whatever goes wrong is told as one message
         raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
 
@@ -73,17 +72,25 @@ def from_objects(source: Any) -> Dataset:
 
 
 def from_dataset(data: Any, name: str | None = None) -> Dataset:
-    """Take a dataset object of PyKEEN, with its ids and labels; an inductive one by its inference graph.
+    """Take a dataset object of PyKEEN, with its ids and labels.
 
-    The inference graph is train: its entities compete, and its triples are known answers.
+    The train triples of an inductive one are those of its inference graph.
     """
     if name is None:  # the name that PyKEEN loads it by, or its class
         name = data.get_normalized_name() if hasattr(data, "get_normalized_name") else type(data).__name__
+    inductive = hasattr(data, "inductive_inference")
     parts = ("training", "validation", "testing")
-    if hasattr(data, "inductive_inference"):
+    if inductive:
         parts = ("inductive_inference", "inductive_validation", "inductive_testing")
     factories: dict[str, Any] = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
-    return replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
+    dataset = replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
+    if not inductive:
+        return dataset
+    learned, inference = data.transductive_training, data.inductive_inference
+    if getattr(learned, "relation_to_id", None) != getattr(inference, "relation_to_id", None):
+        raise DatasetError(f"{name}: the inference graph's relation_to_id differs from the training graph's.")
+    training = from_factories({"train": learned}, name=f"{name}/transductive_training")
+    return with_training_graph(dataset, training, same_ids=getattr(inference, "entity_to_id", None) is None)
 
 
 def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> Dataset:
@@ -149,3 +156,11 @@ def _vocabulary(factory: Any, kind: str) -> Vocabulary:
     for label, index in label_to_id.items():
         labels[index] = str(label)
     return Vocabulary(labels, kind)
+
+
+def _resolvers() -> tuple[Any, Any]:
+    """PyKEEN's registries of datasets: of one graph, and inductive ones."""
+    from pykeen.datasets import dataset_resolver
+    from pykeen.datasets.inductive import inductive_dataset_resolver
+
+    return dataset_resolver, inductive_dataset_resolver

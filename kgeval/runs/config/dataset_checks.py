@@ -10,6 +10,8 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.errors import DatasetError, InputError
 from kgeval.ranking.rank_table import TIME
+from kgeval.runs.config.models import TrainingConfig
+from kgeval.runs.config.pykeen_components import scores_new_entities
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.settings.messages import Location, Problem
 
@@ -86,10 +88,14 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
 
 
 def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+    inductive = dataset.training_graph is not None
     for name, model in config.jobs.items():
         place: Location = ("models", name) if name else ("model",)
         if model.trains and "train" not in dataset.splits:
             yield Problem(place, f"dataset {dataset.name} has no train triples")
+        if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
+            what = f"{model.model} learns the entities of one graph, and dataset {dataset.name} is inductive"
+            yield Problem((*place, "model"), what, "Train one that scores new entities, such as InductiveNodePiece.")
         if isinstance(model, Baseline):
             try:
                 model.check(dataset)

@@ -62,6 +62,17 @@ def component(part: str, model: str, name: str | None) -> Callable[..., Any] | N
     return callee
 
 
+def scores_new_entities(model: str) -> bool:
+    """Whether a model of PyKEEN learns from one graph and is evaluated on another.
+
+    >>> scores_new_entities("InductiveNodePiece"), scores_new_entities("DistMult")
+    (True, False)
+    """
+    from pykeen.models.inductive import InductiveERModel
+
+    return issubclass(_resolver("model").lookup(model), InductiveERModel)
+
+
 def refuse_unknown_device(name: str) -> None:
     """Refuse a name that is no device of torch.
 

@@ -60,7 +60,7 @@ class PyKEENScorer:
         except (NotImplementedError, ValueError) as error:
             raise InputError(
                 f"{type(self.model).__name__} has no entities for mode={self.mode!r}. Inductive models have the modes "
-                "training, validation and testing, other models none."
+                "training, validation and testing; others know the entities of one graph, and score no new ones."
             ) from error
 
     @property

@@ -1,0 +1,241 @@
+"""Inductive datasets: the folders of GraIL and of ILPC, PyKEEN's by name, and what the two graphs share."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kgeval
+from kgeval import load_dataset
+from kgeval.errors import DatasetError, UsageError
+from kgeval.scorers.families.products.distmult import DistMult
+from tests.brute_force import as_counts, brute_force
+
+LEARNED = {
+    "train": [("ant", "likes", "bee"), ("bee", "eats", "cat"), ("cat", "likes", "ant")],
+    "valid": [("ant", "eats", "cat")],
+    "test": [("bee", "likes", "cat")],
+}
+EVALUATED = {
+    "train": [("xi", "likes", "yak"), ("yak", "likes", "zebu"), ("zebu", "likes", "wren")],
+    "valid": [("xi", "likes", "zebu")],
+    "test": [("wren", "likes", "xi"), ("yak", "likes", "wren")],
+}
+ILPC = {"train": "inference", "valid": "inference_validation", "test": "inference_test"}
+
+
+def write(folder, splits, names=None):
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, rows in splits.items():
+        name = split if names is None else names[split]
+        (folder / f"{name}.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
+    return folder
+
+
+def grail(tmp_path, learned=LEARNED, evaluated=EVALUATED):
+    write(tmp_path / "small", learned)
+    return write(tmp_path / "small_ind", evaluated)
+
+
+def ilpc(tmp_path, learned=LEARNED, evaluated=EVALUATED):
+    write(tmp_path / "small", {"train": learned["train"]})
+    return write(tmp_path / "small", evaluated, ILPC)
+
+
+def pykeen(tmp_path):
+    """Lay the files where PyKEEN keeps those that it downloaded, and load the dataset by its name."""
+    cache = tmp_path / "ilpc2022small"
+    write(cache / "training", {"train": LEARNED["train"]})
+    write(cache / "inference", EVALUATED, ILPC)
+    return {"cache_root": tmp_path}
+
+
+def facts(data, split):
+    return {data.triple(*row) for row in data.split(split).ids.tolist()}
+
+
+@pytest.mark.parametrize("write_folder", [grail, ilpc])
+def test_the_inference_graph_is_evaluated(tmp_path, write_folder):
+    data = load_dataset(write_folder(tmp_path))
+    assert list(data.entities) == ["wren", "xi", "yak", "zebu"]
+    assert list(data.relations) == ["eats", "likes"]  # those of the training graph, in its order
+    for split, rows in EVALUATED.items():
+        assert facts(data, split) == {f"({h}, {r}, {t})" for h, r, t in rows}
+    assert facts(data.training_graph, "train") == {f"({h}, {r}, {t})" for h, r, t in LEARNED["train"]}
+    assert list(data.training_graph.relations) == list(data.relations)
+    assert not set(data.training_graph.entities) & set(data.entities)
+    assert data.notes[0].startswith("inductive: train is the inference graph, whose 4 entities compete; models learn")
+    assert len(data.notes) == 1
+    assert {file.name for file in data.training_graph.files} <= {file.name for file in data.files}
+
+
+def test_pykeens_datasets_are_known_by_name(tmp_path):
+    from kgeval.data.layouts.pykeen_layout import names, read_named
+
+    assert {"ilpc2022small", "inductivefb15k237", "umls"} <= set(names())
+    data, folder = read_named("ILPC2022Small", **pykeen(tmp_path)), load_dataset(ilpc(tmp_path / "own"))
+    assert (list(data.entities), list(data.relations)) == (list(folder.entities), list(folder.relations))
+    assert {split: facts(data, split) for split in data.splits} == {
+        split: facts(data, split) for split in folder.splits
+    }
+    assert data.training_graph.name == "ilpc2022small/transductive_training"
+    assert list(data.training_graph.entities) == ["ant", "bee", "cat"]
+
+
+def test_the_folder_of_the_training_graph_alone_says_what_is_beside_it(tmp_path):
+    folder = grail(tmp_path).with_name("small")
+    data = load_dataset(folder)
+    assert data.training_graph is None
+    assert "small_ind is beside it" in data.notes[0]
+    assert load_dataset(folder, layout="grail").sha256() == load_dataset(tmp_path / "small_ind").sha256()
+
+
+def test_a_graph_without_its_training_graph_is_an_ordinary_one(tmp_path):
+    data = load_dataset(write(tmp_path / "small_ind", EVALUATED))
+    assert (data.training_graph, data.notes) == (None, ())
+    assert data.sha256() != load_dataset(grail(tmp_path)).sha256()
+
+
+@pytest.mark.parametrize(("missing", "role"), [("small", "that models learn from"), ("small_ind", "that is evaluated")])
+def test_a_missing_folder_of_the_pair(tmp_path, missing, role):
+    grail(tmp_path)
+    (tmp_path / missing).rename(tmp_path / "elsewhere")
+    there = {"small": "small_ind", "small_ind": "small"}[missing]
+    with pytest.raises(DatasetError, match=rf"two folders, small and small_ind, and '.*/{missing}', the graph {role}"):
+        load_dataset(tmp_path / there, layout="grail")
+
+
+@pytest.mark.parametrize(("folder", "name"), [(grail, "test"), (ilpc, "inference_test")])
+def test_a_missing_test_split(tmp_path, folder, name):
+    place = folder(tmp_path)
+    (place / f"{name}.txt").unlink()
+    with pytest.raises(DatasetError, match=f"has no {name} file"):
+        load_dataset(place, layout="grail" if folder is grail else "ilpc")
+
+
+def test_what_the_graphs_share_and_lack_is_noted(tmp_path):
+    """An entity in both graphs, a test triple that was learned, an unknown relation, an entity without a fact."""
+    evaluated = {
+        "train": [*EVALUATED["train"], ("ant", "likes", "xi"), ("cat", "likes", "xi")],
+        "valid": [("xi", "knows", "yak")],
+        "test": [("cat", "likes", "ant"), ("lone", "likes", "xi"), ("yak", "likes", "xi")],
+    }
+    notes = load_dataset(grail(tmp_path, evaluated=evaluated)).notes
+    assert notes[1:] == (
+        "2 of the 7 entities are in the training graph too, such as ant: a model may know them.",
+        "1 of 3 test triples are in the training graph too: (cat, likes, ant).",
+        "1 of 1 valid triples have a relation that the training graph lacks: (xi, knows, yak).",
+        "1 of 3 test triples have an entity that is in no triple of the inference graph: (lone, likes, xi).",
+    )
+
+
+def test_graphs_without_a_common_relation_are_refused(tmp_path):
+    evaluated = {split: [(h, "knows", t) for h, _, t in rows] for split, rows in EVALUATED.items()}
+    with pytest.raises(DatasetError, match=r"no relation of the inference graph is in the training graph small"):
+        load_dataset(grail(tmp_path, evaluated=evaluated))
+
+
+def test_models_of_the_training_graph_are_refused(tmp_path):
+    data = load_dataset(grail(tmp_path))
+    learned = data.training_graph
+    score = lambda h, r, t: h + t  # noqa: E731
+    with pytest.raises(UsageError, match=r"the model's entities are those of the training graph small \(3 entities\)"):
+        kgeval.evaluate(score, data, entities=learned.entities, relations=learned.relations)
+    vectors = {"entity": np.ones((3, 2)), "relation": np.ones((2, 2))}
+    with pytest.raises(UsageError, match="3 entity ids and no labels: they may be those of the training graph"):
+        kgeval.evaluate(DistMult(**vectors), data)
+
+
+def test_ids_that_may_be_of_either_graph_are_refused(tmp_path):
+    """Four entities are in each graph: without labels, nothing tells whose ids they are."""
+    learned = {**LEARNED, "train": [*LEARNED["train"], ("cat", "likes", "dog")]}
+    data = load_dataset(grail(tmp_path, learned=learned))
+    score = lambda h, r, t: h + t  # noqa: E731
+    with pytest.raises(UsageError, match="4 entity ids and no labels"):
+        kgeval.evaluate(score, data)
+    assert len(kgeval.evaluate(score, data, entities=data.entities)) == 4
+
+
+def test_labels_in_any_order_and_of_both_graphs_are_matched(tmp_path):
+    """A model of all entities knows those of the inference graph; the others do not compete."""
+    data = load_dataset(grail(tmp_path))
+    labels = [*reversed(list(data.entities)), *data.training_graph.entities]
+    scores = np.random.default_rng(0).normal(size=(len(labels), 2, len(labels)))
+    table = kgeval.evaluate(lambda h, r, t: scores[h, r, t], data, entities=labels)
+    own = [labels.index(label) for label in data.entities]
+    expected = brute_force(lambda h, r, t: scores[own[h], r, own[t]], data)
+    assert as_counts(table) == expected
+    assert table.column("raw_candidates").tolist() == [4] * 4
+
+
+def test_stored_vectors_and_scorers_of_queries(tmp_path):
+    """Vectors of the inference graph's entities, in an order of their own, and the same scores for whole queries."""
+    data = load_dataset(grail(tmp_path))
+    rng = np.random.default_rng(0)
+    entity, relation = rng.normal(size=(4, 3)), rng.normal(size=(2, 3))
+    order = [2, 0, 3, 1]
+    np.savez(tmp_path / "model.npz", entity=entity[order], relation=relation)
+    for name, labels in (("entities", [data.entities[row] for row in order]), ("relations", data.relations)):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(labels)))
+    model = kgeval.load_checkpoint(tmp_path / "model.npz", model="DistMult")
+    expected = brute_force(lambda h, r, t: float((entity[h] * relation[r] * entity[t]).sum()), data)
+    assert as_counts(kgeval.evaluate(model, data)) == expected
+    queries = kgeval.QueryScorer(lambda anchors, relations, side: (entity[anchors] * relation[relations]) @ entity.T)
+    assert as_counts(kgeval.evaluate(queries, data)) == expected
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6), filter=st.sets(st.sampled_from(["train", "valid", "test"])))
+def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory, seed, filter):
+    """No entity and no triple of the training graph counts, whatever its labels sort to."""
+    rng = np.random.default_rng(seed)
+    place = tmp_path_factory.mktemp("random")
+
+    def rows(entities, count):
+        ends = rng.integers(0, len(entities), (count, 2))
+        return [(entities[h], f"r{rng.integers(3)}", entities[t]) for h, t in ends.tolist()]
+
+    labels = [f"e{index}" for index in rng.permutation(16)]
+    learned = {"train": [*rows(labels[:8], 12), (labels[0], "r0", labels[1])]}
+    evaluated = {"train": [*rows(labels[8:], 14), (labels[8], "r0", labels[9])]}
+    evaluated |= {split: rows(labels[8:], 4) for split in ("valid", "test")}
+    data = load_dataset(grail(place, learned, evaluated))
+    assert set(data.entities) == {label for part in evaluated.values() for h, _, t in part for label in (h, t)}
+    scores = rng.integers(0, 4, (len(data.entities), len(data.relations), len(data.entities)))
+    table = kgeval.evaluate(lambda h, r, t: scores[h, r, t], data, entities=data.entities, filter=sorted(filter))
+    assert as_counts(table) == brute_force(lambda h, r, t: scores[h, r, t], data, filter=filter)
+
+
+def test_uniform_negatives_are_of_the_inference_graph(tmp_path):
+    data = load_dataset(grail(tmp_path))
+    table = kgeval.evaluate(
+        lambda h, r, t: h + t, data, entities=data.entities, corruption={"kind": "uniform", "count": 2}
+    )
+    assert table.column("candidates").max() <= 3
+    assert table.provenance.candidates == "2 uniform (seed 0)"
+
+
+def test_inspect_and_run(tmp_path):
+    from click.testing import CliRunner
+
+    from kgeval.cli import main
+
+    folder = grail(tmp_path)
+    described = json.loads(CliRunner().invoke(main, ["inspect", str(folder), "--json"]).stdout)
+    assert described["training graph"] == {
+        "name": "small",
+        "entities": 3,
+        "relations": 2,
+        "triples": {"train": 3, "valid": 1, "test": 1},
+    }
+    config = tmp_path / "run.yaml"
+    config.write_text(f"dataset: {{path: {folder}}}\nmodel: 'baseline:popularity'\noutput: {tmp_path / 'out'}\n")
+    ran = CliRunner().invoke(main, ["run", str(config)])
+    assert ran.exit_code == 0, ran.output
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["dataset"]["training_graph"]["entities"] == 3
+    assert manifest["notes"][0].startswith("inductive: train is the inference graph")
