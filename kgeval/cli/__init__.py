@@ -38,6 +38,12 @@ CLOSED_PIPE = 128 + 13
 """the exit status of a program whose reader has closed the pipe, as shells report it after SIGPIPE"""
 
 
+def _interruption(stop: KeyboardInterrupt) -> click.exceptions.Exit:
+    """Say that a command was interrupted, and end it with the status that shells report."""
+    say(f"Error: {str(stop) or 'interrupted'}.", err=True)
+    return click.exceptions.Exit(exit_status(stop))
+
+
 class _Commands(click.Group):
     """Commands that are imported when they are called, and whose errors are one clear message."""
 
@@ -63,13 +69,21 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with termination_as_interrupt():
+            return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except KeyboardInterrupt as stop:
+            raise _interruption(stop) from stop
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with termination_as_interrupt():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            say(f"Error: {str(stop) or 'interrupted'}.", err=True)
-            ctx.exit(exit_status(stop))
+            raise _interruption(stop) from stop
         except KgevalError as error:
             say(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
