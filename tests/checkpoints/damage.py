@@ -174,8 +174,8 @@ BOMBS = [
     b"[" * 100_000,
     b'{"a":' * 50_000,
     _alias_bomb(),
-    gzip.compress(bytes(2**28)),
-    gzip.compress(b"\x93NUMPY\x01\0v\0" + bytes(2**28)),
+    gzip.compress(bytes(2**22)) * 64,
+    gzip.compress(b"\x93NUMPY\x01\0v\0" + bytes(2**22)) + gzip.compress(bytes(2**22)) * 63,
     _zip_bomb("data.pkl"),
     _zip_bomb("archive/data.pkl"),
     b"\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 1048576), }".ljust(127)

@@ -122,12 +122,13 @@ def test_a_damaged_checkpoint_is_one_clear_error_or_a_model(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     framework, data = name, at_times(few) if name == "tkbc" else few
     others = [path for real, (variant, *_) in VARIANTS.items() for path in sources(folder_of(shared, real, variant))]
-    refused, times = 0, TIMES // 2 if name in MADE else TIMES
+    refused, times, sound_ones = 0, TIMES // 2 if name in MADE else TIMES, set()
     for number in range(times):
         rng = random.Random(f"{name} {number}")
         folder = tmp_path / str(number)
         if name in MADE:
             framework, write, options = MADE[name]
+            variant = name
             folder.mkdir()
             write(folder, data)
         else:
@@ -135,7 +136,9 @@ def test_a_damaged_checkpoint_is_one_clear_error_or_a_model(tmp_path, monkeypatc
             sound, options = folder_of(shared, framework, variant), options_of(shared, framework, variant)
             copied(sound, folder)
         place = folder / ALONE.get(name, "")
-        assert refusal_of(place, data, framework, options) == ""
+        if variant not in sound_ones:  # its copies are all the same
+            assert refusal_of(place, data, framework, options) == ""
+            sound_ones.add(variant)
         done = damage(rng, folder, others)
         heard.clear()
         said = refusal_of(place, data, framework, options)

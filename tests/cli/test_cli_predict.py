@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -165,20 +160,3 @@ def test_bad_input_is_one_clear_message(refused, place, arguments, message):
     np.save("none.npy", np.array([[0, 0], [99, 0]]))
     assert message in refused(*PREDICT, *arguments)
     assert not Path("x.npz").exists()
-
-
-@pytest.mark.parametrize("columns", [40, 80])
-def test_tables_fit_the_terminal(place, columns):
-    """No cell is cut: all places, labels and scores of --json are there."""
-    leader, follower = pty.openpty()
-    command = [sys.executable, "-m", "kgeval", *PREDICT, "--query", "ant", "eats", "?", "-q"]
-    environment = {**os.environ, "COLUMNS": str(columns), "PYTHONPATH": str(Path(__file__).parents[2])}
-    subprocess.run(command, stdout=follower, check=True, env=environment, timeout=120)
-    os.close(follower)
-    printed = os.read(leader, 2**16).decode()
-    os.close(leader)
-    assert max(map(len, printed.splitlines())) <= columns
-    plain = subprocess.run([*command, "--json"], capture_output=True, check=True, env=environment, timeout=120).stdout
-    for row in json.loads(plain)["queries"][0]["predictions"]:
-        assert row["entity"] in printed
-        assert f"{row['score']:.6g}" in printed

@@ -45,6 +45,7 @@ COMMANDS = {
     "classify": ["classify", *MODEL],
     **{f"inspect {what}": ["inspect", *given] for what, given in DESCRIBED.items()},
     **{f"list {what}": ["list", what] for what in LISTS},
+    "predict": ["predict", *MODEL, "--query", "ant", "eats", "?"],
     "negatives": [
         *("negatives", "graph/", "--corruption", "uniform:count=4,seed=1234567"),
         *("--force", "--out", "n.tsv"),
@@ -81,7 +82,7 @@ class Screen:
 
     def __init__(self, text, columns):
         text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-        self.lines = text.replace("\r\n", "\n").split("\n")
+        self.lines, self.columns = text.replace("\r\n", "\n").split("\n"), columns
         rows = [line[start : start + columns] for line in self.lines for start in range(0, max(len(line), 1), columns)]
         self.words = {word.strip(",;:()[]") for row in rows for word in row.split()}
         self.whole = {word.strip(",;:") for line in self.lines for word in line.split()}
@@ -256,6 +257,16 @@ def test_of_a_classification(screens, told):
     words = {word for predictor in metrics for word in predictor.split()}
     names = {name for values in metrics.values() for name in values}
     assert screens["classify"].misses(texts(metrics) + head(told["classify"])[0], words | names) == []
+
+
+def test_of_predictions(screens, told):
+    """All places, labels and scores, and no line is broken."""
+    predictions = told["predict"]["queries"][0]["predictions"]
+    scores, labels = ([row[key] for row in predictions] for key in ("score", "entity"))
+    assert len(labels) == 8
+    assert screens["predict"].misses([f"{score:.6g}" for score in scores], labels) == []
+    table = screens["predict"].lines[-len(labels) - 4 :]
+    assert max(map(len, table)) <= screens["predict"].columns
 
 
 @pytest.mark.parametrize("what", DESCRIBED)

@@ -161,7 +161,7 @@ def test_pykeen_has_the_same_expectations_and_variances(weighted):
 @pytest.mark.parametrize("name", STATISTICS)
 def test_random_ranking_has_the_expectation_and_the_variance(name, weighted):
     rng = np.random.default_rng(5)
-    sizes, trials = np.array([1, 2, 3, 7, 40, 300]), 40_000
+    sizes, trials = np.array([1, 2, 3, 7, 40, 300]), 15_000
     weights = rng.random(len(sizes)) if weighted else None
     drawn = rng.integers(1, sizes + 1, (trials, len(sizes)))
     values = np.array([STATISTICS[name].value(ranks(row, sizes, weights), 3) for row in drawn])
@@ -297,7 +297,7 @@ def test_the_geometric_z_score_grows_with_the_root_of_the_number_of_ranks():
     """The same rank, over and over: z / √n tends to (1 − r / exp E[ln j]) / √V[ln j]."""
     logs = np.log(np.arange(1, 101))
     limit = (1 - 3 / np.exp(logs.mean())) / logs.std()
-    for count in (10**6, 10**7):
+    for count in (10**5, 10**6):
         values = np.full(count, 3)
         assert METRICS["z-gmr"](ranks(values, np.full(count, 100))) / count**0.5 == pytest.approx(limit, rel=1e-5)
 

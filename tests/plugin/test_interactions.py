@@ -20,6 +20,8 @@ from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from tests.plugin.conftest import assert_same_ranks, assert_same_values, trained
 
 SMALL = {
+    "autosf": {"embedding_dim": 16, "num_components": 4},
+    "cp": {"embedding_dim": 8, "rank": 8},
     "conve": {"embedding_dim": 16, "embedding_height": 4, "embedding_width": 4, "output_channels": 4},
     "convkb": {"embedding_dim": 8, "num_filters": 4},
     "crosse": {"embedding_dim": 8},
@@ -27,7 +29,9 @@ SMALL = {
     "ntn": {"embedding_dim": 8},
     "boxe": {"embedding_dim": 8},
     "tucker": {"embedding_dim": 8, "relation_dim": 4},
+    "quate": {"embedding_dim": 16},
     "rescal": {"embedding_dim": 8},
+    "se": {"embedding_dim": 8},
 }
 """the size of models that are slow at their default size"""
 

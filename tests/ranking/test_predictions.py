@@ -71,10 +71,10 @@ def found_in(table):
 
 
 @pytest.mark.parametrize("known", ["keep", "drop"])
-@pytest.mark.parametrize("k", [1, 3, 10, 200])
+@pytest.mark.parametrize("k", [1, 10, 200])
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_predictions_are_a_sort_of_all_scores(similarity, k, known, monkeypatch):
-    dataset, scorer = random_dataset(6, entities=150, triples=500), Vectors(similarity, entities=150)
+    dataset, scorer = random_dataset(6, entities=110, triples=300), Vectors(similarity, entities=110, values=2)
     expected = expected_of(scorer, dataset, k, drops_known=known == "drop")
     assert any(row[3] for rows in expected.values() for row in rows)
     whole = predict(scorer, dataset, k=k, known=known, kernel="reference")
@@ -92,18 +92,18 @@ def test_predictions_are_a_sort_of_all_scores(similarity, k, known, monkeypatch)
         assert predict(scorer, dataset, k=k, known=known, **options).data.equals(whole.data), options
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_whole_chunks_of_columns_are_discarded_only_where_no_score_of_them_can_be_among_the_best(kernel):
+@pytest.mark.parametrize("known", ["keep", "drop"])
+@pytest.mark.parametrize("similarity", ["dot", "l2", "l1"])
+def test_whole_chunks_of_columns_are_discarded_only_where_no_score_of_them_can_be_among_the_best(similarity, known):
     """Large enough for classes of columns and several groups of bounds; real numbers beside exact doubles."""
     rng, dataset = np.random.default_rng(0), random_dataset(2, entities=3000, triples=60)
-    for similarity in ("dot", "l2", "l1"):
-        scorer = Vectors(similarity, entities=3000)
-        scorer.entity = rng.normal(size=(3000, 6)).astype(np.float32) * rng.lognormal(size=(3000, 1)).astype(np.float32)
-        scorer.entity[1500:] = scorer.entity[:1500]
-        scorer.bias = np.zeros(3000)
-        for known in ("keep", "drop"):
-            expected = expected_of(scorer, dataset, 5, drops_known=known == "drop")
-            assert found_in(predict(scorer, dataset, k=5, known=known, kernel=kernel)) == expected
+    scorer = Vectors(similarity, entities=3000)
+    scorer.entity = rng.normal(size=(3000, 6)).astype(np.float32) * rng.lognormal(size=(3000, 1)).astype(np.float32)
+    scorer.entity[1500:] = scorer.entity[:1500]
+    scorer.bias = np.zeros(3000)
+    expected = expected_of(scorer, dataset, 5, drops_known=known == "drop")
+    for kernel in KERNELS:
+        assert found_in(predict(scorer, dataset, k=5, known=known, kernel=kernel)) == expected, kernel
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")  # of cosines with zero vectors, which nobody asks for
@@ -222,13 +222,14 @@ def test_a_trained_model_predicts_what_numpy_sorts(shared):
     ids = np.stack([rng.integers(0, 14_000, 40), rng.integers(0, 200, 40), np.full(40, -1)], axis=1)
     ids[20:] = ids[20:, ::-1]
     aligned = kgeval.scorers.alignment.align(model, data)
-    for kernel in ("compiled", "float32", "bfloat16", "int8"):
-        table = predict(model, data, queries=ids, k=10, kernel=kernel)
-        for number, (head, relation, tail) in enumerate(ids.tolist()):
-            side = "head" if head < 0 else "tail"
-            one = Queries.of(Triples.of([(max(head, 0), relation, max(tail, 0))]), side)
-            scores = np.asarray(aligned.scores(one, np.arange(len(data.entities)))[0], np.float64)
-            order = np.lexsort((np.arange(len(scores)), -scores))[:10]
+    kernels = ("compiled", "float32", "bfloat16", "int8")
+    tables = [predict(model, data, queries=ids, k=10, kernel=kernel) for kernel in kernels]
+    for number, (head, relation, tail) in enumerate(ids.tolist()):
+        side = "head" if head < 0 else "tail"
+        one = Queries.of(Triples.of([(max(head, 0), relation, max(tail, 0))]), side)
+        scores = np.asarray(aligned.scores(one, np.arange(len(data.entities)))[0], np.float64)
+        order = np.lexsort((np.arange(len(scores)), -scores))[:10]
+        for table in tables:
             mine = table.where(table.column("query") == number)
             assert mine.column("entity").tolist() == order.tolist()
             assert mine.column("score").tolist() == scores[order].tolist()

@@ -95,13 +95,13 @@ def test_counts_are_those_of_the_definition(name, options, data):
 @pytest.mark.parametrize("corruption", [AllEntities(), Uniform(count=20)], ids=str)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_every_way_of_cutting_the_work_gives_the_table_of_the_finished_scores(name, options, corruption, monkeypatch):
-    dataset, model = random_dataset(6, entities=150, triples=600), random_family(name, options)
-    finished = CallableScorer(None, 150, 4)
+    dataset, model = random_dataset(6, entities=110, triples=250), random_family(name, options, entities=110)
+    finished = CallableScorer(None, 110, 4)
     object.__setattr__(finished, "scores", model.scores)
     whole = evaluate(finished, dataset, corruption=corruption).to_pandas()
     assert (whole["raw_tied"] > 0).any()
     assert (whole["greater"] > 0).any()
-    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 70)
+    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 50)
     for settings_ in (
         *({"kernel": kernel} for kernel in ("reference", "compiled", "float32", "bfloat16", "int8")),
         {"batch_size": 1},
