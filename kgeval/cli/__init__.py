@@ -43,6 +43,12 @@ YOUNG_OBJECTS = 50_000
 """objects that are made before Python looks for circles of garbage: imports make many objects, and no garbage"""
 
 
+def _interruption(stop: KeyboardInterrupt) -> click.exceptions.Exit:
+    """Say that a command was interrupted, and end it with the status that shells report."""
+    say(f"Error: {str(stop) or 'interrupted'}.", err=True)
+    return click.exceptions.Exit(exit_status(stop))
+
+
 class _Commands(click.Group):
     """Commands that are imported when they are called, and whose errors are one clear message."""
 
@@ -68,13 +74,21 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with termination_as_interrupt():
+            return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except KeyboardInterrupt as stop:
+            raise _interruption(stop) from stop
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with termination_as_interrupt():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            say(f"Error: {str(stop) or 'interrupted'}.", err=True)
-            ctx.exit(exit_status(stop))
+            raise _interruption(stop) from stop
         except KgevalError as error:
             say(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,9 @@ def _calibration(found: AnswerSets) -> str:
 
     formula, valid = find_nonconformity(found.nonconformity).formula, sum(limit.valid for limit in found.limits)
     limits = [limit.limit for limit in found.limits]
-    ends = dict.fromkeys(f"{limit:.6g}" for limit in (min(limits), max(limits)))
+    finite = [limit for limit in limits if math.isfinite(limit)]
+    ends = dict.fromkeys(f"{limit:.6g}" for limit in (min(finite), max(finite))) if finite else {}
+    sets = [f"{formula} ≤ {'–'.join(ends)}"] if finite else []
+    sets += ["all candidates (no finite limit covers as many)"] if len(finite) < len(limits) else []
     how = found.nonconformity + (f" per {' and '.join(found.per)}" if found.per else "")
-    return f"{found.target:g} coverage by {how}, {formula} ≤ {'–'.join(ends)}, of {valid:,} valid ranks"
+    return f"{found.target:g} coverage by {how}, {' or '.join(sets)}, of {valid:,} valid ranks"

@@ -45,8 +45,8 @@ def as_plain(table: PredictionTable) -> dict[str, Any]:
         about = {name.removesuffix("_label"): row[name] for name in own}
         block = queries.setdefault(number, {"query": number, **about, "predictions": []})
         score = row.pop("score") if np.isfinite(row["score"]) else str(row.pop("score"))
-        said = (*own, "anchor", "relation", "entity", "entity_label", "place")
-        further = {name: value for name, value in row.items() if name not in said}
+        columns = (*own, "anchor", "relation", "entity", "entity_label", "place")
+        further = {name: value for name, value in row.items() if name not in columns}
         block["predictions"].append({"place": row["place"], "entity": row["entity_label"], "score": score, **further})
     return {"provenance": table.provenance.to_dict(), "queries": [*queries.values()], "notes": list(table.notes)}
 

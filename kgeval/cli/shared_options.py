@@ -215,8 +215,8 @@ def interval_block(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> interval_block({"intervals": None, "level": 0.9}), interval_block({"intervals": None, "level": None})
     ({'intervals': {'level': 0.9}}, {})
     """
-    said = {"unit": options.get("intervals"), "level": options.get("level")}
-    block = {key: value for key, value in said.items() if value is not None}
+    keys = {"unit": options.get("intervals"), "level": options.get("level")}
+    block = {key: value for key, value in keys.items() if value is not None}
     return {"intervals": block} if block else {}
 
 

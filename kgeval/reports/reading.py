@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.loading import load_dataset
+from kgeval.data.loading import PYKEEN, load_dataset
 from kgeval.errors import InputError
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
@@ -68,8 +68,10 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
         if not isinstance(source, Mapping):
             continue
         try:
-            place = source.get("path") or source["name"]
-            dataset = load_dataset(place, layout=source.get("layout", "auto"), names=tuple(source.get("names") or ()))
+            place, layout = source.get("path"), source.get("layout", "auto")
+            if place is None:  # a folder of that name, wherever this is read, is another graph
+                place, layout = source["name"], PYKEEN
+            dataset = load_dataset(place, layout=layout, names=tuple(source.get("names") or ()))
         except (InputError, KeyError, OSError, TypeError):
             continue
         if dataset.sha256() == model.fingerprint:

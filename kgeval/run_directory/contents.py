@@ -41,6 +41,12 @@ TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 MODEL = "model"
 """the folder of a trained model"""
 
+STAGE = ".kgeval.partial"
+"""the hidden folder that a run is written in until it is complete"""
+
+SHARDS, PLAN = "shards", "run.json"
+"""on the stage: the folder of a ranking's shards that are done, and its file of what they are of"""
+
 REPORT = "report.html"
 """the page of a run, which is made of the other files"""
 
@@ -48,6 +54,22 @@ REPORT = "report.html"
 def is_run(folder: Path) -> bool:
     """Whether a folder is the run directory of one model."""
     return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
+
+
+def num_shards(folder: Path) -> int:
+    """Count the shards that are done in a folder of them."""
+    return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
+
+
+def progress_of(folder: Path) -> str:
+    """Say how many shards of an interrupted run, or of several models', are done, and how to go on; else nothing."""
+    begun = [
+        path.parent for path in (*folder.glob(f"{STAGE}/{SHARDS}/{PLAN}"), *folder.glob(f"*/{STAGE}/{SHARDS}/{PLAN}"))
+    ]
+    if not begun:
+        return ""
+    done, count = sum(map(num_shards, begun)), sum(int(read_json(shards / PLAN).get("shards", 0)) for shards in begun)
+    return f" A run was interrupted there: {done} of {count} shards are done. The same kgeval run continues it."
 
 
 def is_several(folder: Path) -> bool:
@@ -77,7 +99,7 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
     if not exists_safely(path):
         raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
-        raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.")
+        raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
     if dataset is not None and is_stored(path):
         raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
     if dataset is not None:

@@ -21,6 +21,8 @@ from kgeval.run_directory.contents import (
     METRICS,
     MODEL,
     REPORT,
+    SHARDS,
+    STAGE,
     as_json,
     digests,
     is_run,
@@ -28,13 +30,10 @@ from kgeval.run_directory.contents import (
 )
 from kgeval.storage.atomic import write_text
 
-LOCK, STAGE = ".kgeval.lock", ".kgeval.partial"
+LOCK = ".kgeval.lock"
 
 TRAINED = "training.json"
 """on the stage: the training that made its model; written once the model is complete"""
-
-SHARDS = "shards"
-"""on the stage: the folder of a ranking's shards that are done"""
 
 PATIENCE = 10
 """seconds that one process of several waits for another to begin its shard"""

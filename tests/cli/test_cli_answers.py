@@ -95,3 +95,9 @@ def test_a_run_whose_files_have_changed_is_refused(place, refused):
 def test_a_run_of_a_baseline(done, data):
     done("evaluate", "baseline:popularity", "--dataset", "graph/", "--out", "counted")
     assert data("answers", "counted", "--coverage", 0.5)["provenance"]["model"] == "baseline popularity"
+
+
+def test_a_limit_that_is_not_finite_is_said_in_words(done):
+    """Of eight valid ranks, no limit covers 99 %."""
+    head = done(*ANSWERS, "--coverage", 0.99).split("\n\n")[0]
+    assert "0.99 coverage by rank, all candidates (no finite limit covers as many), of 8 valid ranks" in head

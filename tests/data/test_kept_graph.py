@@ -49,6 +49,13 @@ def test_the_same_files_are_read_once(folder, monkeypatch):
     assert list(again.entities) == ["a", "b", "c", "z", "ä"]
 
 
+def test_other_code_reads_the_files_again(folder, monkeypatch):
+    load_dataset(folder)
+    monkeypatch.setattr(kept_graph, "_reading_code", lambda: "of another day")
+    load_dataset(folder)
+    assert len(kept(folder)) == 2
+
+
 def test_a_header_that_was_left_out_is_still_said(folder):
     for split, rows in ROWS.items():
         (folder / f"{split}.txt").write_text(f"S\tP\tO\n{rows}", encoding="utf-8")

@@ -89,6 +89,12 @@ def test_no_competitors_leave_the_index_undefined():
         summary["amri"]
 
 
+def test_what_is_undefined_alike_on_every_side_is_one_note():
+    summary = summarize(evaluate(lambda h, r, t: h, lonely()), ["amri", "head.amri", "tail.amri"])
+    assert set(summary.to_dict()["undefined"]) >= {"both.amri", "head.amri", "tail.amri"}
+    assert [note for note in summary.notes if "amri" in note] == ["both.amri is undefined: no answer had a competitor."]
+
+
 def lonely():
     from kgeval import Triples, Vocabulary
 

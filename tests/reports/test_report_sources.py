@@ -63,6 +63,14 @@ def test_runs_are_read_from_folders_files_and_memory(runs, tmp_path):
     assert read_dataset(read_models(table)) is None
 
 
+def test_a_folder_of_the_name_of_the_dataset_is_another_graph(runs, tmp_path, monkeypatch):
+    (tmp_path / "nations").mkdir()
+    (tmp_path / "nations/train.txt").write_text("a\tr\tb\n")
+    monkeypatch.chdir(tmp_path)
+    (model,) = read_models(runs / "seed 0")
+    assert read_dataset([model]).sha256() == model.fingerprint
+
+
 def test_two_runs_of_one_name_are_told_apart_or_refused(runs):
     table = kgeval.RankTable.from_parquet(runs / "seed 0")
     with pytest.raises(InputError, match="two runs are called 'seed 0'"):

@@ -9,8 +9,7 @@ import pytest
 
 from kgeval.errors import FileError, InputError
 from kgeval.paths import is_plain_name
-from kgeval.run_directory.contents import altered, read_common_table, read_json
-from kgeval.run_directory.staging import STAGE
+from kgeval.run_directory.contents import STAGE, altered, read_common_table, read_json
 from kgeval.runs.config.load import load_config
 from kgeval.runs.resume import read_outcomes
 from kgeval.runs.runner import run

@@ -21,8 +21,9 @@ from kgeval import RankTable, generate_negatives, load_dataset
 from kgeval.corruption import Uniform
 from kgeval.corruption.export import write_negatives
 from kgeval.errors import InputError, RunError
-from kgeval.run_directory.contents import altered, is_run
-from kgeval.run_directory.staging import LOCK, STAGE, reserve
+from kgeval.ranking.rank_table import SCHEMA
+from kgeval.run_directory.contents import STAGE, altered, is_run
+from kgeval.run_directory.staging import LOCK, reserve
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored_result import read_result
@@ -299,8 +300,6 @@ def large_table():
     texts = pa.array(["x"] * rows).dictionary_encode()
     kinds = {"side": pa.array(["tail"] * rows).dictionary_encode(), "score": pa.array(numbers * 0.5)}
     labels = dict.fromkeys(("head_label", "relation_label", "tail_label"), texts)
-    from kgeval.ranking.rank_table import SCHEMA
-
     counts = {name: pa.array(numbers) for name in SCHEMA.names}
     return RankTable(pa.table({**counts, **kinds, **labels}, SCHEMA))
 
@@ -320,34 +319,28 @@ def test_a_disk_that_fills_up_leaves_the_earlier_table_alone(place, large_table)
     assert not list(place.glob(".*"))
 
 
-WRITER = """
-import sys
-import numpy as np
-import pyarrow as pa
-from kgeval.ranking.rank_table import SCHEMA, RankTable
-
-rows = 3_000_000
-numbers = pa.array(np.random.default_rng(0).integers(0, 2**60, rows))
-text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), ["tail"])
-columns = [text if pa.types.is_dictionary(field.type) else numbers.cast(field.type, safe=False) for field in SCHEMA]
-RankTable(pa.table(columns, SCHEMA)).to_parquet(sys.argv[1])
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that nobody can catch")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process that can be forked and killed")
 def test_a_process_that_is_killed_leaves_nothing_under_the_final_name(tmp_path):
-    final = tmp_path / "ranks.parquet"
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(final)])
+    rows, final = 3_000_000, tmp_path / "ranks.parquet"
+    numbers = pa.array(np.random.default_rng(0).integers(0, 2**60, rows))
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), ["tail"])
+    columns = [text if pa.types.is_dictionary(field.type) else numbers.cast(field.type, safe=False) for field in SCHEMA]
+    table = RankTable(pa.table(columns, SCHEMA))
+    writer = os.fork()
+    if not writer:
+        try:
+            table.to_parquet(final)
+        finally:
+            os._exit(0)
     deadline = time.monotonic() + 30
     try:
-        while not any(path.stat().st_size > 0 for path in tmp_path.iterdir()):
-            assert writer.poll() is None, "the table was written before it was looked for"
-            assert time.monotonic() < deadline
-        writer.send_signal(signal.SIGKILL)
-        assert writer.wait() == -signal.SIGKILL
+        while not any(path.stat().st_size > 0 for path in tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.001)
     finally:
-        writer.kill()
-        writer.wait()
+        os.kill(writer, signal.SIGKILL)
+        ended = os.waitpid(writer, 0)[1]
+    assert os.waitstatus_to_exitcode(ended) == -signal.SIGKILL, "the table was written before it was looked for"
+    assert [path.stat().st_size > 0 for path in tmp_path.iterdir()] == [True]
     assert not final.exists()
 
 

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from kgeval.errors import ConfigError, InputError
-from kgeval.run_directory.contents import is_run
-from kgeval.run_directory.staging import SHARDS, STAGE, reserve, reserve_shard
+from kgeval.run_directory.contents import SHARDS, STAGE, is_run
+from kgeval.run_directory.staging import reserve, reserve_shard
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard
@@ -68,7 +68,7 @@ def test_jobs_of_another_configuration_or_division_are_refused(settings, config,
     other = load_config(config(evaluation={"filter": []}))
     with pytest.raises(InputError, match=r"evaluation\.filter was .*, is \[\]"):
         run_shard(other, place / "run", 3, COUNT)
-    with pytest.raises(InputError, match="shards was 4, is 5"):
+    with pytest.raises(InputError, match=r"evaluation\.shards was 4, is 5"):
         run_shard(settings, place / "run", 3, 5)
     with pytest.raises(ConfigError, match=r"--shard: one of 4, and evaluation\.shards is 8"):
         run_shard(load_config(config(evaluation={"shards": 8})), place / "new", 3, COUNT)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from kgeval import RankTable
 from kgeval.corruption import AllEntities, TypeConstrained, Uniform
@@ -14,12 +16,16 @@ from kgeval.data.queries import Queries
 from kgeval.errors import ConfigError, InputError, Interrupted, RunError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
-from kgeval.run_directory.staging import SHARDS, STAGE
+from kgeval.reports.reading import read_models
+from kgeval.run_directory.contents import SHARDS, STAGE
+from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards import division
 from kgeval.runs.shards.division import divide, divide_exactly, usual_count
+from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.runs.shards.shard_store import ShardStore
+from kgeval.runs.stored_result import read_result
 from kgeval.scorers.families.products.distmult import DistMult
 from tests.conftest import random_dataset
 
@@ -178,6 +184,30 @@ def test_the_number_of_shards_may_be_left_open_afterwards(interrupted, config, p
     assert manifest(place / "run")["continued"] == {"kept": 3, "computed": 2}
 
 
+def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
+    """Also of several models, in the folder that theirs are in."""
+    message = r"holds no run.* 3 of 5 shards are done\. The same kgeval run continues it\."
+    for read in (lambda run: read_result(run, (), {}), read_models, lambda run: read_compared([str(run)], {})):
+        with pytest.raises(InputError, match=message):
+            read(place / "run")
+    (place / "all").mkdir()
+    (place / "run").rename(place / "all/one")
+    with pytest.raises(InputError, match=message):
+        read_result(place / "all", (), {})
+
+
+def test_a_run_whose_stored_configuration_named_both_sides_is_the_same(interrupted, place):
+    """As it was stored when sides that nobody named were written down."""
+    config = yaml.safe_load((place / "whole/config.yaml").read_text())
+    assert "sides" not in config["evaluation"]
+    current = Fingerprint(leaves(config), None, {}, "1")
+    config["evaluation"]["sides"] = ["head", "tail"]
+    assert [*current.changes(replace(current, config=leaves(config)))] == []
+    config["evaluation"]["sides"] = ["tail"]
+    (change,) = current.changes(replace(current, config=leaves(config)))
+    assert change == "evaluation.sides was ['tail'], is not set"
+
+
 DAMAGE = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-9]),
     "a bit": lambda path: path.write_bytes(path.read_bytes()[:200] + b"\x00" + path.read_bytes()[201:]),
@@ -196,8 +226,8 @@ def test_a_damaged_shard_is_computed_again(interrupted, place, damage):
 
 CHANGES = {
     "a setting": (["evaluation.filter=[train]"], r"evaluation\.filter was \['train', .*\], is \['train'\]"),
-    "the division": (["evaluation.shards=4"], "shards was 5, is 4"),
-    "nothing divided": (["evaluation.shards=1"], "shards was 5, is 2"),
+    "the division": (["evaluation.shards=4"], r"evaluation\.shards was 5, is 4"),
+    "nothing divided": (["evaluation.shards=1"], r"evaluation\.shards was 5, is 2"),
 }
 
 

@@ -51,12 +51,12 @@ def read(path: Path, options: Options) -> Checkpoint:
     config = folder / CONFIG
     try:
         decoder = read_yaml(read_settings(config))["model"]["decoder"]
-        stored, said = decoder["type"], (decoder.get("options") or {}).get("inverse_edges")
+        stored, inverse_edges = decoder["type"], (decoder.get("options") or {}).get("inverse_edges")
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise CheckpointError(f"{config}: no configuration of Marius ({reason(error)}).") from error
     if not isinstance(stored, str):
         raise CheckpointError(f"{config}: its decoder has no name.")
-    inverse = truth_value(config, "inverse_edges", said)
+    inverse = truth_value(config, "inverse_edges", inverse_edges)
     name = options.require("model", stored, CONFIG, list(DECODERS))
     options.resolve("reciprocal", inverse, CONFIG)
     relations = _relations(folder / MODEL, inverse=inverse)

@@ -160,11 +160,11 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
         model = load_model(config, dataset)
-    given = {name: getattr(settings, name) for name in settings.model_fields_set}
+    own = {name: getattr(settings, name) for name in settings.model_fields_set}
     total = _num_queries(dataset, settings.split, settings.for_model(model).sides) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
         table = predict(
-            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **given
+            model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **own
         )
     return table, dataset
 

@@ -47,7 +47,7 @@ def command(
     fail_under: dict[str, float],
     names: tuple[str, ...],
     as_json: bool,
-    **given: Any,
+    **settings: Any,
 ) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
@@ -62,9 +62,9 @@ def command(
     """
     from kgeval.run_directory.contents import is_several
 
-    further = {name: value for name, value in given.items() if name not in ("intervals", "level")}
+    further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
     options = {name: value for name, value in further.items() if value is not None and value != ()}
-    options |= interval_block(given)
+    options |= interval_block(settings)
     if is_several(run):
         _summarize_several(run, metrics, options, fail_under, as_json=as_json)
     else:

@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,14 +35,11 @@ LEAST_TRIPLES = 10**6
 MOST_GRAPHS = 5
 """how many graphs are kept; the one that was not used for longest goes"""
 
-FORMAT = 2
-"""the version of the file format"""
-
 
 def read_once(folder: Path, layout: str, files: Sequence[Path], read: Callable[[], Dataset]) -> Dataset:
     """Read a graph, or take what an earlier reading of the same files gave.
 
-    The same are files of the same names and content (SHA-256), read as the same layout by the same version of kgeval.
+    The same are files of the same names and content (SHA-256), read as the same layout by the same code.
     Whatever is wrong with the cache, the files are read.
 
     Parameters
@@ -74,14 +72,22 @@ def read_once(folder: Path, layout: str, files: Sequence[Path], read: Callable[[
 def _kept_file(folder: Path, layout: str, files: Sequence[Path]) -> Path | None:
     """The file that a graph is kept in, by the content of its files; None if it is small or there is no cache."""
     try:
-        cache = cache_folder()
-        if cache is None or sum(path.stat().st_size for path in files) < LEAST_BYTES:
+        place = cache_folder()
+        if place is None or sum(path.stat().st_size for path in files) < LEAST_BYTES:
             return None
         named = [[str(path.relative_to(folder)), sha256_of_file(path)] for path in files]
-        key = [FORMAT, version("kgeval"), layout, named]
+        key = [_reading_code(), layout, named]
     except (OSError, ValueError, RuntimeError, ImportError, KgevalError):  # reading says what is wrong with a file
         return None
-    return cache / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()}.npz"
+    return place / f"{hashlib.sha256(json.dumps(key).encode()).hexdigest()}.npz"
+
+
+@cache
+def _reading_code() -> str:
+    """What names the code that reads and keeps graphs: its version, and the SHA-256 of its files."""
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return f"{version('kgeval')} {digest}"
 
 
 def cache_folder() -> Path | None:
@@ -95,8 +101,8 @@ def cache_folder() -> Path | None:
     wanted = os.environ.get(CACHE_VARIABLE, "")
     if wanted.lower() == "off":
         return None
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(wanted or Path(cache) / "kgeval") / "graphs"
+    place = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(wanted or Path(place) / "kgeval") / "graphs"
 
 
 def _states(files: Sequence[Path]) -> list[tuple[int, int]]:

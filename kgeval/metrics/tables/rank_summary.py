@@ -59,7 +59,7 @@ class RankSummary(Summary):
             f"{name} is undefined: {why}."
             for group in self.groups
             for name, why in group.undefined.items()
-            if not _of_other_side(name, group)
+            if not _of_other_side(name, group) and not _repeats_both(name, why, group)
         }
         serious = [str(group.ties) for group in self.groups if group.ties and group.ties.serious]
         if self.by and serious:
@@ -158,6 +158,12 @@ def column_names(by: Any) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names):
         raise MetricError(f"by: groups are named by a column or by several, such as 'relation', found {by!r}.")
     return names
+
+
+def _repeats_both(name: str, why: str, group: Group) -> bool:
+    """Whether a metric of one side is undefined as that of both is."""
+    side, _, metric = str(name).partition(".")
+    return side in ("head", "tail") and group.undefined.get(f"both.{metric}") == why
 
 
 def _of_other_side(name: str, group: Group) -> bool:

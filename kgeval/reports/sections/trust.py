@@ -49,7 +49,7 @@ def trust(study: Study) -> Section:
 def ties(study: Study) -> Lamp:
     """How far the tie policy alone moves the MRR of a model; baselines tie by their nature."""
     learned = [model.name for model in study.models if not model.baseline]
-    said = [
+    warnings = [
         f"{isolated(name)}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie; the tie policy alone moves the MRR "
         f"from {group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
         for name, summary in study.summaries.items()
@@ -57,23 +57,25 @@ def ties(study: Study) -> Lamp:
     ]
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
-    said += [
+    warnings += [
         f"The run of {isolated(model.name)} has {model.ties} ties; all numbers here have {policy}." for model in other
     ]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
-    return Lamp("Ties", " ".join(said), unknown=unknown and not said)
+    return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
 
 def unseen(study: Study) -> Lamp:
     """Test triples that were left out."""
-    said, known = [], False
+    warnings, known = [], False
     for model in study.runs:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
         known = known or triples is not None
         if triples and model.table.num_triples < triples and model.table.sampling is None:
             left = triples - model.table.num_triples
-            said.append(f"{isolated(model.name)}: {left:,} of {triples:,} {model.table.split} triples were left out.")
-    return Lamp("Unseen entities", " ".join(said), unknown=not known)
+            warnings.append(
+                f"{isolated(model.name)}: {left:,} of {triples:,} {model.table.split} triples were left out."
+            )
+    return Lamp("Unseen entities", " ".join(warnings), unknown=not known)
 
 
 def exactness(study: Study) -> Lamp:
@@ -81,16 +83,16 @@ def exactness(study: Study) -> Lamp:
     estimated = [f"{isolated(run.name)} is {sample}" for run in study.runs if (sample := run.table.sampling)]
     named = sorted({run.table.candidates for run in study.runs})
     few = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
-    said = (
+    warnings = (
         [f"Estimates from a sample, not the numbers of all test triples: {'; '.join(estimated)}."] if estimated else []
     )
     if few:
-        said.append(
+        warnings.append(
             f"The answers competed with {'; '.join(few)}, and not with all entities: numbers of full candidate sets "
             "are lower."
         )
     name = "Estimated" if estimated else "Candidates" if few else "Exact"
-    return Lamp(name, " ".join(said), unknown=UNKNOWN in named and not said)
+    return Lamp(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
 
 
 def leaks(study: Study) -> Lamp:
@@ -129,24 +131,24 @@ def relations(study: Study) -> Lamp:
 
 def versions(study: Study) -> Lamp:
     """Runs that were not made alike."""
-    said = []
+    warnings = []
     for what, of in (("dataset fingerprints", _fingerprint), ("kgeval versions", _version)):
         if len(found := {value for run in study.runs if (value := of(run))}) > 1:
-            said.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
+            warnings.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
     unknown = not any(run.manifest for run in study.runs)
-    return Lamp("Versions", " ".join(said), unknown=unknown and not said)
+    return Lamp("Versions", " ".join(warnings), unknown=unknown and not warnings)
 
 
 def alike(study: Study) -> Lamp:
     """Models whose ranks do not compare, or may not."""
-    said = study.comparison.remarks if study.comparison else ()
-    return Lamp("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in said))
+    warnings = study.comparison.remarks if study.comparison else ()
+    return Lamp("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in warnings))
 
 
 def unaltered(study: Study) -> Lamp:
     """Files of a run that were changed after it."""
-    said = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
-    return Lamp("Files", " ".join(said), unknown=not any(run.manifest for run in study.runs))
+    warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
+    return Lamp("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
 
 
 LAMPS: tuple[Callable[[Study], Lamp], ...] = (

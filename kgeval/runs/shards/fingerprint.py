@@ -11,6 +11,9 @@ from typing import Any
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
 """configuration keys that no number of a run depends on"""
 
+SIDES, BOTH = "evaluation.sides", "['head', 'tail']"
+"""what an earlier kgeval stored of a configuration that names no sides, and means so still"""
+
 
 @dataclass(frozen=True)
 class Fingerprint:
@@ -33,7 +36,9 @@ class Fingerprint:
 
     def changes(self, earlier: Fingerprint) -> Iterator[str]:
         """Say what has changed since an earlier run, with both values."""
-        old, new = earlier.config, self.config
+        old, new = dict(earlier.config), self.config
+        if SIDES not in new and old.get(SIDES) == BOTH:
+            del old[SIDES]
         for key in [*old, *(key for key in new if key not in old)]:
             if old.get(key) != new.get(key):
                 yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"

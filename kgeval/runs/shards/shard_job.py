@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.errors import ConfigError, InputError, first_few
-from kgeval.run_directory.contents import is_run, is_several
-from kgeval.run_directory.staging import STAGE, reserve_shard
+from kgeval.run_directory.contents import STAGE, is_run, is_several
+from kgeval.run_directory.staging import reserve_shard
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import check
 from kgeval.runs.config.run_config import RunConfig

@@ -12,15 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import InputError, Interrupted, TableError, first_few
-from kgeval.run_directory.contents import read_json
-from kgeval.run_directory.staging import SHARDS
+from kgeval.run_directory.contents import PLAN, SHARDS, num_shards, read_json
 from kgeval.runs.shards.division import Shard
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.storage.atomic import replacing, write_text
-
-RUN = "run.json"
-"""what the shards are of: their number, the fingerprint of the run, and its configuration"""
 
 
 class ShardStore:
@@ -32,18 +28,18 @@ class ShardStore:
     @property
     def exists(self) -> bool:
         """Whether an interrupted run, or the parts of a divided one, are there."""
-        return (self.folder / RUN).is_file()
+        return (self.folder / PLAN).is_file()
 
     @property
     def about(self) -> dict[str, Any]:
-        """The content of ``run.json``: ``shards``, ``fingerprint`` and ``configuration``.
+        """The content of ``run.json``: ``shards``, their number, ``fingerprint`` and ``configuration``.
 
         Raises
         ------
         InputError
             if it is damaged
         """
-        about = read_json(self.folder / RUN)
+        about = read_json(self.folder / PLAN)
         if not isinstance(about.get("shards"), int) or not isinstance(about.get("fingerprint"), dict):
             raise self._damaged()
         return about
@@ -57,7 +53,7 @@ class ShardStore:
             raise self._damaged() from error
 
     def _damaged(self) -> InputError:
-        what = f"{str(self.folder / RUN)!r} is damaged, or another version's"
+        what = f"{str(self.folder / PLAN)!r} is damaged, or another version's"
         return InputError(f"{what}. Remove the folder that it is in, to begin anew.")
 
     @property
@@ -74,7 +70,7 @@ class ShardStore:
     @property
     def num_done(self) -> int:
         """How many shards are there."""
-        return len({path.name.partition("-")[0] for path in self.folder.glob("*-*.parquet")})
+        return num_shards(self.folder)
 
     def begin(self, fingerprint: Fingerprint, count: int, *, configuration: dict[str, Any], force: bool) -> None:
         """Begin a run, or continue the one that is there; with ``force``, another one is deleted.
@@ -93,7 +89,7 @@ class ShardStore:
         if not self.exists:
             about = {"schema": 1, "shards": count, "fingerprint": fingerprint.to_dict()}
             text = json.dumps(about | {"configuration": configuration}, default=str, indent=2)
-            write_text(self.folder / RUN, text)
+            write_text(self.folder / PLAN, text)
 
     @cached_property
     def _run(self) -> str:
@@ -104,7 +100,7 @@ class ShardStore:
         """Say in what a run differs from the one that is there; its number of shards may be left open."""
         yield from fingerprint.changes(self.fingerprint)
         if count not in (None, self.count):
-            yield f"shards was {self.count}, is {count}"
+            yield f"evaluation.shards was {self.count}, is {count}"
 
     def refusal(self, changes: list[str]) -> InputError:
         """Refuse a run that differs from the one that is there."""
