@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,22 @@ from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 
 
+@dataclass(frozen=True)
+class EvaluationRequest:
+    """What the evaluation of one model is called with."""
+
+    title: str | None
+    """the model's name in the result"""
+    policies: Mapping[str, Any]
+    """those of its metrics of ranks"""
+    progress: Progress
+    """called with the number of answers that were just ranked"""
+    rank_parts: RankParts | None = None
+    """how a ranking is divided; a task is not"""
+    earlier: RankTable | None = None
+    """of an estimate, a smaller sample of the same"""
+
+
 class ModelEvaluation(ABC):
     """The evaluation of each model of a configuration."""
 
@@ -39,31 +56,8 @@ class ModelEvaluation(ABC):
         """How many ranks it computes of a model, if that is known."""
 
     @abstractmethod
-    def evaluate(
-        self,
-        model: Any,
-        *,
-        title: str | None,
-        policies: Mapping[str, Any],
-        progress: Progress,
-        rank_parts: RankParts | None = None,
-        earlier: RankTable | None = None,
-    ) -> Result:
-        """Evaluate a model.
-
-        Parameters
-        ----------
-        model
-            the model
-        title
-            its name in the result
-        policies
-            those of its metrics of ranks
-        progress
-            called with the number of answers that were just ranked
-        rank_parts, earlier
-            how a ranking is divided, and of an estimate a smaller sample of the same; a task has neither
-        """
+    def evaluate(self, model: Any, request: EvaluationRequest) -> Result:
+        """Evaluate a model."""
 
     @property
     @abstractmethod
@@ -105,25 +99,23 @@ class Ranking(ModelEvaluation):
         ranks = len(self._dataset.split(self._settings.split)) * len(self._settings.for_model(model).sides)
         return ranks if self._settings.estimate is None else None
 
-    def evaluate(
-        self,
-        model: Any,
-        *,
-        title: str | None,
-        policies: Mapping[str, Any],
-        progress: Progress,
-        rank_parts: RankParts | None = None,
-        earlier: RankTable | None = None,
-    ) -> RankResult:
+    def evaluate(self, model: Any, request: EvaluationRequest) -> RankResult:
         """Rank with a model."""
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(
-            model, self._dataset, progress=progress, title=title, rank_parts=rank_parts, earlier=earlier
+            model,
+            self._dataset,
+            progress=request.progress,
+            title=request.title,
+            rank_parts=request.rank_parts,
+            earlier=request.earlier,
         )
         by = self._config.by or ()
         grouped = with_slices(table, by, self._dataset)
         predictions = self._predict(model, table.model)
-        return RankResult(table, self._config.metrics, policies, groups_by=by, grouped=grouped, predictions=predictions)
+        return RankResult(
+            table, self._config.metrics, request.policies, groups_by=by, grouped=grouped, predictions=predictions
+        )
 
     def _predict(self, model: Any, title: str) -> PredictionTable | None:
         """Find the predictions that are to be kept, if any."""
@@ -150,22 +142,13 @@ class TaskEvaluation(ModelEvaluation):
         """One of each fact and side, where facts are ranked."""
         return len(self._dataset.test) * len(self._task.sides) if isinstance(self._task, Confidences) else None
 
-    def evaluate(
-        self,
-        model: Any,
-        *,
-        title: str | None,
-        policies: Mapping[str, Any],
-        progress: Progress,
-        rank_parts: RankParts | None = None,
-        earlier: RankTable | None = None,
-    ) -> Result:
+    def evaluate(self, model: Any, request: EvaluationRequest) -> Result:
         """Score the labelled triples with a model."""
         metrics, task, by = self._config.metrics, self._task, self._config.by or ()
         if isinstance(task, Classification):
-            return ClassificationResult(task(model, self._dataset, title=title), metrics, task, by)
-        tables = task(model, self._dataset, progress=progress, title=title)
-        return ConfidenceResult(tables, metrics, task, policies, by)
+            return ClassificationResult(task(model, self._dataset, title=request.title), metrics, task, by)
+        tables = task(model, self._dataset, progress=request.progress, title=request.title)
+        return ConfidenceResult(tables, metrics, task, request.policies, by)
 
     @property
     def negatives(self) -> Any:

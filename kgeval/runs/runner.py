@@ -21,7 +21,7 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import FileHashes, config_content, fingerprint, manifest
-from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
+from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
 from kgeval.runs.run_page import write_page
@@ -256,14 +256,9 @@ class _Work:
         sharded = self._sharded(job, model)
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
-            result = self.evaluation.evaluate(
-                model,
-                title=job.title,
-                policies=job.config.policies,
-                progress=progress,
-                rank_parts=sharded.rank_parts,
-                earlier=self._earlier(job, model),
-            )
+            earlier = self._earlier(job, model)
+            request = EvaluationRequest(job.title, job.config.policies, progress, sharded.rank_parts, earlier)
+            result = self.evaluation.evaluate(model, request)
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
             metrics = outcome.to_dict()
