@@ -84,7 +84,7 @@ def test_canonical_scores_are_the_formulas(similarity):
 @pytest.mark.parametrize("corruption", [AllEntities(), Uniform(count=60)], ids=str)
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corruption):
-    dataset, scorer = random_dataset(6, entities=150, triples=400), Vectors(similarity, entities=150)
+    dataset, scorer = random_dataset(6, entities=150, triples=400), Vectors(similarity, entities=150, values=2)
     whole = evaluate(scorer, dataset, corruption=corruption, kernel="reference").to_pandas()
     assert (whole["tied"] > 0).any()
     assert (whole["greater"] > 0).any()
