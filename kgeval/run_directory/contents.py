@@ -63,13 +63,12 @@ def num_shards(folder: Path) -> int:
 
 def progress_of(folder: Path) -> str:
     """Say how many shards of an interrupted run, or of several models', are done, and how to go on; else nothing."""
-    begun = [
-        path.parent for path in (*folder.glob(f"{STAGE}/{SHARDS}/{PLAN}"), *folder.glob(f"*/{STAGE}/{SHARDS}/{PLAN}"))
-    ]
-    if not begun:
+    begun = [place.parent for under in ("", "*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
+    counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
+    if not counts:
         return ""
-    done, count = sum(map(num_shards, begun)), sum(int(read_json(shards / PLAN).get("shards", 0)) for shards in begun)
-    return f" A run was interrupted there: {done} of {count} shards are done. The same kgeval run continues it."
+    progress = f"{sum(map(num_shards, begun))} of {sum(counts)} shards are done"
+    return f" A run was interrupted there: {progress}. The same kgeval run continues it."
 
 
 def is_several(folder: Path) -> bool:

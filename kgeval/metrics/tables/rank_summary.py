@@ -162,7 +162,7 @@ def column_names(by: Any) -> tuple[str, ...]:
 
 def _repeats_both(name: str, why: str, group: Group) -> bool:
     """Whether a metric of one side is undefined as that of both is."""
-    side, _, metric = str(name).partition(".")
+    side, _, metric = name.partition(".")
     return side in ("head", "tail") and group.undefined.get(f"both.{metric}") == why
 
 
