@@ -98,7 +98,8 @@ class Evaluation(Settings):
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
-    """the implementation of the loops; all give the same integers"""
+    """the implementation of the loops; all give the same integers. For int8, vectors of more than 65,536 dimensions
+    are screened in float32"""
     device: Device = "auto"
     """where vectors are compared: the processor (cpu), a GPU (cuda, cuda:1), several GPUs (cuda:0,cuda:1, or a
     list), or a GPU where there is one and enough to do (auto); the integers are the same"""
