@@ -32,7 +32,7 @@ IMPORTS = {
 def whole_command(graph: Dataset, repeat: int) -> list[dict[str, Any]]:
     """Time whole processes in turns: wall time, and processor time of all threads; the least of several."""
     with TemporaryDirectory() as place:
-        checkpoint, data = (TRAINED, FB15K237) if TRAINED.is_dir() else _made(Path(place), graph)
+        checkpoint, data = files_of(graph, Path(place))
         evaluate = ["-m", "kgeval", "evaluate", str(checkpoint), "--option", "model=ComplEx", "--dataset", str(data)]
         commands = {f"kgeval evaluate, {data.name}": evaluate, "kgeval --help": ["-m", "kgeval", "--help"]}
         commands |= {name: ["-c", code] for name, code in IMPORTS.items()}
@@ -54,17 +54,26 @@ def _timed(arguments: list[str]) -> tuple[float, float]:
     return seconds, spent
 
 
-def _made(place: Path, graph: Dataset) -> tuple[Path, Path]:
-    """Write a graph that is made and a ComplEx of normal weights as files, where the real ones are not there."""
+def files_of(graph: Dataset, place: Path, weights: dict[str, np.ndarray] | None = None) -> tuple[Path, Path]:
+    """Return the folders of a model and its graph: the trained ComplEx where it is, or weights, in a folder to make."""
+    real = FB15K237.is_dir()
+    if weights is None and real and TRAINED.is_dir():
+        return TRAINED, FB15K237
     (case,) = (case for case in CASES if case.name == "ComplEx")
-    checkpoint, data = place / "checkpoint", place / graph.name
-    checkpoint.mkdir(), data.mkdir()
-    np.savez(checkpoint / "embeddings.npz", **case.weights(graph))
+    checkpoint, data = place / "checkpoint", FB15K237 if real else place / graph.name
+    checkpoint.mkdir(parents=True)
+    np.savez(checkpoint / "embeddings.npz", **(weights or case.weights(graph)))
     for name, labels in (("entities", graph.entities), ("relations", graph.relations)):
         (checkpoint / f"{name}.tsv").write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(labels)))
+    if not real:
+        _write_graph(graph, data)
+    return checkpoint, data
+
+
+def _write_graph(graph: Dataset, data: Path) -> None:
+    data.mkdir()
     options = pa_csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     for split, triples in graph.splits.items():
         columns = [graph.entities.take(triples.heads), graph.relations.take(triples.relations)]
         table = pa.table([*columns, graph.entities.take(triples.tails)], names=["head", "relation", "tail"])
         pa_csv.write_csv(table, data / f"{split}.txt", write_options=options)
-    return checkpoint, data
