@@ -137,7 +137,7 @@ def test_the_format_may_be_named(tmp_path, ending):
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (None, {}, r"does not say which model it is: give the option model, one of BigGraph, BoxE, ClampedDistMult"),
+        (None, {}, r"does not say which model it is: give the option model, one of AConEx, AutoSF, BigGraph, BoxE"),
         ("DistMul", {}, r"unknown model 'DistMul'. Did you mean 'DistMult' or 'DistMA'\?"),
         ("", {}, r"unknown model ''"),
         ("TransE", {}, r"TransE needs the option 'norm' \(norm=1 or norm=2\)"),

@@ -43,7 +43,7 @@ class KG2E(ScoredFamily):
         for name, array in self.arrays.items():
             variances = array[:, width // 2 :]
             # What is no number shows in the scores.
-            if ((variances < LIMITS[0]) | (variances > LIMITS[1])).any():
+            if float(variances.min(initial=1)) < LIMITS[0] or float(variances.max(initial=1)) > LIMITS[1]:
                 raise CheckpointError(f"KG2E: a variance of {name!r} is not between {LIMITS[0]:g} and {LIMITS[1]:g}.")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
