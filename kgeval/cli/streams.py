@@ -32,6 +32,7 @@ SPELLINGS = {
     "⟨": "<",
     "⟩": ">",
     "√": "sqrt ",
+    "∫": "integral ",
     "∞": "inf",
     "Σ": "Sum",
     "∑": "Sum",

@@ -91,7 +91,7 @@ def test_the_table_comes_back_from_its_file(tmp_path):
         ({"queries": [("?", "r00", "?")]}, "query 0, .*a query is a triple with '\\?'"),
         ({"queries": [("e0001", "r00", "?"), ("e0001", "?", "e0002")]}, "query 1"),
         ({"queries": [("e0001", "r00", "e0002")]}, "query 0"),
-        ({"queries": [(99, 0, "?")]}, "query 0.* not those of an entity and a relation"),
+        ({"queries": [(99, 0, "?")]}, "query 0.* not those of the dataset, with one entity missing"),
         ({"queries": [("e0001", "r00")]}, "query 0, .*no three parts"),
         ({"queries": ["abc"]}, "query 0, 'abc': it has no three parts"),
         ({"queries": [(0.5, "r00", "?")]}, "query 0, 0.5: it is neither a label nor an id"),

@@ -16,14 +16,16 @@ from kgeval.scorers.numerics.ordered import dot_rows
 
 @dataclass(frozen=True, eq=False)
 class AConEx(ConEx):
-    """score(h, r, t) = Re Σ (h ∘ r + a − d + i (b + c)) ∘ t̄, with [a | b | c | d] = relu(relu([h; r] * K + c) D + e).
+    """score(h, r, t) = Re Σ (h ∘ r + a − d + i (b + c)) ∘ conj(t), with [a | b | c | d] made as ConEx makes its halves.
 
     Scored triple by triple, dice-embeddings adds Σ (a + b + c − d) to ComplEx instead, which moves heads alone.
     The layers are those of ConEx (Demir and Ngonga Ngomo, 2021); the additive form is of dice-embeddings.
     """
 
     name: ClassVar[str] = "AConEx"
-    formula: ClassVar[str] = "Re Σ (h r + a − d + i (b + c)) t̄, [a | b | c | d] = relu(relu([h; r] * K + c) D + e)"
+    formula: ClassVar[str] = (
+        "Re Σ (h r + a − d + i (b + c)) conj(t), [a | b | c | d] = relu(relu([h; r] * K + c) D + e)"
+    )
     halves: ClassVar[int] = 4
 
     by_triple: bool

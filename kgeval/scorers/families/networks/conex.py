@@ -22,7 +22,7 @@ LINES = 4
 
 @dataclass(frozen=True, eq=False)
 class ConEx(TailNetwork):
-    """score(h, r, t) = Re Σ (a Re h + i b Im h) ∘ r ∘ t̄, with [a | b] = relu(relu([h; r] * K + c) D + e).
+    """score(h, r, t) = Re Σ (a Re h + i b Im h) ∘ r ∘ conj(t), with [a | b] = relu(relu([h; r] * K + c) D + e).
 
     The image [h; r] has the real and the imaginary parts as four lines. The convolution K has stride 1, and zeros
     around the image keep its size. Batch normalisation is folded into K and c by the reader.
@@ -30,7 +30,7 @@ class ConEx(TailNetwork):
     """
 
     name: ClassVar[str] = "ConEx"
-    formula: ClassVar[str] = "Re Σ (a Re h + i b Im h) r t̄, [a | b] = relu(relu([h; r] * K + c) D + e)"
+    formula: ClassVar[str] = "Re Σ (a Re h + i b Im h) r conj(t), [a | b] = relu(relu([h; r] * K + c) D + e)"
     equal_widths: ClassVar[bool] = True
     halves: ClassVar[int] = 2
     """how many vectors as long as half an entity the network makes"""

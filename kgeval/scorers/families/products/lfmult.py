@@ -27,7 +27,7 @@ class LFMult(VectorFamily):
     """
 
     name: ClassVar[str] = "LFMult"
-    formula: ClassVar[str] = "∫₀¹ Σ tanh(h x + h') tanh(r x + r') tanh(t x + t') dx"
+    formula: ClassVar[str] = "∫ Σ tanh(h x + h') tanh(r x + r') tanh(t x + t') dx, x from 0 to 1"
     similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
