@@ -34,7 +34,9 @@ def test_an_interruption_before_the_command_begins_says_the_same(monkeypatch, si
     import signal
 
     monkeypatch.setattr(click.Group, "parse_args", lambda *_: signal.raise_signal(getattr(signal, signal_)))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     ended = CliRunner().invoke(main, ["list", "metrics"])
+    signal.signal(signal.SIGINT, before)
     assert (ended.exit_code, ended.stderr) == (128 + getattr(signal, signal_), "Error: interrupted.\n")
 
 
