@@ -23,13 +23,14 @@ from kgeval.pickles.bounds import check_object_graph_size, refuse_instructions
 from kgeval.pickles.storages import DTYPES, Immutable, Reference, Storage, StorageType, shape_of, tensor
 
 LIBRARIES = (
-    *("torch", "__torch__", "pykeen", "kge", "class_resolver"),
+    *("torch", "__torch__", "pykeen", "kge", "class_resolver", "gensim"),
     *("pytorch_lightning", "lightning", "numpy", "scipy", "collections", "functools", "pathlib"),
 )
 """top-level packages whose names become stubs"""
 
 STUBS = (
     *("builtins.getattr", "builtins.set", "__builtin__.getattr", "__builtin__.set", "argparse.Namespace"),
+    *(f"{module}.{name}" for module in ("builtins", "__builtin__") for name in ("int", "long", "hash")),
     *(f"torch_geometric.nn.kge.{name}" for name in ("transe.TransE", "distmult.DistMult")),
     *(f"torch_geometric.nn.kge.{name}" for name in ("complex.ComplEx", "rotate.RotatE")),
 )

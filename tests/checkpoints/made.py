@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
+from collections import defaultdict
+from types import ModuleType
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -51,9 +55,59 @@ def named(folder, data):
 def word2vec(folder, data):
     """One table of entities and relations."""
     labels = [*data.entities, *data.relations]
-    numbers = torch.rand(len(labels), 4).tolist()
-    rows = (f"{label} {' '.join(map(str, row))}\n" for label, row in zip(labels, numbers, strict=True))
+    rows = (
+        f"{label} {' '.join(map(str, row))}\n" for label, row in zip(labels, random_rows(labels).tolist(), strict=True)
+    )
     (folder / "vectors.txt").write_text(f"{len(labels)} 4\n" + "".join(rows), encoding="utf-8")
+
+
+def word2vec_binary(folder, data):
+    """The same table in word2vec's binary format."""
+    labels = [*data.entities, *data.relations]
+    rows = (f"{label} ".encode() + row.tobytes() for label, row in zip(labels, random_rows(labels), strict=True))
+    (folder / "vectors.bin").write_bytes(f"{len(labels)} 4\n".encode() + b"".join(rows))
+
+
+def random_rows(labels):
+    return torch.rand(len(labels), 4).numpy()
+
+
+GENSIM = {
+    name: type(name, (), {"__module__": f"gensim.models.{name.lower()}"}) for name in ("KeyedVectors", "Word2Vec")
+}
+"""classes called as those of gensim, whose attributes are all that it pickles"""
+
+
+def of_gensim(name, **attributes):
+    """An object of one of these classes."""
+    made = GENSIM[name]()
+    vars(made).update(attributes)
+    return made
+
+
+def saved_by_gensim(file, name, protocol=4, **attributes):
+    """A pickle for which the classes are where those of gensim would be."""
+    modules = {name: ModuleType(name) for name in ("gensim", "gensim.models")}
+    for kind in GENSIM.values():
+        modules[kind.__module__] = ModuleType(kind.__module__)
+        setattr(modules[kind.__module__], kind.__name__, kind)
+    with patch.dict(sys.modules, modules):
+        file.write_bytes(pickle.dumps(of_gensim(name, **attributes), protocol))
+
+
+def gensim(folder, data):
+    """The same table as KeyedVectors, the vectors beside the pickle, where gensim puts large ones."""
+    labels = [*data.entities, *data.relations]
+    np.save(folder / "m.kv.vectors.npy", random_rows(labels))
+    saved_by_gensim(folder / "m.kv", "KeyedVectors", vector_size=4, index_to_key=labels, __numpys=["vectors"])
+
+
+def gensim_model(folder, data):
+    """The same table in a Word2Vec of gensim 3, with what is only there for training."""
+    labels = [*data.entities, *data.relations]
+    held = of_gensim("KeyedVectors", vector_size=4, index2word=labels, vectors=random_rows(labels))
+    training = {"hashfxn": hash, "raw_vocab": defaultdict(int, Fox=3), "random": np.random.RandomState(1)}
+    saved_by_gensim(folder / "rdf2vec.model", "Word2Vec", wv=held, alpha=0.025, **training)
 
 
 def kb2e(folder, data):
@@ -156,6 +210,8 @@ MADE = {
     "ampligraph-1": ("ampligraph-1", ampligraph1, {}),
     "encoder": ("dual-encoder", encoder, {"similarity": "dot"}),
     "encoder-safe": ("dual-encoder", safe_encoder, {"similarity": "cosine"}),
+    "gensim": ("word2vec", gensim, {"model": "DistMult"}),
+    "gensim-model": ("word2vec", gensim_model, {"model": "DistMult"}),
     "kb2e": ("transx", kb2e, {"L1_flag": True}),
     "keen": ("pykeen", keen, {}),
     "lightning": ("pykeen", lightning, {"model": "DistMult"}),
@@ -166,6 +222,7 @@ MADE = {
     "tkbc": ("tkbc", tkbc, {}),
     "trec": ("trec", trec, {}),
     "word2vec": ("word2vec", word2vec, {"model": "DistMult"}),
+    "word2vec-binary": ("word2vec", word2vec_binary, {"model": "DistMult"}),
 }
 """format, what writes it, and the options that it needs"""
 
