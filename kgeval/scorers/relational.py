@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class RelationalFamily(Family, PartitionedScorer):
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         """Cut queries into runs of one relation, where the candidates' vectors depend on it."""
         starts = starts_of_runs(queries.relations)[: 1 if self.is_shared(queries.side) else None]
-        for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
+        for start, stop in pairwise([*starts, len(queries)]):
             yield QueryPartition(slice(start, stop), RelationVectors(self, int(queries.relations[start])))
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:

@@ -117,6 +117,12 @@ def test_a_maximal_norm_is_a_number_above_zero(changed, norm):
     assert changed(max_norm=2).num_entities == changed(max_norm=None).num_entities == 7
 
 
+@pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**30, -1, 0, "x", None])
+def test_partitions_are_as_many_as_files(changed, count):
+    with pytest.raises(CheckpointError, match=r"config\.json: (cannot be read|max_norm is)"):
+        changed(entities={"all": {"num_partitions": count}})
+
+
 @pytest.mark.parametrize("name", ["bias", "dynamic_relations", "global_emb"])
 @pytest.mark.parametrize("value", ["no", "false", 1, 0, [], "true"])
 def test_a_truth_value_is_one(changed, name, value):

@@ -166,6 +166,18 @@ def test_variances_that_are_none_are_refused(factories, tmp_path):
         load_checkpoint(tmp_path)
 
 
+@pytest.mark.parametrize(("kind", "rows", "width"), [("entity", 28, 4), ("relation", 55, 8)])
+def test_tables_side_by_side_have_one_shape(factories, tmp_path, kind, rows, width):
+    """Of other rows they cannot be joined, and of other widths the halves would not be what they are called."""
+    state = live("KG2E", {"embedding_dim": 4}, factories["training"]).state_dict()
+    name = f"{kind}_representations.1._embeddings.weight"
+    torch.save({**state, name: torch.ones(rows, width)}, tmp_path / "m.pt")
+    with pytest.raises(
+        CheckpointError, match=rf"representations of the same rows have the shapes .*\({rows}, {width}\)"
+    ):
+        load_checkpoint(tmp_path, model="KG2E", similarity="kl", reciprocal=False)
+
+
 @pytest.mark.parametrize("case", ["ConvKB", "ERMLP", "KG2E", "NTN", "TorusE"])
 def test_candidates_of_their_own_score_as_those_of_all(factories, tmp_path, case):
     """To the last bit, many queries at a time and few."""

@@ -139,9 +139,18 @@ def test_answer_sets_are_of_the_answers_type(graph):
     assert isinstance(table, RankTable)
 
 
-def test_a_graph_all_of_whose_triples_are_unknown_ranks_them_last():
+UNKNOWING = {
+    "products": DistMult(np.ones((2, 2)), np.ones((1, 2))),
+    "relational": BigGraph(np.ones((2, 2)), np.ones((1, 2)), "diagonal", "cos", "tail", bias=False),
+    "typed": Typed(
+        DistMult(np.ones((2, 2)), np.ones((1, 2))),
+        EntityTypes(np.array([[0, 1]]), {"head": np.array([0]), "tail": np.array([0])}),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNKNOWING)
+def test_a_graph_all_of_whose_triples_are_unknown_ranks_them_last(kind):
     data = Dataset.from_labels(train=[("a", "r", "b")], test=[("a", "s", "b")])
-    table = evaluate(
-        DistMult(np.ones((2, 2)), np.ones((1, 2))), data, relations=["r"], entities=["a", "b"], unseen="worst"
-    )
+    table = evaluate(UNKNOWING[kind], data, relations=["r"], entities=["a", "b"], unseen="worst")
     assert table.to_pandas()[["greater", "candidates"]].to_numpy().tolist() == [[1, 2], [1, 2]]

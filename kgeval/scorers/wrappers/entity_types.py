@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class Typed(PartitionedScorer):
         """Return the model's views of runs of queries whose answers are of one type."""
         types = self.types.of_relation[queries.side][queries.relations]
         starts = starts_of_runs(types)
-        for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
+        for start, stop in pairwise([*starts, len(queries)]):
             kind = OneType(self.types, int(types[start]), self.num_relations)
             for part, view in views_of(self.model, kind.map_queries(queries[start:stop])):
                 if not isinstance(view, VectorScorer):

@@ -95,8 +95,9 @@ def _complex(parts: PyKEENModel) -> Family:
 
 
 def _multilinear_tucker(parts: PyKEENModel) -> Family:
-    core = parts.interaction.take("core_tensor", None, None, None)
-    return MultiLinearTucker(side_by_side(parts.entity), parts.relation(), core=core)
+    heads, tails = parts.entity(0), parts.entity(1)
+    core = parts.interaction.take("core_tensor", heads.shape[1], None, tails.shape[1])
+    return MultiLinearTucker(np.concatenate([heads, tails], axis=1), parts.relation(), core=core)
 
 
 def _mure(parts: PyKEENModel) -> Family:

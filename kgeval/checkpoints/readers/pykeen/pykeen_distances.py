@@ -106,8 +106,18 @@ def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
 
 
 def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArray:
-    """Lay the first representations side by side."""
-    return np.concatenate([table(index) for index in range(count)], axis=1)
+    """Lay the first representations side by side.
+
+    Raises
+    ------
+    CheckpointError
+        if their shapes differ
+    """
+    tables = [table(index) for index in range(count)]
+    if len({array.shape for array in tables}) > 1:
+        found = ", ".join(str(array.shape) for array in tables)
+        raise CheckpointError(f"its representations of the same rows have the shapes {found}.")
+    return np.concatenate(tables, axis=1)
 
 
 DISTANCES: dict[str, Callable[[PyKEENModel], Family]] = {

@@ -13,9 +13,13 @@ from kgeval.errors import CheckpointError
 from kgeval.scorers.block import ScoredFamily
 from kgeval.scorers.family import rows64
 from kgeval.scorers.numerics.ordered import dot_rows
+from kgeval.threads import slices
 
 LIMITS = (1e-6, 1e9)
 """the variances that are scored: far beyond those that training leaves"""
+
+FACTORS = 32
+"""variances that are multiplied before a logarithm is taken: within 1e-6 and 3e9 each, their product is a number"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +68,16 @@ class KG2E(ScoredFamily):
         # Numba is loaded when something is scored, not before.
         from kgeval.scorers.numerics.gaussian_kernel import divergences, likelihoods
 
-        width, found = len(candidates) // 2, np.empty((len(queries), candidates.shape[1]))
-        means, variances = queries[:, :width], queries[:, width : 2 * width]
-        if self.measure == "el":
-            likelihoods(means, variances, candidates[:width], candidates[width:], found)
-            return found
-        divergences(means, variances, queries[:, 2 * width : -1], candidates[:width], candidates[width:], found)
-        return -0.5 * (found + queries[:, -1:])
+        width = len(candidates) // 2
+        means, variances, weights = (queries[:, k * width : (k + 1) * width] for k in range(3))
+        sums, products = np.zeros((2, len(queries), candidates.shape[1]))
+        for k in slices(width, FACTORS):
+            mean, variance = means[:, k], variances[:, k]
+            others = candidates[:width][k], candidates[width:][k]
+            if self.measure == "el":
+                likelihoods(mean, variance, *others, sums, products)
+                sums += np.log(products)
+            else:
+                divergences(mean, variance, weights[:, k], *others, sums, products)
+                sums -= np.log(products)
+        return sums if self.measure == "el" else -0.5 * (sums + queries[:, -1:])

@@ -37,7 +37,7 @@ class AConEx(ConEx):
         real = head[0] * relation[0] - head[1] * relation[1]
         imaginary = head[0] * relation[1] + head[1] * relation[0]
         if not self.by_triple:
-            a, b, c, d = self.made(heads, relations)
+            a, b, c, d = self.outputs(heads, relations)
             real, imaginary = real + (a - d), imaginary + (b + c)
         return np.concatenate([real, imaginary], axis=1)
 
@@ -55,5 +55,5 @@ class AConEx(ConEx):
 
     def _sums(self, heads: IntArray, relations: IntArray) -> Float64Array:
         """Sum a + b + c − d of each pair of head and relation; float64[pair]."""
-        a, b, c, d = self.made(heads, relations)
+        a, b, c, d = self.outputs(heads, relations)
         return dot_rows(a + b + (c - d), np.ones_like(a))

@@ -50,14 +50,14 @@ class ConEx(TailNetwork):
         self.require(width % 2 == 0, "complex vectors need an even width")
         odd = self.kernel.ndim == 3 and self.kernel.shape[1] % 2 == self.kernel.shape[2] % 2 == 1
         self.require(odd, "kernel must be channel × height × width, these odd")
-        made, features = self.halves * width // 2, len(self.kernel) * LINES * width // 2
-        self.require(self.dense.shape == (features, made), "dense must fit the convolved image")
-        fits = self.kernel_bias.shape == (len(self.kernel),) and self.dense_bias.shape == (made,)
+        outputs, features = self.halves * width // 2, len(self.kernel) * LINES * width // 2
+        self.require(self.dense.shape == (features, outputs), "dense must fit the convolved image")
+        fits = self.kernel_bias.shape == (len(self.kernel),) and self.dense_bias.shape == (outputs,)
         self.require(fits, "biases must fit")
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         """Multiply heads, their real and imaginary parts scaled by what the network made, with relations."""
-        (a, b), (head, relation) = self.made(heads, relations), self.parts(heads, relations)
+        (a, b), (head, relation) = self.outputs(heads, relations), self.parts(heads, relations)
         real = a * head[0] * relation[0] - b * head[1] * relation[1]
         return np.concatenate([real, a * head[0] * relation[1] + b * head[1] * relation[0]], axis=1)
 
@@ -65,7 +65,7 @@ class ConEx(TailNetwork):
         """Return real and imaginary parts of heads and of relations."""
         return np.split(rows64(self.entity, heads), 2, axis=1), np.split(rows64(self.relation, relations), 2, axis=1)
 
-    def made(self, heads: IntArray, relations: IntArray) -> list[Float64Array]:
+    def outputs(self, heads: IntArray, relations: IntArray) -> list[Float64Array]:
         """Pass pairs of head and relation through the network; ``halves`` arrays, float64[pair, half the width]."""
         vectors = np.empty((len(heads), len(self.dense_bias)))
         for part in slices(len(heads), BATCH_HEADS):

@@ -51,10 +51,10 @@ class ConvKB(ScoredFamily):
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         head, relation, tail = np.asarray(self.kernel, np.float64).T
         anchor, slopes = (head, tail) if queries.side == "tail" else (tail, head)
-        made = (
+        responses = (
             anchors[:, :, None] * anchor + relations[:, :, None] * relation + np.asarray(self.kernel_bias, np.float64)
         )
-        return np.concatenate([np.tile(slopes, (len(queries), 1)), made.reshape(len(queries), -1)], axis=1)
+        return np.concatenate([np.tile(slopes, (len(queries), 1)), responses.reshape(len(queries), -1)], axis=1)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         """Apply the filters to candidates, and sum what is above zero."""
@@ -62,9 +62,9 @@ class ConvKB(ScoredFamily):
         from kgeval.scorers.numerics.relu_kernel import sum_filters
 
         weights = np.ascontiguousarray(np.asarray(self.output, np.float64).T)
-        slopes, made = queries[:, : len(self.kernel)], queries[:, len(self.kernel) :]
+        slopes, responses = queries[:, : len(self.kernel)], queries[:, len(self.kernel) :]
         scores = np.empty((len(queries), candidates.shape[1]))
-        sum_filters(made, candidates, slopes[0], weights, scores)
+        sum_filters(responses, candidates, slopes[0], weights, scores)
         return scores + np.float64(self.output_bias[0])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:

@@ -49,10 +49,10 @@ class ERMLP(ScoredFamily):
     def query_vectors(self, queries: Queries) -> Float64Array:
         """Return what anchor and relation give to the hidden layer."""
         entity, relation = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        given = matmul_ordered(entity, self._weights("head" if queries.side == "tail" else "tail"))
+        hidden = matmul_ordered(entity, self._weights("head" if queries.side == "tail" else "tail"))
         inner = slice(self.entity.shape[1], self.entity.shape[1] + self.relation.shape[1])
         weights = np.asarray(self.hidden[inner], np.float64)
-        return given + matmul_ordered(relation, weights) + np.asarray(self.hidden_bias, np.float64)
+        return hidden + matmul_ordered(relation, weights) + np.asarray(self.hidden_bias, np.float64)
 
     def candidate_vectors(self, side: Side, ids: IntArray) -> Float64Array:
         """Return what entities give to the hidden layer."""

@@ -58,7 +58,7 @@ class NTN(ScoredFamily):
         tails = queries.side == "tail"
         near, far = (self.head_weight, self.tail_weight) if tails else (self.tail_weight, self.head_weight)
 
-        def given(relation: int, part: BoolArray) -> Float64Array:
+        def multiply(relation: int, part: BoolArray) -> Float64Array:
             """Multiply anchors with all slices at once."""
             matrices = rows64(self.relation, relation).reshape(slices, width, width)
             by_anchor = np.moveaxis(matrices, 1 if tails else 2, 0).reshape(width, -1)
@@ -69,7 +69,7 @@ class NTN(ScoredFamily):
                 [weights, added, np.tile(rows64(self.slice_output, relation), (part.sum(), 1))], axis=1
             )
 
-        return by_relation(queries.relations, slices * (width + 2), given)
+        return by_relation(queries.relations, slices * (width + 2), multiply)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         """Multiply with every slice, and sum the outputs."""
