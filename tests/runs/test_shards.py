@@ -103,6 +103,7 @@ SETTINGS = {
     "drawn": {"evaluation": {"corruption": {"kind": "uniform", "count": 3}}},
     "by type": {"evaluation": {"corruption": {"kind": "typed"}}},
     "one side": {"evaluation": {"sides": ["tail"]}},
+    "relations": {"evaluation": {"sides": ["head", "relation"]}, "metrics": ["mrr", "relation_side.map"]},
     "with test known too": {"protocol": "libkge", "evaluation": {"split": "valid"}},
     "as PyKEEN": {"protocol": "pykeen", "by": ["relation"]},
 }
