@@ -22,6 +22,7 @@ from kgeval import (
     predict,
     summarize,
 )
+from kgeval.analysis import answers_of_ranks
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.corruption import Uniform
@@ -237,6 +238,12 @@ def test_what_cannot_predict_relations_says_why(model, settings, message):
 def test_predictions_and_answer_sets_are_of_entities(made):
     with pytest.raises(InputError, match="of relations yet"):
         made(SCORED["ComplEx"][0], DATA, sides="relation")
+
+
+def test_stored_ranks_of_relations_give_no_answer_sets(three_sides):
+    valid = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
+    with pytest.raises(InputError, match="there are no answer sets of relations yet"):
+        answers_of_ranks(valid, three_sides)
 
 
 def test_a_run_keeps_no_predictions_of_relations():
