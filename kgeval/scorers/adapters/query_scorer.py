@@ -30,7 +30,8 @@ class QueryScorer:
     The anchors and relations are equally long arrays of ids, or tensors where the function takes these (a PyTorch
     module is in evaluation mode while it scores, and gets them on its device); ``side`` is ``"head"`` or ``"tail"``,
     the one that is sought. A column is an entity. Each distinct query is asked for once. A function with a fourth
-    argument called ``times`` (or ``time``, ``tau``, …) gets those of the queries of a temporal graph too.
+    argument called ``times`` (or ``time``, ``tau``, …) gets those of the queries of a temporal graph too; where it has
+    a default, queries without a time are asked by three.
 
     Parameters
     ----------
