@@ -26,6 +26,7 @@ from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.ranking_notes import require_relations
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 
@@ -106,7 +107,7 @@ def explain(  # noqa: PLR0913
     [('openke', 3.925, -0.501), ('torchkge', 4.928, 0.501)]
     """
     chosen = [find_protocol(it) for it in ([protocols] if isinstance(protocols, str | Protocol) else protocols)]
-    framework_metric, dataset = _as_framework_metric(metric), as_dataset(dataset)
+    dataset = as_dataset(dataset)
     settings = Evaluation.of(
         split=split,
         sides=sides,
@@ -121,6 +122,9 @@ def explain(  # noqa: PLR0913
         kernel=kernel,
         device=device,
     )
+    framework_metric = _as_framework_metric(metric, settings.sides)
+    for it in chosen:
+        require_relations(settings, it.rules)
     model = as_model(model, dataset, nan=nan)
     scorer = align(model, dataset, entities=entities, relations=relations)
     ranking = _RankingByProtocol(scorer, dataset, settings, framework_metric, progress)
@@ -156,11 +160,14 @@ class _RankingByProtocol:
         return protocol.value(self.table(protocol), self.metric)
 
 
-def _as_framework_metric(metric: str) -> FrameworkMetric:
+def _as_framework_metric(metric: str, sides: Sequence[Side]) -> FrameworkMetric:
+    """Read a metric; of both sides, where relations alone are predicted, it is of these."""
     name = parse(metric)
     if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
         raise MetricError(f"cannot explain {metric!r}: differences are explained of mrr, mr and hits@k, of any side.")
-    return FrameworkMetric(str(name), replace(name, side=None).base, name.side or "both")
+    side = name.side or "both"
+    of = "relation" if side == "both" and tuple(sides) == ("relation",) else side
+    return FrameworkMetric(str(name), name.base, of)
 
 
 def _explain_protocol(ranking: _RankingByProtocol, standard: Protocol, target: Protocol) -> ProtocolExplanation:

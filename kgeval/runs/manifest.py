@@ -20,6 +20,7 @@ from kgeval.runs.jobs import Job
 from kgeval.runs.model_evaluation import ModelEvaluation
 from kgeval.runs.results import Result
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
+from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.scorer import Scorer, VectorScorer
 
 
@@ -104,5 +105,5 @@ def _describe(model: Scorer | VectorScorer) -> dict[str, Any]:
     if isinstance(model, FittedBaseline):
         return model.describe()
     if not isinstance(model, Checkpoint):
-        return {"live": type(model).__name__}
+        return {"live": type(model.scorer if isinstance(model, Aligned) else model).__name__}
     return model.describe() | {"files": [unstaged(str(path)) for path in model.files]}

@@ -96,8 +96,9 @@ class Ranking(ModelEvaluation):
 
     def num_ranks(self, model: Any) -> int | None:
         """One of each triple and side that the model answers; of an estimate, nobody knows how many."""
-        ranks = len(self._dataset.split(self._settings.split)) * len(self._settings.for_model(model).sides)
-        return ranks if self._settings.estimate is None else None
+        settings = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model)
+        ranks = len(self._dataset.split(settings.split)) * len(settings.sides)
+        return ranks if settings.estimate is None else None
 
     def evaluate(self, model: Any, request: EvaluationRequest) -> RankResult:
         """Rank with a model."""

@@ -23,6 +23,8 @@ from kgeval.run_directory.contents import MODEL, as_json
 from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
 from kgeval.scorers.model_labels import mode_of_pykeen
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.storage.atomic import replacing_folder, write_text
@@ -59,7 +61,7 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     except NoFormula:
         # Without the file TRAINED: a live model cannot be loaded again, so after an interruption it is trained anew.
         mode = mode_of_pykeen(dataset, result.model)
-        return PyKEENScorer(result.model) if mode is None else _scorer_of(result.model, mode)
+        return PyKEENScorer(result.model) if mode is None else _inductive_scorer(result.model, mode, dataset)
     write_text(stage / TRAINED, training)
     return checkpoint
 
@@ -98,11 +100,12 @@ def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
     )
 
 
-def _scorer_of(model: Any, mode: str) -> Scorer | VectorScorer:
-    """The vectors of an inductive model, whose own functions make them anew for every batch."""
+def _inductive_scorer(model: Any, mode: str, dataset: Dataset) -> Aligned:
+    """The vectors of an inductive model, whose own functions make them anew for every batch; it learned these ids."""
     from kgeval.pykeen import scorer_of
 
-    return scorer_of(model, mode=mode)
+    scorer = scorer_of(model, mode=mode)
+    return align(scorer, dataset, entities=dataset.entities, relations=dataset.relations)
 
 
 def _of_two_graphs(config: TrainingConfig, dataset: Dataset, learned: Dataset) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def test_pytrec_eval_computes_the_same_of_the_run(tmp_path, k):
         ("tail-0-0 Q0 e1 1 2 x", "line 1: the entity 'e1' is no id"),
         ("tail-0-0 Q0 1 1 nan x", "line 1: the score 'nan' is no number"),
         ("tail-0-0 Q0 1 1 1e999 x", "line 1: the score '1e999' is no finite number"),
-        ("\ntail-0-0 Q0 20 1 2 x", "entity '20' names an entity beyond the 20 of random. Is it the right dataset"),
+        ("\ntail-0-0 Q0 20 1 2 x", r"entity '20' names an entity beyond the 20 of random\. Is it the right dataset\?$"),
         ("tail-0-4 Q0 1 1 2 x", "the query 'tail-0-4' names a relation beyond the 4 of random"),
         ("tail-20-0 Q0 1 1 2 x", "the query 'tail-20-0' names an anchor beyond the 20 of random"),
         ("tail-0-0 Q0 1 1 2 x\ntail-0-1 Q0 1 1 2 x\ntail-0-0 Q0 1 2 1 x", "line 3: the entity '1' is there a second"),

@@ -135,8 +135,17 @@ def test_what_the_graphs_share_and_lack_is_noted(tmp_path):
 
 def test_graphs_without_a_common_relation_are_refused(tmp_path):
     evaluated = {split: [(h, "knows", t) for h, _, t in rows] for split, rows in EVALUATED.items()}
-    with pytest.raises(DatasetError, match=r"no relation of the inference graph is in the training graph small"):
-        load_dataset(grail(tmp_path, evaluated=evaluated))
+    for learned in (LEARNED, {**LEARNED, "valid": [("ant", "knows", "cat")]}):
+        with pytest.raises(DatasetError, match=r"no relation of the inference graph is in the training graph small"):
+            load_dataset(grail(tmp_path, learned, evaluated))
+
+
+def test_a_relation_of_the_training_graphs_valid_triples_alone_is_not_learned(tmp_path):
+    learned, evaluated = (
+        {**graph, "valid": [(h, "knows", t)]} for graph in (LEARNED, EVALUATED) for h, _, t in graph["valid"]
+    )
+    notes = load_dataset(grail(tmp_path, learned, evaluated)).notes
+    assert notes[1] == "1 of 1 valid triples have a relation that the training graph lacks: (xi, knows, zebu)."
 
 
 def test_models_of_the_training_graph_are_refused(tmp_path):

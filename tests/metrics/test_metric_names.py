@@ -55,6 +55,7 @@ def test_names_and_synonyms(text, spelled):
         ("haed.mrr", r"unknown side, tie policy or average 'haed'. Did you mean 'head'\?"),
         ("realistic.head.mrr", "the side stands first. Write 'head.realistic.…'"),
         ("head.tail.mrr", "names two sides, 'head' and 'tail'"),
+        ("relation_side.head.mrr", "names two sides, 'relation_side' and 'head'"),
         ("macor.mrr", "Did you mean 'macro'"),
         ("pessimistic.map", "map is averaged over ties exactly; leave 'pessimistic' out"),
         ("strat.map", "strat weighs answers; map has one value for each query"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kgeval import (
@@ -14,10 +17,12 @@ from kgeval import (
     answers,
     compare,
     evaluate,
+    explain,
     framework_metrics,
     predict,
     summarize,
 )
+from kgeval.analysis import answers_of_ranks
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.corruption import Uniform
@@ -143,9 +148,21 @@ def test_lists_of_several_relations_are_no_units_of_relations(three_sides):
 def test_weights_against_popularity_are_those_of_the_relation_alone(three_sides):
     strat = summarize(three_sides, ["strat.mrr"], popularity=(0.5, 1))
     plain = summarize(evaluate(SCORED["ComplEx"][0], DATA), ["strat.mrr"], popularity=(0.5, 1))
-    assert strat["both.strat.mrr"] == pytest.approx(plain["strat.mrr"], rel=1e-12)
+    assert strat["both.strat.mrr"] == plain["strat.mrr"]
     by_relation = summarize(three_sides, ["relation_side.relation.mrr"])
     assert strat["relation_side.strat.mrr"] == pytest.approx(by_relation["relation_side.relation.mrr"])
+
+
+def test_weights_of_entities_do_not_depend_on_relation_rows(three_sides):
+    def strat(rows):
+        table = replace(three_sides, data=three_sides.data.filter(pa.array(rows)))
+        return summarize(table, ["strat.mrr"], popularity=(0.5, 0.5)).groups[0].values
+
+    relations = three_sides.column("side") == "relation"
+    some = np.arange(len(relations)) % 3 > 0
+    alone, beside_some, beside_all = strat(~relations), strat(~relations | some), strat(np.full(len(relations), True))
+    for name, value in alone.items():
+        assert beside_some[name] == beside_all[name] == value
 
 
 def test_every_slice_divides_relation_rows_too(three_sides):
@@ -179,6 +196,17 @@ def test_torchkge_names_its_relation_metrics_as_those_of_links(three_sides):
     assert not [name for name in metrics if not name.startswith("relations: ")]
 
 
+def test_protocols_that_predict_relations_are_explained_of_them():
+    model, protocols = SCORED["ComplEx"][0], ["standard", "torchkge"]
+    alone = explain(model, DATA, protocols, sides="relation")
+    beside = explain(model, DATA, protocols, sides=TARGETS, metric="relation_side.mrr")
+    assert [row.value for row in alone.rows] == [row.value for row in beside.rows]
+    table = evaluate(model, DATA, sides="relation", protocol="torchkge")
+    assert alone.rows[1].value == framework_metrics(table)["relations: mrr, filtered"]
+    with pytest.raises(InputError, match="the protocol libkge ranks heads and tails alone"):
+        explain(model, DATA, ["torchkge", "libkge"], sides=TARGETS)
+
+
 ARRAY = np.zeros((len(DATA.test), E))
 
 
@@ -210,6 +238,12 @@ def test_what_cannot_predict_relations_says_why(model, settings, message):
 def test_predictions_and_answer_sets_are_of_entities(made):
     with pytest.raises(InputError, match="of relations yet"):
         made(SCORED["ComplEx"][0], DATA, sides="relation")
+
+
+def test_stored_ranks_of_relations_give_no_answer_sets(three_sides):
+    valid = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
+    with pytest.raises(InputError, match="there are no answer sets of relations yet"):
+        answers_of_ranks(valid, three_sides)
 
 
 def test_a_run_keeps_no_predictions_of_relations():

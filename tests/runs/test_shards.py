@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from kgeval import RankTable
+from kgeval import RankTable, load_dataset
 from kgeval.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
 from kgeval.errors import ConfigError, InputError, Interrupted, RunError
@@ -20,6 +20,7 @@ from kgeval.reports.reading import read_models
 from kgeval.run_directory.contents import SHARDS, STAGE
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
+from kgeval.runs.model_evaluation import Ranking
 from kgeval.runs.runner import run
 from kgeval.runs.shards import division
 from kgeval.runs.shards.division import divide, divide_exactly, usual_count
@@ -103,6 +104,7 @@ SETTINGS = {
     "drawn": {"evaluation": {"corruption": {"kind": "uniform", "count": 3}}},
     "by type": {"evaluation": {"corruption": {"kind": "typed"}}},
     "one side": {"evaluation": {"sides": ["tail"]}},
+    "relations": {"evaluation": {"sides": ["head", "relation"]}, "metrics": ["mrr", "relation_side.map"]},
     "with test known too": {"protocol": "libkge", "evaluation": {"split": "valid"}},
     "as PyKEEN": {"protocol": "pykeen", "by": ["relation"]},
 }
@@ -342,3 +344,13 @@ def test_shards_on_several_devices_have_the_bytes_of_the_processor(config, place
     run(load_config(several), place / "several")
     assert table(place / "several") == table(place / "whole")
     assert manifest(place / "several")["ranking"]["device"] == "torch:cpu, torch:cpu"
+
+
+@pytest.mark.parametrize(
+    ("settings", "sides"),
+    [({}, 2), ({"protocol": "pyg"}, 1), ({"protocol": "pyg", "evaluation": {"sides": ["head", "tail"]}}, 2)],
+)
+def test_as_many_ranks_are_announced_as_there_will_be(config, place, settings, sides):
+    dataset = load_dataset(place / "graph")
+    evaluation = Ranking(load_config(config(**settings)), dataset)
+    assert evaluation.num_ranks(distmult(dataset)) == sides * len(dataset.test)

@@ -113,3 +113,18 @@ def test_a_graph_without_times_has_none_to_give():
 def test_a_fourth_parameter_of_another_name_is_left_alone():
     table = evaluate(lambda h, r, t, scale=1: (h + r + t) * scale, DATA)
     assert table.column("score").tolist() == DATA.test.ids.sum(axis=1).tolist() * 2
+
+
+def test_a_time_with_a_default_is_left_out_where_facts_have_none():
+    def of_three(heads, relations, tails, time=None):
+        return heads + relations + tails if time is None else time
+
+    def of_two(anchors, relations, side, time=None):
+        known = anchors if time is None else time
+        return np.broadcast_to(known[:, None], (len(anchors), len(STATIC.entities)))
+
+    static = evaluate(lambda h, r, t: h + r + t, STATIC)
+    assert evaluate(of_three, STATIC).data.equals(static.data)
+    assert evaluate(of_three, DATA).column("score").tolist() == DATA.test.contexts.tolist() * 2
+    at_no_time = evaluate(QueryScorer(of_two), STATIC)
+    assert at_no_time.column("score").tolist() == [*STATIC.test.tails, *STATIC.test.heads]

@@ -196,7 +196,7 @@ def answers_of_ranks(
     ------
     InputError
         if an argument is wrong, if the tables are not of one model, dataset and filter, if both are of one split, or if
-        one is a sample of its split
+        one is a sample of its split or has ranks of relations
     """
     request = SetRequest.of(coverage, RANK.name, per)
     for name in ("model", "dataset", "filter", "times", "candidates"):
@@ -208,14 +208,22 @@ def answers_of_ranks(
         raise InputError(
             f"{what}. Sets are calibrated on other triples than those they are made for: rank both splits."
         )
-    for table in (valid, test):
-        if table.sampling is not None:
-            what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
-            raise InputError(f"{what}, drawn by relation for an estimate. Coverage is of all: rank the whole split.")
+    _refuse_unfit_ranks(valid)
+    _refuse_unfit_ranks(test)
     limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
     found = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
     bound = "sizes are those without ties: where candidates tie across the last place of a set, it is smaller."
     return replace(found, notes=(*found.notes, bound))
+
+
+def _refuse_unfit_ranks(table: RankTable) -> None:
+    """Refuse ranks of a sample, and of relations."""
+    if table.sampling is not None:
+        what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
+        raise InputError(f"{what}, drawn by relation for an estimate. Coverage is of all: rank the whole split.")
+    if (table.column("side") == "relation").any():
+        what = f"the {table.split} ranks are of relations too, and there are no answer sets of relations yet"
+        raise InputError(f"{what}. Rank heads and tails alone.")
 
 
 def _counted_sets(

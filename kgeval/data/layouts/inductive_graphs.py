@@ -31,9 +31,10 @@ def with_training_graph(dataset: Dataset, training: Dataset, *, same_ids: bool =
     Raises
     ------
     DatasetError
-        if the graphs share no relation
+        if no relation of the inference graph is in the train triples of the training graph
     """
     relations = training.relations.ids(dataset.relations.labels)
+    relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
     if not (relations[dataset.train.relations] >= 0).any():
         raise DatasetError(
             f"dataset {dataset.name}: no relation of the inference graph is in the training graph {training.name}, "

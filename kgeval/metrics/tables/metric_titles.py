@@ -22,13 +22,13 @@ def short_title(metric: MetricName) -> str:
     """Call a metric as papers do.
 
     >>> from kgeval.metrics.tables.names import parse
-    >>> short_title(parse("both.mrr"))
-    'MRR'
+    >>> [short_title(parse(name)) for name in ("both.mrr", "relation.mrr", "relation_side.mrr")]
+    ['MRR', 'relation MRR', 'relation side MRR']
     """
     name, increasing = metric.name, metric.metric.increasing
     acronym = name.isalpha() and len(name) <= 5 and increasing is not None
     written = name.capitalize() if name == "hits" else name.upper() if acronym else name
-    side = metric.side if metric.side != "both" else None
+    side = {"both": None, "relation": "relation side"}.get(metric.side or "both", metric.side)
     return " ".join(
         part for part in (side, metric.ties, metric.average, f"{written}{f'@{metric.k}' if metric.k else ''}") if part
     )

@@ -184,10 +184,10 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
         raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
 
 
-def _misplaced(prefix: str, side: str | None, ties: str | None) -> str:
+def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
     policies = tuple(tie_policies())
     if prefix in PREFIXES and side:
-        return f"names two sides, {side!r} and {PREFIXES[prefix]!r}. Ask for them one by one."
+        return f"names two sides, {_PREFIX_OF[side]!r} and {prefix!r}. Ask for them one by one."
     if prefix in policies and ties:
         return f"names two tie policies, {ties!r} and {prefix!r}. Ask for them one by one."
     if prefix in PREFIXES and ties:

@@ -114,8 +114,8 @@ class TableView:
     def ids(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """The number of the side, the anchor, the relation, and the other entity of every row."""
         head, relation, tail = (self.table.column(name) for name in ("head", "relation", "tail"))
-        heads = self.sides == "head"
-        side = np.select([heads, self.sides == "tail"], [0, 1], 2)
+        side = np.where(self.of_entities, self.sides == "tail", 2)
+        heads = side == 0
         return side, np.where(heads, tail, head), relation, np.where(heads, head, tail)
 
     @cached_property
@@ -151,18 +151,19 @@ class TableView:
 
     @cached_property
     def unpopularity(self) -> Float64Array:
-        """The weight of each row against the popularity, in the whole table, of its answer and relation.
+        """The weight of each row against the popularity of its answer and relation.
 
-        Where the relation is the answer, it is weighed by its own popularity alone.
+        Both are counted in all rows of entities; where the relation is the answer, it is weighed by its own popularity
+        alone, in all rows of relations.
         """
         _, anchor, relation, answer = self.ids
-        frequencies = np.bincount(np.r_[anchor, answer]), np.bincount(relation)
         of_entity, of_relation = self.options.popularity
-        weights = against_popularity(answer, relation, frequencies, (of_entity, of_relation))
-        if self.of_entities.all():
-            return weights
-        alone = against_popularity(answer, relation, frequencies, (0, of_relation))
-        return np.where(self.of_entities, weights, alone)
+        weights = np.empty(len(relation))
+        for rows, exponent in ((self.rows_of("both"), of_entity), (np.flatnonzero(~self.of_entities), 0.0)):
+            frequencies = np.bincount(np.r_[anchor[rows], answer[rows]]), np.bincount(relation[rows])
+            exponents = exponent, of_relation
+            weights[rows] = against_popularity(answer[rows], relation[rows], frequencies, exponents)
+        return weights
 
     @cached_property
     def draws(self) -> Float64Array:

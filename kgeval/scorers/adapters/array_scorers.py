@@ -8,7 +8,7 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.adapters.functions import OF_TRIPLES, TIMES, FunctionCaller, ScoreFunction, takes_times
+from kgeval.scorers.adapters.functions import OF_TRIPLES, TIMES, FunctionCaller, ScoreFunction, needs_times, takes_times
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
@@ -21,8 +21,9 @@ BATCH_TRIPLES = 2**17
 class CallableScorer:
     """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
 
-    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times. A
-    PyTorch module is such a function too; :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
+    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; where
+    the fourth has a default, facts without a time are scored by three. A PyTorch module is such a function too;
+    :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
 
     Parameters
     ----------
@@ -68,6 +69,7 @@ class CallableScorer:
         self.num_relations = _size(num_relations, self.relations, "relations")
         self.times = None if times is None else Vocabulary.of(times, "time")
         self.takes_times = times is not None or takes_times(function, OF_TRIPLES)
+        self._needs_times = times is not None or needs_times(function, OF_TRIPLES)
         self._called = FunctionCaller(function, (*OF_TRIPLES, TIMES) if self.takes_times else OF_TRIPLES)
         self._batches = ShrinkingBatches(BATCH_TRIPLES)
 
@@ -92,7 +94,7 @@ class CallableScorer:
         others = np.broadcast_to(candidates, shape).flatten()
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
         columns = [heads, relations, tails]
-        if self.takes_times:
+        if self.takes_times and (self._needs_times or queries.contexts is not None):
             columns.append(np.broadcast_to(queries.times[:, None], shape).flatten())
 
         def score(part: slice) -> Float64Array:

@@ -102,12 +102,27 @@ def takes_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
     >>> takes_times(lambda h, r, t, tau: h, OF_TRIPLES), takes_times(lambda h, r, t, scale=2: h, OF_TRIPLES)
     (True, False)
     """
+    return _time_parameter(function, parameters) is not None
+
+
+def needs_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
+    """Whether a function takes times, and cannot be called without them.
+
+    >>> needs_times(lambda h, r, t, tau: h, OF_TRIPLES), needs_times(lambda h, r, t, tau=None: h, OF_TRIPLES)
+    (True, False)
+    """
+    parameter = _time_parameter(function, parameters)
+    return parameter is not None and parameter.default is inspect.Parameter.empty
+
+
+def _time_parameter(function: ScoreFunction, parameters: Sequence[str]) -> inspect.Parameter | None:
     try:
         signature = inspect.signature(getattr(function, "forward", function))
     except (TypeError, ValueError):  # compiled functions need not tell
-        return False
-    named = [name for name, one in signature.parameters.items() if one.kind in POSITIONAL]
-    return len(named) > len(parameters) and named[len(parameters)].lower() in TIME_NAMES
+        return None
+    positional = [one for one in signature.parameters.values() if one.kind in POSITIONAL]
+    following = positional[len(parameters) : len(parameters) + 1]
+    return next((one for one in following if one.name.lower() in TIME_NAMES), None)
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:

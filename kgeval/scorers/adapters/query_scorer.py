@@ -12,7 +12,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError, did_you_mean
-from kgeval.scorers.adapters.functions import TIMES, FunctionCaller, ScoreFunction, takes_times
+from kgeval.scorers.adapters.functions import TIMES, FunctionCaller, ScoreFunction, needs_times, takes_times
 from kgeval.scorers.adapters.score_arrays import as_array
 from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
 from kgeval.scorers.scorer import refuse_other_queries
@@ -30,7 +30,8 @@ class QueryScorer:
     The anchors and relations are equally long arrays of ids, or tensors where the function takes these (a PyTorch
     module is in evaluation mode while it scores, and gets them on its device); ``side`` is ``"head"`` or ``"tail"``,
     the one that is sought. A column is an entity. Each distinct query is asked for once. A function with a fourth
-    argument called ``times`` (or ``time``, ``tau``, …) gets those of the queries of a temporal graph too.
+    argument called ``times`` (or ``time``, ``tau``, …) gets those of the queries of a temporal graph too; where it has
+    a default, queries without a time are asked by three.
 
     Parameters
     ----------
@@ -82,6 +83,7 @@ class QueryScorer:
         self._batches = ShrinkingBatches(batch_size)
         self.times = None if times is None else Vocabulary.of(times, "time")
         self.takes_times = times is not None or takes_times(function, OF_QUERIES)
+        self._needs_times = times is not None or needs_times(function, OF_QUERIES)
         self._called = FunctionCaller(function, (*OF_QUERIES, TIMES) if self.takes_times else OF_QUERIES)
 
     @property
@@ -120,7 +122,8 @@ class QueryScorer:
     def _rows(self, queries: Queries) -> FloatArray:
         """Score all entities for a few queries."""
         # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
-        times = [queries.times.copy()] if self.takes_times else []
+        at_times = self.takes_times and (self._needs_times or queries.contexts is not None)
+        times = [queries.times.copy()] if at_times else []
         returned = self._called(queries.anchors.copy(), queries.relations.copy(), queries.side, *times)
         rows: FloatArray = as_array(returned, "the scoring function")
         expected = (len(queries), self.num_entities)

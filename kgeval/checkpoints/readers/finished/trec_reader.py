@@ -27,6 +27,8 @@ COLUMNS = ("query", "iteration", "entity", "rank", "score", "run")
 
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
+OTHER_DATASET = " Is it the right dataset?"
+
 LONGEST = 2**12
 """characters of a line that are looked at to recognise the file"""
 
@@ -62,12 +64,12 @@ class _Column(NamedTuple):
     name: str
     cells: pa.ChunkedArray
 
-    def refuse(self, wrong: BoolArray, why: str) -> None:
+    def refuse(self, wrong: BoolArray, why: str, hint: str = "") -> None:
         """Refuse the first of some rows (bool[row]), with its line and its cell."""
         if wrong.any():
             row = int(np.argmax(wrong))
             cell = self.cells[row].as_py()[:40]
-            raise CheckpointError(f"{self.path}, line {line_of(self.path, row)}: the {self.name} {cell!r} {why}.")
+            raise CheckpointError(f"{self.path}, line {line_of(self.path, row)}: the {self.name} {cell!r} {why}.{hint}")
 
     def refuse_unlike(self, pattern: str, why: str) -> None:
         """Refuse cells that a pattern does not match."""
@@ -98,6 +100,7 @@ class _Queries(NamedTuple):
             column.refuse(
                 (found >= len(known))[owners],
                 _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known)),
+                OTHER_DATASET,
             )
         return cls(pc.struct_field(parts, "side").to_numpy(zero_copy_only=False), ids)
 
@@ -123,7 +126,8 @@ class _Run(NamedTuple):
         score.refuse_unlike(NUMBER, "is no number")
         entities, scores = np.asarray(entity.cells.cast(pa.int64())), np.asarray(score.cells.cast(pa.float64()))
         score.refuse(~np.isfinite(scores), "is no finite number")
-        entity.refuse(entities >= len(dataset.entities), _beyond("an entity", dataset, len(dataset.entities)))
+        size = len(dataset.entities)
+        entity.refuse(entities >= size, _beyond("an entity", dataset, size), OTHER_DATASET)
         codes = query.cells.combine_chunks().dictionary_encode()
         owners = np.asarray(codes.indices, np.int64)
         order = np.lexsort((entities, owners))
@@ -146,7 +150,7 @@ class _Run(NamedTuple):
 
 
 def _beyond(what: str, dataset: Dataset, size: int) -> str:
-    return f"names {what} beyond the {size} of {dataset.name}. Is it the right dataset?"
+    return f"names {what} beyond the {size} of {dataset.name}"
 
 
 def _recognises(path: Path) -> bool:
