@@ -24,7 +24,7 @@ MODELS = [
 ]
 """models that no similarity of vectors gives, live and from the files that PyKEEN saves; weights are PyKEEN's"""
 
-CONVE = Case("ConvE", "ConvE", {}, 200)
+CONVE = Case("ConvE", "ConvE", {}, 200, batch_size=4)
 """from its file, where each head has a vector of its own without inverse triples; live, it is vectors of torch"""
 
 SAMPLE = 64

@@ -52,8 +52,8 @@ def markdown(result: dict[str, Any]) -> str:
         ]
     if result["metrics"]:
         rows = result["metrics"][0]["rows"]
-        told = ", ".join(map(_told, result["metrics"]))
-        lines += ["", f"Metrics of {rows:,} ranks: {told}."]
+        metrics = ", ".join(map(_in_words, result["metrics"]))
+        lines += ["", f"Metrics of {rows:,} ranks: {metrics}."]
     if result["statistics"]:
         rows = result["statistics"][0]["rows"]
         lines += ["", f"| {rows:,} ranks, the usual seven metrics | seconds |", "|---|---|"]
@@ -69,7 +69,7 @@ def _in_blocks(rows: list[dict[str, Any]]) -> list[str]:
     return [*lines, "", "These are processor seconds of all threads, of both sides.", ""] if rows else []
 
 
-def _told(row: dict[str, Any]) -> str:
+def _in_words(row: dict[str, Any]) -> str:
     groups = f" ({row['groups']:,} groups)" if row["groups"] > 1 else ""
     return f"{row['name']}{groups} {row['seconds']:.2f} s"
 

@@ -21,6 +21,8 @@ class Case:
     dim: int
     peers: bool = True
     """whether other tools have it"""
+    batch_size: int | None = None
+    """PyKEEN's, where the one that it chooses does not fit into memory"""
 
     def weights(self, graph: Dataset, seed: int = 0) -> dict[str, np.ndarray]:
         """Draw normal weights: the hard case, since answers stand where most candidates are, not at the top."""
@@ -83,6 +85,7 @@ class PyKEEN:
         from pykeen.models import model_resolver
         from pykeen.triples import CoreTriplesFactory
 
+        self._batch_size = case.batch_size
         factory = CoreTriplesFactory(
             torch.from_numpy(graph.train.ids), num_entities=len(graph.entities), num_relations=len(graph.relations)
         )
@@ -131,7 +134,13 @@ class PyKEEN:
         from pykeen.evaluation import RankBasedEvaluator
 
         evaluator = RankBasedEvaluator(clear_on_finalize=False)
-        evaluator.evaluate(self._model, self._test[rows], additional_filter_triples=self._filters, use_tqdm=False)
+        evaluator.evaluate(
+            self._model,
+            self._test[rows],
+            batch_size=self._batch_size,
+            additional_filter_triples=self._filters,
+            use_tqdm=False,
+        )
         sides = [np.concatenate(evaluator.ranks[side, "pessimistic"]) for side in ("head", "tail")]
         return np.stack(sides, axis=1).astype(int)
 
