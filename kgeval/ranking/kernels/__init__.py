@@ -38,7 +38,8 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
     if name != "auto":
         return ScreenedKernel(name, block=block)
     precision: Precision = "bfloat16" if fast_bfloat16() else "float32"
-    return ScreenedKernel(precision, "int8", block=block) if exact_int8() else ScreenedKernel(precision, block=block)
+    others: tuple[Precision, ...] = ("int8", "float32") if exact_int8() else ("float32",)
+    return ScreenedKernel(*dict.fromkeys((precision, *others)), block=block)
 
 
 @cache

@@ -35,8 +35,11 @@ from kgeval.threads import parallel_for
 BLOCKS = 4
 """blocks that a thread takes at a time, with one buffer"""
 
+TRIAL = 2
+"""blocks that each precision in question is timed on"""
+
 TRIAL_PAYS = 16 * BLOCKS
-"""blocks from which on each precision in question is timed on some of them"""
+"""blocks from which on they are timed"""
 
 SCREENS = {"bfloat16": Bfloat16Products, "float32": Float32Products, "int8": Int8Products}
 
@@ -80,7 +83,7 @@ class ScreenedKernel(CompiledKernel):
 
     def _choose_precision(self, countings: list[ScreenedCounting]) -> tuple[int, int]:
         """Count a few queries by each precision, and keep the quickest; return its place, and how many are counted."""
-        step = BLOCKS * self._block
+        step = TRIAL * self._block
         seconds = [counting.count(slice(n * step, (n + 1) * step), self._block) for n, counting in enumerate(countings)]
         quickest = int(np.argmin(seconds))
         self._precisions = self._precisions[quickest : quickest + 1]
