@@ -28,7 +28,7 @@ from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
 from kgeval.protocols.framework_means import MeanFunction, float64
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric, Setting
 from kgeval.protocols.protocol_candidates import all_entities
-from kgeval.protocols.sampled_ranking import rank_sample
+from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import RankParts, ranking_of
@@ -236,8 +236,8 @@ class ResolvedEvaluation:
         earlier
             an earlier sample of the same, where this is an estimate: its ranks are not computed again
         """
-        evaluation, estimate = self.evaluation.for_model(model), self.evaluation.estimate
-        answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if estimate is None else None
+        evaluation = self.evaluation.for_model(model)
+        answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:
             ranking = ranking_of(
                 model,
@@ -248,10 +248,8 @@ class ResolvedEvaluation:
                 relations=relations,
                 progress=report,
             )
-            if estimate is None:
-                return ranking.rank(title, rank_parts)
-            options, title = MetricOptions(self.ties), title or ranking.scorer.title
-            return rank_sample(ranking, estimate, title=title, options=options, earlier=earlier)
+            options = MetricOptions(self.ties)
+            return rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
 
 
 def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:

@@ -26,7 +26,7 @@ from kgeval.metrics.tables.rank_summary import rank_summary
 from kgeval.metrics.tables.selection import RowSelection, TableView
 from kgeval.protocols.growing_ranks import GrowingRanks
 from kgeval.protocols.typed_ranks import TypedRanks
-from kgeval.ranking.model_ranking import ModelRanking
+from kgeval.ranking.model_ranking import ModelRanking, RankParts
 from kgeval.ranking.rank_table import RankTable
 from kgeval.threads import bound_threads
 
@@ -37,6 +37,21 @@ class Decision(NamedTuple):
     ratio: float
     """how many triples have such ranks for each of the sample; 0 without a regression"""
     note: str = ""
+
+
+def rank_all_or_sample(
+    ranking: ModelRanking,
+    *,
+    title: str | None,
+    options: MetricOptions,
+    rank_parts: RankParts | None = None,
+    earlier: RankTable | None = None,
+) -> RankTable:
+    """Rank all triples, divided by ``rank_parts``; or a sample, if an estimate is wanted, as :func:`rank_sample`."""
+    estimate = ranking.evaluation.estimate
+    if estimate is None:
+        return ranking.rank(title, rank_parts)
+    return rank_sample(ranking, estimate, title=title or ranking.scorer.title, options=options, earlier=earlier)
 
 
 def rank_sample(

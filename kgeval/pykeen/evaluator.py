@@ -16,7 +16,7 @@ from kgeval.data.leaks import notes_on_leaks
 from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS
 from kgeval.metrics.tables.names import parse
-from kgeval.protocols.sampled_ranking import rank_sample
+from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
@@ -24,7 +24,7 @@ from kgeval.pykeen.record import record
 from kgeval.pykeen.request import Request, progress_bar
 from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_ranking import ModelRanking, ranking_of
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_model import PyKEENScorer
 from kgeval.scorers.wrappers.per_side import PerSideScorer
@@ -196,7 +196,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 progress=bar.update,
                 restrict_entities_to=request.entities,
             )
-            table = _ranked(ranking, type(model).__name__)
+            table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
         # PyKEEN passes triples, and neither labels nor which split of which dataset they are.
         leaks = dict(zip(notes_on_leaks(dataset, "test"), notes_on_leaks(dataset, "test", name=EVALUATED), strict=True))
         notes = tuple(leaks.get(note, note) for note in table.notes)
@@ -286,16 +286,6 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 "knows from the filter only: pass additional_filter_triples=[training.mapped_triples], as PyKEEN's "
                 "pipeline does where filtered=True. For raw ranks, call kgeval.pykeen.evaluate(…, filter=[])."
             )
-
-
-def _ranked(ranking: ModelRanking, title: str) -> RankTable:
-    """Rank all triples, or a sample of them."""
-    estimate = ranking.evaluation.estimate
-    return (
-        ranking.rank(title)
-        if estimate is None
-        else rank_sample(ranking, estimate, title=title, options=DEFAULT_OPTIONS)
-    )
 
 
 def _is_pykeen_metric(name: str) -> bool:
