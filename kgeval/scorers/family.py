@@ -7,7 +7,8 @@ import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
+from types import UnionType
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -150,7 +151,7 @@ class Family(ABC):
     @classmethod
     def array_names(cls) -> list[str]:
         """List the arrays that the formula reads."""
-        return [name for name, hint in cls._hints().items() if "ndarray" in str(hint)]
+        return [name for name, hint in cls._hints().items() if _is_array(hint)]
 
     @property
     def arrays(self) -> dict[str, FloatArray]:
@@ -207,6 +208,15 @@ class VectorFamily(Family, VectorScorer):
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
         return VectorScorer.scores(self, queries, candidates)
+
+
+def _is_array(hint: Any) -> bool:
+    """Whether a type hint is an array, or an array or None."""
+    origin = get_origin(hint) or hint
+    if origin in (Union, UnionType):
+        return any(map(_is_array, get_args(hint)))
+    # From numpy 2.5 on, ``NDArray[...]`` is an alias, and its origin says by ``__value__`` what it stands for.
+    return origin is np.ndarray or get_origin(getattr(origin, "__value__", None)) is np.ndarray
 
 
 @cache

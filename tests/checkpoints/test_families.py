@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
+from typing_extensions import TypeAliasType
 
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
@@ -163,7 +167,7 @@ def aconex(model, h, r, t, _):
 def lfmult(model, h, r, t, _):
     points = np.linspace(0, 1, 100)
     values = [np.tanh(np.outer(points, row[:2]) + row[2:]) for row in (h, r, t)]
-    return np.trapezoid(np.prod(values, axis=0).sum(axis=1), points)
+    return trapezoid(np.prod(values, axis=0).sum(axis=1), points)
 
 
 def keci(model, h, r, t, _):
@@ -503,3 +507,16 @@ def test_squares_of_small_distances_between_large_vectors_keep_their_order(name,
         exact = [squared(anchor, r, e) if side == "tail" else squared(e, r, anchor) for e in everyone]
         assert np.argsort(row).tolist() == sorted(everyone, key=exact.__getitem__)
         np.testing.assert_allclose(row, np.array(exact, float), rtol=1e-6)
+
+
+def test_arrays_are_told_from_options_where_their_type_is_an_alias():
+    """As ``numpy.typing.NDArray`` is from numpy 2.5 on."""
+    number = TypeVar("number")
+    alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[number]], type_params=(number,))
+
+    class Aliased(family("DistMult")):
+        __annotations__ = {"extra": alias[np.float64], "maybe": alias[np.float32] | None, "norm": int}
+
+    found = dataclasses.dataclass(frozen=True, eq=False)(Aliased)
+    assert found.array_names() == ["entity", "relation", "extra", "maybe"]
+    assert found.option_names() == ["norm"]
