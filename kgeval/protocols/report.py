@@ -124,7 +124,8 @@ def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
 
 def _general_values(rules: Protocol, table: RankTable, metrics: Sequence[FrameworkMetric]) -> dict[str, float]:
     """Compute metrics by kgeval's own definitions; undefined ones are left out."""
-    names = {metric.name: metric.metric for metric in metrics}
+    # What a framework calls both is what was ranked, be it one side.
+    names = {metric.name: metric.metric.removeprefix("both.") for metric in metrics}
     if not rules.framework_metrics:
         names = {name: name for name in rules.metrics}
     summary = summarize(table, list(names.values()), ties=rules.ties)

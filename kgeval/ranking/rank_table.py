@@ -97,6 +97,7 @@ class RankTable(Columns):
             filter=self.filter,
             candidates=self.candidates,
             times=self.times,
+            sides=tuple(side for side in TARGETS if side in pc.unique(self.data.column("side")).to_pylist()),
         )
 
     def where(self, keep: BoolArray) -> RankTable:

@@ -116,7 +116,7 @@ def _summarize_several(
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import read_common_table
     from kgeval.runs.fail_under import refuse_shortfalls
-    from kgeval.runs.outcome import common_table
+    from kgeval.runs.outcome import common_table, with_common_ties
     from kgeval.runs.resume import read_outcomes, read_unfinished
     from kgeval.runs.stored_result import ungrouped
 
@@ -131,5 +131,5 @@ def _summarize_several(
         f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
     )
     if bounds:
-        bounded = read_outcomes(folder, tuple(bounds), ungrouped(folder, options))
+        bounded = with_common_ties(read_outcomes(folder, tuple(bounds), ungrouped(folder, options)))
         refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, bounds)
