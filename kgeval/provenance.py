@@ -44,15 +44,14 @@ class Provenance:
     """of a temporal graph, which of the splits' facts were known: those of the ``same`` time, or of ``all``"""
     sides: tuple[str, ...] = BOTH
     """what was predicted of the triples"""
+    competing: int | None = None
+    """how many entities the model knows, which alone compete; ``None`` if it knows all"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``metrics.json``."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        if self.times is None:
-            del content["times"]
-        if self.sides == BOTH:
-            del content["sides"]
-        return content
+        usual = {"times": None, "sides": BOTH, "competing": None}
+        return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
 
     def __str__(self) -> str:
         parts = (
@@ -60,7 +59,7 @@ class Provenance:
             f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}",
             f"protocol {self.protocol}",
             _filtered(self.filter) + _at_times(self),
-            f"candidates: {self.candidates}",
+            f"candidates: {self.candidates}{_known(self.competing)}",
         )
         return ", ".join(parts)
 
@@ -153,6 +152,10 @@ def _of_sides(sides: tuple[str, ...]) -> str:
         return ""
     *others, last = (f"{side}s" for side in sides)
     return f" ({', '.join(others)} and {last})" if others else f" ({last} only)"
+
+
+def _known(competing: int | None) -> str:
+    return "" if competing is None else f" (only the {competing:,} entities that the model knows compete)"
 
 
 def _filtered(splits: tuple[str, ...] | None) -> str:

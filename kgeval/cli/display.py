@@ -105,15 +105,15 @@ def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
     _show_sides(["model", *different], keys, values, pooled="")
 
 
-def _show_common_head(
-    provenances: Sequence[Provenance | LabelProvenance], *further: str, ties: str = ""
-) -> list[str]:
+def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *further: str, ties: str = "") -> list[str]:
     """Print the provenance that several models have in common, and further heads; return its parts that differ."""
     first, *others = provenances
     values = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
     different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
     if different:
-        common = ", ".join(f"{name} {_text(value)}" for name, value in values.items() if name not in different)
+        common = ", ".join(
+            f"{name} {_text(value)}" for name, value in values.items() if name not in different and value is not None
+        )
     else:
         common = str(replace(first, model=f"{len(provenances)} models") if others else first)
     show_head(f"{common}{ties}", *further)
@@ -121,7 +121,7 @@ def _show_common_head(
 
 
 def _text(value: Any) -> str:
-    return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
+    return ", ".join(value) or "none" if isinstance(value, tuple) else "" if value is None else str(value)
 
 
 def _show_sides(

@@ -145,7 +145,7 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
         yield f"{' and '.join(names)} counts from 0, as in {rules.name}."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
-        yield f"repeated triples count each time, as in {rules.name}."
+        yield f"repeated triples count each time in the numbers of {rules.name}."
     ranks = rules.ranks(table)
     if unlisted := int(np.isposinf(ranks).sum()):
         where = f"listed, or not among the first {rules.cutoff} of their lists"

@@ -25,7 +25,6 @@ PREFIXES: dict[str, Part] = {"relation_side" if part == "relation" else part: pa
 _PREFIX_OF = {part: prefix for prefix, part in PREFIXES.items()}
 
 
-
 def pooled_side(sides: Iterable[str]) -> Part:
     """Return the part that a metric without a side is of: both sides, or the one that was ranked.
 
