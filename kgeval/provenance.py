@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kgeval.errors import counted
+
 UNKNOWN = "unknown"
 """what stands for a model, a dataset and so on that the ranks or labels do not tell"""
 
@@ -44,19 +46,21 @@ class Provenance:
     """of a temporal graph, which of the splits' facts were known: those of the ``same`` time, or of ``all``"""
     sides: tuple[str, ...] = BOTH
     """what was predicted of the triples"""
+    missing: int = 0
+    """how many ranks of these triples and others of the split a file of ranks lacks"""
     competing: int | None = None
     """how many entities the model knows, which alone compete; ``None`` if it knows all"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``metrics.json``."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        usual = {"times": None, "sides": BOTH, "competing": None}
+        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None}
         return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
 
     def __str__(self) -> str:
         parts = (
             _subject(self.model, self.dataset),
-            f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}",
+            f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}",
             f"protocol {self.protocol}",
             _filtered(self.filter) + _at_times(self),
             f"candidates: {self.candidates}{_known(self.competing)}",
@@ -133,7 +137,7 @@ class PredictionProvenance:
 
     def __str__(self) -> str:
         of_split = "" if self.split is None else f"{self.split} "
-        queries = f"{self.queries:,} {of_split}{'query' if self.queries == 1 else 'queries'}"
+        queries = counted(self.queries, f"{of_split}query", f"{of_split}queries")
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
         return f"{_subject(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}"
 
@@ -152,6 +156,10 @@ def _of_sides(sides: tuple[str, ...]) -> str:
         return ""
     *others, last = (f"{side}s" for side in sides)
     return f" ({', '.join(others)} and {last})" if others else f" ({last} only)"
+
+
+def _without(missing: int) -> str:
+    return f" without {counted(missing, 'rank')} of the split" if missing else ""
 
 
 def _known(competing: int | None) -> str:

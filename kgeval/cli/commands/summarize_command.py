@@ -63,7 +63,9 @@ def command(
     from kgeval.run_directory.contents import is_several
 
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
-    options = {name: value for name, value in further.items() if value is not None and value != ()}
+    options = {
+        name: value for name, value in further.items() if value is not None and (value != () or name == "filter")
+    }
     options |= interval_block(settings)
     if is_several(run):
         _summarize_several(run, metrics, options, fail_under, as_json=as_json)

@@ -87,8 +87,8 @@ class PredictionTable(Columns):
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table, and two that it does not store; labels are categorical.
 
-        ``rank`` is the filtered rank, as an evaluation has it: 1 + greater + tied / 2. ``raw_rank`` is the rank among all
-        candidates, known answers too; NaN where these are dropped.
+        ``rank`` is the filtered rank, as an evaluation has it: 1 + greater + tied / 2. ``raw_rank`` is the rank among
+        all candidates, known answers too; NaN where these are dropped.
         """
         frame = super().to_pandas()
         place = frame.columns.get_loc("greater")
