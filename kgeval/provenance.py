@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kgeval.errors import counted
-
 UNKNOWN = "unknown"
 """what stands for a model, a dataset and so on that the ranks or labels do not tell"""
 
@@ -137,7 +135,7 @@ class PredictionProvenance:
 
     def __str__(self) -> str:
         of_split = "" if self.split is None else f"{self.split} "
-        queries = counted(self.queries, f"{of_split}query", f"{of_split}queries")
+        queries = f"{self.queries:,} {of_split}{'query' if self.queries == 1 else 'queries'}"
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
         return f"{_subject(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}"
 
@@ -159,7 +157,7 @@ def _of_sides(sides: tuple[str, ...]) -> str:
 
 
 def _without(missing: int) -> str:
-    return f" without {counted(missing, 'rank')} of the split" if missing else ""
+    return f" (without {missing:,} of the split's ranks)" if missing else ""
 
 
 def _known(competing: int | None) -> str:

@@ -16,7 +16,7 @@ INVERSE_SHARE = 0.8
 share of r2's in r1, over all splits (Akrami et al., 2020: reverse duplicates). A relation that is its own inverse is
 symmetric."""
 
-NOTED_SHARE = 0.05
+NOTED_SHARE = 0.02
 """the share of swapped triples from which on there is a note; of triples that train has as they are, one is enough"""
 
 TOO_LARGE = "whether train gives {} triples away is not known: the graph has too many entities and relations to search."

@@ -126,7 +126,7 @@ def load_ranks(  # noqa: PLR0913
     if absent:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
     if missing := len(dataset.split(split)) - table.num_triples:
-        notes.append(f"{missing} {split} triples are not in {path}.")
+        notes.append(f"not in {path}: {counted(missing, f'{split} triple')}.")
     all_ranks = len(parts) * len(dataset.split(split))
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
     present = tuple(name for name in known if name not in absent)
@@ -182,7 +182,7 @@ class _RowCheck:
             first = int(np.argmax(wrong))
             self.file.refuse(int(rows[first]), what(first))
         if wrong.any():
-            self.notes.append(f"{int(wrong.sum())} {left_out}, and were left out (unmatched: drop).")
+            self.notes.append(f"{left_out}: {int(wrong.sum()):,} left out (unmatched: drop).")
         return ~wrong
 
 
@@ -210,7 +210,7 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
             return f"{what} These look like ids: write labels, such as {dataset.entities[0]}, in their place."
         return f"{what} Was it another split or dataset? --split and --dataset say which (in Python split=, dataset=)."
 
-    left_out = f"rows of {file.path} name no {split} triple of dataset {dataset.name}"
+    left_out = f"rows of {file.path} that name no {split} triple of dataset {dataset.name}"
     return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
 
 
@@ -254,9 +254,9 @@ def _first_of_each(
     repeated = again & (times[triples[rows]] > 1)
     if repeated.any():
         count = int(repeated.sum())
-        check.notes.append(f"{count} {side} ranks of triples that {split} repeats were left out: each counts once.")
+        check.notes.append(f"{side} ranks of repeated {split} triples: {count:,} left out, as each triple counts once.")
     rows, again = rows[~repeated], again[~repeated]
-    left_out = f"{side} ranks are of triples in an earlier line"
+    left_out = f"{side} ranks of triples in an earlier line"
     what = f"its {side} was ranked in an earlier line. Keep one of the two lines."
     return rows[check.passing(again, rows, lambda _: what, left_out)]
 
@@ -288,6 +288,6 @@ def _ranked(check: _RowCheck, column: RankColumn, side: Side, rows: IntArray, ca
             "filter was used, or the other side is meant."
         )
 
-    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")
-    left_out = f"{setting} ranks are beyond their candidates"
+    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks that are none")
+    left_out = f"{setting} ranks beyond their candidates"
     return is_rank & check.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)

@@ -81,7 +81,9 @@ def notes_on_split(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -
     """
     split = evaluation.split
     count = dataset.repeated.get(split, 0)
-    repeats = [f"{counted(count, f'repeated {split} triple')}: metrics count each triple once."] if count else []
+    repeats = (
+        [f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."] if count else []
+    )
     leaks = notes_on_leaks(dataset, split, swapped=any(side != "relation" for side in evaluation.sides))
     return [*leaks, *repeats, *notes_on_unseen(dataset, evaluation, known)]
 

@@ -259,7 +259,7 @@ def test_notes_go_to_standard_error(place):
 
     (place / "graph/test.txt").write_text("ant\teats\tbee\nant\teats\tyak\n")
     result = CliRunner().invoke(main, [*EVALUATE, "--unseen", "drop", "--json"])
-    assert "1 test triples have an entity or relation that the model does not know" in result.stderr
+    assert "1 test triple with an entity or relation that the model does not know" in result.stderr
     assert json.loads(result.stdout)["num_triples"] == 1
 
 
