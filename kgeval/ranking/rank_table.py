@@ -125,7 +125,7 @@ class RankTable(Columns):
         """Return a data frame with the columns of the table and ``rank``; labels are categorical."""
         frame = super().to_pandas()
         if RANK not in frame:
-            frame.insert(frame.columns.get_loc("greater"), RANK, self.ranks)
+            frame.insert(list(frame.columns).index("greater"), RANK, self.ranks)
         return frame
 
     @property

@@ -90,7 +90,7 @@ class Ranking(ModelEvaluation):
         """Refuse a device that is not there, metrics of other sides, and a model that does not know the triples."""
         named_devices(self._settings)
         settings = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model)
-        refuse_absent_sides(parse_all(self._config.metrics), settings.sides)
+        refuse_absent_sides(parse_all(self._config.metrics), settings.sides, by=self._config.by or ())
         check_unseen(model, self._dataset, self._settings)
 
     def prepare(self, model: Any, progress: Progress) -> ModelRanking:

@@ -91,7 +91,7 @@ class PredictionTable(Columns):
         all candidates, known answers too; NaN where these are dropped.
         """
         frame = super().to_pandas()
-        place = frame.columns.get_loc("greater")
+        place = list(frame.columns).index("greater")
         frame.insert(place, "rank", 1 + frame["greater"] + frame["tied"] / 2)
         frame.insert(place + 1, "raw_rank", 1 + frame["raw_greater"] + frame["raw_tied"] / 2)
         return frame
