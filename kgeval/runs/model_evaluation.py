@@ -89,9 +89,13 @@ class Ranking(ModelEvaluation):
     def check(self, model: Any) -> None:
         """Refuse a device that is not there, metrics of other sides, and a model that does not know the triples."""
         named_devices(self._settings)
-        settings = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model)
-        refuse_absent_sides(parse_all(self._config.metrics), settings.sides, by=self._config.by or ())
+        self._refuse_other_sides(model)
         check_unseen(model, self._dataset, self._settings)
+
+    def _refuse_other_sides(self, model: Any) -> None:
+        """Refuse metrics of sides that will not be ranked."""
+        sides = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model).sides
+        refuse_absent_sides(parse_all(self._config.metrics), sides, by=self._config.by or ())
 
     def prepare(self, model: Any, progress: Progress) -> ModelRanking:
         """Find out what will be ranked."""
@@ -106,6 +110,7 @@ class Ranking(ModelEvaluation):
 
     def evaluate(self, model: Any, request: EvaluationRequest) -> RankResult:
         """Rank with a model."""
+        self._refuse_other_sides(model)
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(
             model,
