@@ -98,6 +98,15 @@ def reason(error: BaseException) -> str:
     return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]} …"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun.
+
+    >>> counted(1, "test triple"), counted(2000, "test triple"), counted(0, "query", "queries")
+    ('1 test triple', '2,000 test triples', '0 queries')
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def first_few(items: Sequence[object], most: int = 5) -> str:
     """List the first of many items, for a message.
 

@@ -8,6 +8,9 @@ from typing import Any
 UNKNOWN = "unknown"
 """what stands for a model, a dataset and so on that the ranks or labels do not tell"""
 
+BOTH = ("head", "tail")
+"""the sides of a triple, which are predicted where nothing else is said"""
+
 ALIKE = ("dataset", "split", "protocol", "filter", "times", "candidates")
 """the fields that provenances must share, so that the metrics compare"""
 
@@ -20,6 +23,8 @@ class Provenance:
     ComplEx on umls, 661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities
     >>> print(Provenance(UNKNOWN, "umls", "test", 661, UNKNOWN, (), "20 uniform (seed 0)"))
     unknown model on umls, 661 test triples, protocol unknown, unfiltered, candidates: 20 uniform (seed 0)
+    >>> print(Provenance("m", "umls", "test", 661, "standard", (), "all 135 entities", sides=("tail",)))
+    m on umls, 661 test triples (tails only), protocol standard, unfiltered, candidates: all 135 entities
     >>> print(Provenance("TComplEx", "icews14", "test", 8963, "tkbc", ("train", "test"), "all", times="same"))
     TComplEx on icews14, 8,963 test triples, protocol tkbc, filtered by train, test at the same time, candidates: all
     """
@@ -37,21 +42,26 @@ class Provenance:
     """which entities competed with an answer"""
     times: str | None = None
     """of a temporal graph, which of the splits' facts were known: those of the ``same`` time, or of ``all``"""
+    sides: tuple[str, ...] = BOTH
+    """what was predicted of the triples"""
+    missing: int = 0
+    """how many ranks of these triples and others of the split a file of ranks lacks"""
+    competing: int | None = None
+    """how many entities the model knows, which alone compete; ``None`` if it knows all"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``metrics.json``."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        if self.times is None:
-            del content["times"]
-        return content
+        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None}
+        return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
 
     def __str__(self) -> str:
         parts = (
             _subject(self.model, self.dataset),
-            f"{self.triples:,} {_of_split(self.split)}",
+            f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}",
             f"protocol {self.protocol}",
             _filtered(self.filter) + _at_times(self),
-            f"candidates: {self.candidates}",
+            f"candidates: {self.candidates}{_known(self.competing)}",
         )
         return ", ".join(parts)
 
@@ -136,6 +146,22 @@ def _subject(model: str, dataset: str) -> str:
 
 def _of_split(split: str) -> str:
     return "triples of an unknown split" if split == UNKNOWN else f"{split} triples"
+
+
+def _of_sides(sides: tuple[str, ...]) -> str:
+    """Name the sides where they are not both."""
+    if sides == BOTH or not sides:
+        return ""
+    *others, last = (f"{side}s" for side in sides)
+    return f" ({', '.join(others)} and {last})" if others else f" ({last} only)"
+
+
+def _without(missing: int) -> str:
+    return f" (without {missing:,} of the split's ranks)" if missing else ""
+
+
+def _known(competing: int | None) -> str:
+    return "" if competing is None else f" (only the {competing:,} entities that the model knows compete)"
 
 
 def _filtered(splits: tuple[str, ...] | None) -> str:

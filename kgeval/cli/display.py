@@ -77,54 +77,51 @@ def show_groups(groups: Summary | None) -> None:
 def _show_rows(summary: Summary) -> None:
     keys = [[str(group.key[key]) for key in summary.by] for group in summary.groups]
     cells = [{name: group.cell(name, wanted_digits()) for name in group.values} for group in summary.groups]
-    _show_sides(summary.by, keys, [_without_repeated_side(of_group, summary.by) for of_group in cells])
+    _show_sides(summary.by, keys, cells)
 
 
 def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
     """Print a row for each of several models: its requested metrics, and its provenance where models differ.
 
-    A metric that was requested without a side is that of both.
+    A metric without a side is of both sides, or of the one that was ranked.
     """
+    from kgeval.metrics.tables.rank_summary import shared_columns
+
     further = {model: summary.heads[1:] for model, summary in summaries.items()}
+    ties = f", ties: {next(iter(summaries.values())).ties}"
     common = next(iter(further.values()))
     if any(heads != common for heads in further.values()):  # estimates from samples of various sizes
         common = tuple(f"{model}: {head}" for model, heads in further.items() for head in heads)
-    different = _show_common_head([summary.provenance for summary in summaries.values()], *common)
+    different = _show_common_head([summary.provenance for summary in summaries.values()], *common, ties=ties)
     keys = [
         [model, *(_text(getattr(summary.provenance, name)) for name in different)]
         for model, summary in summaries.items()
     ]
+    names = shared_columns(summaries)
     values = [
-        {name: summary.groups[0].cell(name, wanted_digits()) for name in summary.requested_columns}
+        {name: summary.groups[0].cell(name.of_part(summary.pooled), wanted_digits()) for name in names}
         for summary in summaries.values()
     ]
     _show_sides(["model", *different], keys, values, pooled="")
 
 
-def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *further: str) -> list[str]:
+def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *further: str, ties: str = "") -> list[str]:
     """Print the provenance that several models have in common, and further heads; return its parts that differ."""
     first, *others = provenances
     values = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
     different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
     if different:
-        common = ", ".join(f"{name} {_text(value)}" for name, value in values.items() if name not in different)
+        common = ", ".join(
+            f"{name} {_text(value)}" for name, value in values.items() if name not in different and value is not None
+        )
     else:
         common = str(replace(first, model=f"{len(provenances)} models") if others else first)
-    show_head(common, *further)
+    show_head(f"{common}{ties}", *further)
     return different
 
 
 def _text(value: Any) -> str:
-    return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
-
-
-def _without_repeated_side(values: Mapping[MetricName, str], by: Sequence[str]) -> Mapping[MetricName, str]:
-    """Leave out metrics of one side in groups by side, where those of both sides have the same values."""
-    if "side" not in by:
-        return values
-    return {
-        name: value for name, value in values.items() if name.side == "both" or replace(name, side="both") not in values
-    }
+    return ", ".join(value) or "none" if isinstance(value, tuple) else "" if value is None else str(value)
 
 
 def _show_sides(

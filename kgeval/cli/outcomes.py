@@ -15,8 +15,9 @@ def show_outcomes(outcomes: Sequence[Outcome]) -> None:
     from kgeval.cli.streams import say
     from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.metrics.tables.rank_summary import RankSummary
-    from kgeval.runs.outcome import comparability_notes
+    from kgeval.runs.outcome import comparability_notes, with_common_ties
 
+    outcomes = with_common_ties(outcomes)
     of_labels = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
     of_ranks = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, RankSummary)}
     if of_labels:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 SHOWN = 20
 """queries that are printed; a file holds all"""
 
-COLUMNS = ("place", "entity", "score", "rank", "known", "of type")
+RANKS = {"rank": "", "raw rank": "raw_"}
+"""the prefix of the counts of each rank: without other known answers, as an evaluation has it, and among all"""
 
 
 def show_predictions(table: PredictionTable, dataset: Dataset) -> None:
@@ -31,7 +32,9 @@ def show_predictions(table: PredictionTable, dataset: Dataset) -> None:
         if index:
             say("")
         show_head(_query_text(mine[0], dataset))
-        show_table(COLUMNS, [_cells(row, dataset) for row in mine], keys=2)
+        ranks = [name for name, prefix in RANKS.items() if mine[0][f"{prefix}greater"] is not None]
+        columns = (ranks[-1], "entity", "score", *ranks[:-1], "known", "of type")
+        show_table(columns, [_cells(row, dataset, ranks) for row in mine], keys=2)
     if table.queries > len(numbers) == SHOWN:
         show_notes([f"the first {SHOWN} of {table.queries:,} queries. --out FILE.parquet or --json has all of them."])
 
@@ -47,7 +50,13 @@ def as_plain(table: PredictionTable) -> dict[str, Any]:
         score = row.pop("score") if np.isfinite(row["score"]) else str(row.pop("score"))
         columns = (*own, "anchor", "relation", "entity", "entity_label", "place")
         further = {name: value for name, value in row.items() if name not in columns}
-        block["predictions"].append({"place": row["place"], "entity": row["entity_label"], "score": score, **further})
+        ranks = {
+            name.replace(" ", "_"): 1 + row[f"{prefix}greater"] + row[f"{prefix}tied"] / 2
+            for name, prefix in RANKS.items()
+            if row[f"{prefix}greater"] is not None
+        }
+        place = {"place": row["place"], "entity": row["entity_label"], "score": score}
+        block["predictions"].append({**place, **ranks, **further})
     return {"provenance": table.provenance.to_dict(), "queries": [*queries.values()], "notes": list(table.notes)}
 
 
@@ -56,8 +65,13 @@ def _query_text(row: dict[str, Any], dataset: Dataset) -> str:
     return f"{text} at {row[TIME]}" if TIME in row else text
 
 
-def _cells(row: dict[str, Any], dataset: Dataset) -> tuple[str, ...]:
-    above, tied = (row[f"raw_{name}"] if row["raw_greater"] is not None else row[name] for name in ("greater", "tied"))
-    rank = f"{1 + above}–{1 + above + tied}" if tied else str(1 + above)
-    entity = dataset.display_label(row["entity_label"])
-    return str(row["place"]), entity, f"{row['score']:.6g}", rank, row["known"], "yes" if row["is_of_type"] else "no"
+def _cells(row: dict[str, Any], dataset: Dataset, ranks: list[str]) -> tuple[str, ...]:
+    entity, of_type = dataset.display_label(row["entity_label"]), "yes" if row["is_of_type"] else "no"
+    *filtered, among_all = (_rank(row, RANKS[name]) for name in ranks)
+    return among_all, entity, f"{row['score']:.6g}", *filtered, row["known"], of_type
+
+
+def _rank(row: dict[str, Any], prefix: str) -> str:
+    """Write the best and the worst rank of an answer that ties, or its one rank."""
+    above, tied = row[f"{prefix}greater"], row[f"{prefix}tied"]
+    return f"{1 + above}–{1 + above + tied}" if tied else str(1 + above)

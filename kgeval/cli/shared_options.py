@@ -255,6 +255,13 @@ def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., An
     return add
 
 
+def _splits_or_none(context: click.Context, option: click.Parameter, splits: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Read splits, or none of them; nothing where the option is not there."""
+    if "none" in splits and len(splits) > 1:
+        raise click.BadParameter("none stands alone.", context, option)
+    return None if not splits else () if splits == ("none",) else splits
+
+
 def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what a text file of ranks that were made elsewhere does not tell."""
     split = click.Choice(["train", "valid", "test"])
@@ -268,8 +275,10 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--filter",
             multiple=True,
-            type=split,
-            help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three]",
+            type=click.Choice(["train", "valid", "test", "none"]),
+            callback=_splits_or_none,
+            help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three] "
+            "Of a stored run, none: its raw ranks.",
         ),
         click.option(
             "--setting",

@@ -16,7 +16,7 @@ INVERSE_SHARE = 0.8
 share of r2's in r1, over all splits (Akrami et al., 2020: reverse duplicates). A relation that is its own inverse is
 symmetric."""
 
-NOTED_SHARE = 0.01
+NOTED_SHARE = 0.02
 """the share of swapped triples from which on there is a note; of triples that train has as they are, one is enough"""
 
 TOO_LARGE = "whether train gives {} triples away is not known: the graph has too many entities and relations to search."
@@ -78,11 +78,11 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
     }
 
 
-def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None) -> list[str]:
+def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None, swapped: bool = True) -> list[str]:
     """Write notes on the triples of a split that train gives away, where they matter.
 
     ``name`` is for PyKEEN's evaluator, which sees neither split names nor labels: the notes then say ``name`` in place
-    of the split, and show no labels.
+    of the split, and show no labels. Where relations alone are predicted, ``swapped`` triples give none away.
     """
     if split == "train" or not len(dataset.train):
         return []
@@ -93,9 +93,9 @@ def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None) -> 
         share = f"{repeated} of {len(triples)} {split_name} triples ({repeated / len(triples):.1%})"
         when = "" if dataset.times is None else ", at some time"
         notes.append(f"{share} are in train too{when}{example}.")
-    if (swapped := int(leaks.swapped.sum())) >= NOTED_SHARE * len(triples):
+    if swapped and (count := int(leaks.swapped.sum())) >= max(1, NOTED_SHARE * len(triples)):
         relations = "" if name else f": {_most_frequent(dataset, triples.relations[leaks.swapped])}"
-        share = f"{swapped} of {len(triples)} {split_name} triples ({swapped / len(triples):.1%})"
+        share = f"{count} of {len(triples)} {split_name} triples ({count / len(triples):.1%})"
         notes.append(
             f"{share} are in train with head and tail swapped, under an inverse or symmetric relation{relations}. "
             "A model can answer them by swapping head and tail of train triples."

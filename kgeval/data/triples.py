@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ Side = Literal["head", "tail", "relation"]
 SIDES: tuple[Side, ...] = get_args(EntitySide)
 TARGETS: tuple[Side, ...] = get_args(Side)
 
+BLOCK = 1 << 16
+"""how many triples are turned into Python's numbers at a time"""
+
 
 @dataclass(frozen=True, eq=False)
 class Triples:
@@ -32,6 +35,8 @@ class Triples:
     >>> triples = Triples.of([(0, 0, 1), (1, 0, 2), (0, 0, 1)])
     >>> triples.tails
     array([1, 2, 1])
+    >>> [*triples], triples[-1], len(triples[:2])
+    ([(0, 0, 1), (1, 0, 2), (0, 0, 1)], (0, 0, 1), 2)
     >>> triples.distinct().triples.ids.tolist(), triples.distinct().multiplicity
     ([[0, 0, 1], [1, 0, 2]], array([2, 1]))
     """
@@ -84,7 +89,21 @@ class Triples:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, rows: IntArray | BoolArray | slice) -> Triples:
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield each triple as (head, relation, tail), in a temporal graph with its time; ids, as ``int``."""
+        columns = [*self.ids.T, *([] if self.contexts is None else [self.contexts])]
+        for start in range(0, len(self), BLOCK):
+            yield from zip(*(column[start : start + BLOCK].tolist() for column in columns), strict=True)
+
+    @overload
+    def __getitem__(self, rows: int | np.integer[Any]) -> tuple[int, ...]: ...
+
+    @overload
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> Triples: ...
+
+    def __getitem__(self, rows: int | np.integer[Any] | IntArray | BoolArray | slice) -> Triples | tuple[int, ...]:
+        if isinstance(rows, int | np.integer):
+            return next(iter(self[np.array([rows])]))
         return Triples(self.ids[rows], None if self.contexts is None else self.contexts[rows])
 
     def without_contexts(self) -> Triples:

@@ -90,6 +90,11 @@ class Summary(ABC):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know: of the table, and why metrics are undefined."""
 
+    @property
+    def tie_notes(self) -> tuple[str, ...]:
+        """Those of the notes that say how much the tie policy matters."""
+        return ()
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""

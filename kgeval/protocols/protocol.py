@@ -192,7 +192,8 @@ class Protocol:
             raise Undefined(f"there are no {' or '.join(parts)} ranks")
         groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
         with np.errstate(divide="ignore"):
-            means = [self.mean(ranks[group], metric.values) for group in groups]
+            most = int(table.column("raw_candidates").max())
+            means = [self.mean(ranks[group], metric.values, most) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
 
 

@@ -124,7 +124,8 @@ def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
 
 def _general_values(rules: Protocol, table: RankTable, metrics: Sequence[FrameworkMetric]) -> dict[str, float]:
     """Compute metrics by kgeval's own definitions; undefined ones are left out."""
-    names = {metric.name: metric.metric for metric in metrics}
+    # What a framework calls both is what was ranked, be it one side.
+    names = {metric.name: metric.metric.removeprefix("both.") for metric in metrics}
     if not rules.framework_metrics:
         names = {name: name for name in rules.metrics}
     summary = summarize(table, list(names.values()), ties=rules.ties)
@@ -144,7 +145,7 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
         yield f"{' and '.join(names)} counts from 0, as in {rules.name}."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
-        yield f"repeated triples count each time, as in {rules.name}."
+        yield f"repeated triples count each time in the numbers of {rules.name}."
     ranks = rules.ranks(table)
     if unlisted := int(np.isposinf(ranks).sum()):
         where = f"listed, or not among the first {rules.cutoff} of their lists"

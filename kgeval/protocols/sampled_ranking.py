@@ -181,15 +181,15 @@ class SampledRanking:
 
     def _explained_share(self, table: RankTable) -> float:
         """R² of the regression of that metric."""
-        view, name = TableView(table, self.options), parse(self._metric)
+        view = TableView(table, self.options)
+        name = parse(self._metric).of_part(view.pooled)
         estimates = TableEstimates.of(view)
         return 0.0 if estimates is None else estimates.explained(name, RowSelection(view, view.rows_of(name.side)))
 
     @property
     def _metric(self) -> str:
-        """The metric that the error is of, with its side: by default both."""
-        name = parse(self.settings.metric)
-        return str(replace(name, side=name.side or "both"))
+        """The metric that the error is of."""
+        return str(self.settings.metric)
 
     def _note_on_all(self) -> str:
         """Say that the result is no estimate, and why."""

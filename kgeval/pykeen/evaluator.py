@@ -31,6 +31,9 @@ from kgeval.scorers.wrappers.per_side import PerSideScorer
 
 LOGGER = logging.getLogger(__name__)
 
+_LOGGED_LEAKS: set[str] = set()
+"""notes on the data, which each trial of a search for hyperparameters would log again"""
+
 PYKEEN_OPTIONS = ("metrics_kwargs", "add_defaults", "clear_on_finalize", "batch_size", "slice_size", "mode")
 """the options of PyKEEN's own evaluator"""
 
@@ -135,7 +138,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self.table: RankTable | None = None
         """the ranks of the last evaluation"""
         self._batches = Batches()
-        self._logged: set[str] = set()
+        self._logged = {*_LOGGED_LEAKS}
 
     def evaluate(  # noqa: PLR0913, PLR0917  # PyKEEN's signature
         self,
@@ -202,7 +205,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         notes = tuple(leaks.get(note, note) for note in table.notes)
         known = ("additional", EVALUATED) if request.known else (EVALUATED,)
         table = replace(table, notes=notes, dataset=UNKNOWN, split=EVALUATED, filter=known if self.filtered else ())
-        return self._results(table, evaluation)
+        results = self._results(table, evaluation)
+        _LOGGED_LEAKS.update(leaks.values())
+        return results
 
     def process_scores_(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pykeen.evaluation import RankBasedMetricResults
@@ -11,7 +12,7 @@ from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
 from kgeval.errors import MetricError
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.tables.names import parse
+from kgeval.metrics.tables.names import Part, parse, pooled_side
 from kgeval.ranking.rank_table import RankTable
 
 
@@ -31,8 +32,11 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         results = cls(data)
         results.table = table
         if own:
-            values = summarize(table, own).groups[0].values
-            results.data = {**data, **{_key(name): value for name, value in values.items() if value is not None}}
+            values = summarize(table, [*map(_of_ranked, own)]).groups[0].values
+            pooled = _pooled(table)
+            sides = {name: {name.side, "both"} if name.side == pooled else {name.side} for name in values}
+            keys = {_key(replace(name, side=side)): name for name, named in sides.items() for side in named}
+            results.data = {**data, **{key: value for key, name in keys.items() if (value := values[name]) is not None}}
         return results
 
     @classmethod
@@ -66,7 +70,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         """
         key = self.string_or_key_to_key(name)
         if key not in self.data and self.table is not None:
-            metric = name if isinstance(name, str) else ".".join(name)
+            metric = _of_ranked(name if isinstance(name, str) else ".".join(name))
             return summarize(self.table, [metric])[metric]
         if key not in self.data:
             raise MetricError(f"these results do not hold {'.'.join(key)}.")
@@ -86,14 +90,25 @@ def _computed(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricK
 
 def _estimated(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricKey, float]:
     """Estimate metrics from a sample by kgeval's estimators, leaving out those that have none."""
+    parts = {"both": _pooled(table)} | {side: side for side in dict.fromkeys(table.column("side"))}
     keys = {
-        parse(f"{side}.{ties}.{metric.key}"): RankBasedMetricKey(side, ties, metric.key)
-        for side in ("both", *dict.fromkeys(table.column("side")))
+        RankBasedMetricKey(side, ties, metric.key): parse(f"{part}.{ties}.{metric.key}")
+        for side, part in parts.items()
         for ties in (RANK_OPTIMISTIC, RANK_REALISTIC, RANK_PESSIMISTIC)
         for metric in metrics
     }
-    values = summarize(table, list(map(str, keys))).groups[0].values
-    return {keys[name]: value for name, value in values.items() if value is not None}
+    values = summarize(table, list(map(str, keys.values()))).groups[0].values
+    return {key: value for key, name in keys.items() if (value := values[name]) is not None}
+
+
+def _pooled(table: RankTable) -> Part:
+    """What PyKEEN calls both: it says so of one side too, where that alone was ranked."""
+    return pooled_side(table.column("side"))
+
+
+def _of_ranked(metric: str) -> str:
+    """Leave both out of a metric's name, which then is of what was ranked."""
+    return metric.strip().removeprefix("both.")
 
 
 def packs(table: RankTable) -> list[RankPack]:

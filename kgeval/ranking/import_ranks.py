@@ -23,7 +23,7 @@ from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import TableError, did_you_mean
+from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.exchanged_sides import notes_on_exchanged_sides
@@ -90,7 +90,7 @@ def load_ranks(  # noqa: PLR0913
     ------
     TableError
         with the line of a triple that the split does not have or that was ranked before, or of a rank that is none or
-        beyond the number of candidates
+        beyond the number of candidates, as raw ranks are that are read as filtered ones
     DatasetError
         if the file is missing or malformed
     """
@@ -126,7 +126,8 @@ def load_ranks(  # noqa: PLR0913
     if absent:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
     if missing := len(dataset.split(split)) - table.num_triples:
-        notes.append(f"{missing} {split} triples are not in {path}.")
+        notes.append(f"not in {path}: {counted(missing, f'{split} triple')}.")
+    all_ranks = len(parts) * len(dataset.split(split))
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
     present = tuple(name for name in known if name not in absent)
     return RankTable(
@@ -137,6 +138,7 @@ def load_ranks(  # noqa: PLR0913
         dataset=dataset.name,
         candidates=candidates,
         times=None if dataset.times is None else times,
+        missing=all_ranks - len(table),
     )
 
 
@@ -178,11 +180,9 @@ class _RowCheck:
         """
         if wrong.any() and self.unmatched == "error":
             first = int(np.argmax(wrong))
-            self.file.refuse(
-                int(rows[first]), f"{what(first)} To leave such rows out, say unmatched='drop' (--unmatched drop)."
-            )
+            self.file.refuse(int(rows[first]), what(first))
         if wrong.any():
-            self.notes.append(f"{int(wrong.sum())} {left_out}, and were left out (unmatched: drop).")
+            self.notes.append(f"{left_out}: {int(wrong.sum()):,} left out (unmatched: drop).")
         return ~wrong
 
 
@@ -204,10 +204,13 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
     found: IntArray = first[codes.ravel()[len(triples) :]]
 
     def what(row: int) -> str:
-        named = ", ".join(file.table[name][row].as_py() for name in TRIPLE)
-        return f"the triple ({named}) is not in the {split} split of dataset {dataset.name}."
+        named = [file.table[name][row].as_py() for name in TRIPLE]
+        what = f"the triple ({', '.join(named)}) is not in the {split} split of dataset {dataset.name}."
+        if all(map(str.isdecimal, named)) and not all(map(str.isdecimal, dataset.entities.labels[:100].to_pylist())):
+            return f"{what} These look like ids: write labels, such as {dataset.entities[0]}, in their place."
+        return f"{what} Was it another split or dataset? --split and --dataset say which (in Python split=, dataset=)."
 
-    left_out = f"rows of {file.path} name no {split} triple of dataset {dataset.name}"
+    left_out = f"rows of {file.path} that name no {split} triple of dataset {dataset.name}"
     return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
 
 
@@ -251,10 +254,11 @@ def _first_of_each(
     repeated = again & (times[triples[rows]] > 1)
     if repeated.any():
         count = int(repeated.sum())
-        check.notes.append(f"{count} {side} ranks of triples that {split} repeats were left out: each counts once.")
+        check.notes.append(f"{side} ranks of repeated {split} triples: {count:,} left out, as each triple counts once.")
     rows, again = rows[~repeated], again[~repeated]
-    left_out = f"{side} ranks are of triples in an earlier line"
-    return rows[check.passing(again, rows, lambda _: f"its {side} was ranked in an earlier line.", left_out)]
+    left_out = f"{side} ranks of triples in an earlier line"
+    what = f"its {side} was ranked in an earlier line. Keep one of the two lines."
+    return rows[check.passing(again, rows, lambda _: what, left_out)]
 
 
 def _candidates(dataset: Dataset, split: Split, side: Side, known: Sequence[Triples]) -> dict[str, IntArray]:
@@ -276,11 +280,14 @@ def _ranked(check: _RowCheck, column: RankColumn, side: Side, rows: IntArray, ca
         return f"the {column.name} {text[:40]!r} is no rank: a whole number or a half, from 1."
 
     def beyond(index: int) -> str:
+        what = f"the {setting} rank {ranks[index]:g} is beyond its {counted(int(candidates[index]), 'candidate')}."
+        if column.setting == "raw":
+            return f"{what} Was another dataset used, or is the other side meant?"
         return (
-            f"the {setting} rank {ranks[index]:g} is beyond its {candidates[index]} candidates. Was another dataset, "
-            "or another filter, used, or is the other side meant?"
+            f"{what} If these are raw ranks, say --setting raw (in Python setting='raw'). Else another dataset or "
+            "filter was used, or the other side is meant."
         )
 
-    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks are none")
-    left_out = f"{setting} ranks are beyond their candidates"
+    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks that are none")
+    left_out = f"{setting} ranks beyond their candidates"
     return is_rank & check.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)

@@ -214,6 +214,7 @@ class ModelRanking:
             model=title,
             dataset=dataset.name,
             candidates=self._candidates_in_words(sides),
+            competing=self._num_competing(),
         )
 
     def _notes_on_candidates(self, side: RankedPart) -> tuple[str, ...]:
@@ -232,6 +233,14 @@ class ModelRanking:
         if len(of_entities) < len(sides):
             words.append(f"all {len(self.dataset.relations):,} relations")
         return " and ".join(words)
+
+    def _num_competing(self) -> int | None:
+        """How many entities the model knows, which alone compete; None if it knows all that may."""
+        allowed = self._may_compete("tail")
+        known = allowed & (self.scorer.entity_rows >= 0)
+        entities = any(side != "relation" for side in self.sides)
+        all_compete = self.evaluation.unseen == "worst" and not self.known.all()  # beside what it does not know
+        return int(known.sum()) if entities and not all_compete and (known != allowed).any() else None
 
     def _may_compete(self, side: Side) -> BoolArray:
         """Whether each possible answer of a side may compete, known to the model or not; bool[answer]."""

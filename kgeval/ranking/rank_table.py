@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray
+from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.known import KnownTimes
 from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, did_you_mean
 from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.provenance import UNKNOWN, Provenance
 from kgeval.storage.parquet_tables import LABELS, Columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = pa.schema(
     [
@@ -38,6 +41,11 @@ SCHEMA = pa.schema(
     ]
 )
 """Ids are those of the dataset; ``triple`` is the row in the split, each once; ``side`` is what was predicted."""
+
+COUNTS = ("greater", "tied", "candidates")
+
+RANK = "rank"
+"""the column of ranks, which is computed from the counts and not stored"""
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -71,6 +79,10 @@ class RankTable(Columns):
     """the graph whose split it is"""
     candidates: str = UNKNOWN
     """which entities competed"""
+    competing: int | None = None
+    """how many entities the model knows, which alone compete; None if it knows all"""
+    missing: int = 0
+    """how many ranks of the split a file of ranks lacks, or lost as they were left out"""
     sampling: Sampling | None = None
     """how the triples were drawn, where they are a sample of the split"""
     times: KnownTimes | None = None
@@ -86,6 +98,37 @@ class RankTable(Columns):
         return int(pc.count_distinct(self.data.column("triple"), mode="all").as_py())
 
     @property
+    def ranks(self) -> Float64Array:
+        """The filtered realistic rank of each row, 1 + greater + tied / 2; float64[row].
+
+        Ties count half: an answer that ties with one other at the top has rank 1.5. For other tie policies take the
+        counts, or :func:`kgeval.summarize`.
+
+        >>> from kgeval import evaluate
+        >>> table = evaluate(lambda h, r, t: h + t, "nations")
+        >>> float((1 / table.ranks).mean()) == float((1 / table.to_pandas()["rank"]).mean())
+        True
+        """
+        return np.asarray(1 + self.column("greater") + self.column("tied") / 2, np.float64)
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """Return one column as an array (labels as strings); ``rank`` is :attr:`ranks`.
+
+        Raises
+        ------
+        TableError
+            if there is no such column, with the nearest one
+        """
+        return self.ranks if name == RANK and RANK not in self.columns else super().column(name)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with the columns of the table and ``rank``; labels are categorical."""
+        frame = super().to_pandas()
+        if RANK not in frame:
+            frame.insert(list(frame.columns).index("greater"), RANK, self.ranks)
+        return frame
+
+    @property
     def provenance(self) -> Provenance:
         """What the ranks are of."""
         return Provenance(
@@ -97,6 +140,9 @@ class RankTable(Columns):
             filter=self.filter,
             candidates=self.candidates,
             times=self.times,
+            sides=tuple(side for side in TARGETS if side in pc.unique(self.data.column("side")).to_pylist()),
+            competing=self.competing,
+            missing=self.missing,
         )
 
     def where(self, keep: BoolArray) -> RankTable:
@@ -112,15 +158,26 @@ class RankTable(Columns):
     @classmethod
     def _of(cls, data: pa.Table, about: Any) -> RankTable:
         notes, splits, times = about.get("notes", []), about.get("filter"), about.get("times")
+        competing, missing = about.get("competing"), about.get("missing", 0)
         names = {name: about.get(name, UNKNOWN) for name in ("split", "protocol", "model", "dataset", "candidates")}
         fit = isinstance(notes, list) and isinstance(splits, list | None) and times in {None, *get_args(KnownTimes)}
         if times is not None and TIME not in data.column_names:
             raise TableError(f"a rank table of facts at a time needs the column {TIME!r}.")
+        fit = fit and (competing is None or isinstance(competing, int)) and isinstance(missing, int)
         if not fit or not all(isinstance(text, str) for text in names.values()):
             raise ValueError("its metadata are not kgeval's")
         filtered = None if splits is None else tuple(map(str, splits))
         sampling = None if about.get("sampling") is None else Sampling.from_dict(about["sampling"])
-        table = cls(data, notes=tuple(map(str, notes)), filter=filtered, times=times, sampling=sampling, **names)
+        table = cls(
+            data,
+            notes=tuple(map(str, notes)),
+            filter=filtered,
+            times=times,
+            sampling=sampling,
+            competing=competing,
+            missing=missing,
+            **names,
+        )
         table.refuse_nonsense()
         return table
 
@@ -138,7 +195,7 @@ class RankTable(Columns):
         for prefix in ("", "raw_"):
             if prefix and self.knows_no_raw:
                 continue
-            greater, tied, candidates = (self.column(prefix + name) for name in ("greater", "tied", "candidates"))
+            greater, tied, candidates = (self.column(prefix + name) for name in COUNTS)
             wrong = (greater < 0) | (tied < 0) | (candidates < 1) | (greater >= candidates - tied)
             if wrong.any():
                 raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts cannot be.")
@@ -178,10 +235,25 @@ class RankTable(Columns):
             return False
         return bool(self.data.column(name).null_count)
 
+    def raw(self) -> RankTable:
+        """Return the ranks among all candidates, known answers too.
+
+        Raises
+        ------
+        TableError
+            if they are not known, as of a file of filtered ranks
+        """
+        if any(self.data.column(f"raw_{name}").null_count for name in COUNTS):
+            raise TableError("these ranks are filtered, and the raw ones are not known.")
+        data = self.data
+        for name in COUNTS:
+            data = data.set_column(data.column_names.index(name), name, data.column(f"raw_{name}"))
+        return replace(self, data=data, filter=())
+
     @property
     def knows_no_raw(self) -> bool:
         """Whether the raw counts are unknown."""
-        raw = (self.data.column(f"raw_{name}") for name in ("greater", "tied", "candidates"))
+        raw = (self.data.column(f"raw_{name}") for name in COUNTS)
         return len(self) > 0 and all(column.null_count == len(self) for column in raw)
 
     @classmethod

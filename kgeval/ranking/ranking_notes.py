@@ -12,7 +12,7 @@ from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.triples import triple_of
-from kgeval.errors import InputError
+from kgeval.errors import InputError, counted
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import Rules
@@ -81,8 +81,11 @@ def notes_on_split(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -
     """
     split = evaluation.split
     count = dataset.repeated.get(split, 0)
-    repeats = [f"{count} {split} triples repeat an earlier one; each triple was ranked once."] if count else []
-    return [*notes_on_leaks(dataset, split), *repeats, *notes_on_unseen(dataset, evaluation, known)]
+    repeats = (
+        [f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."] if count else []
+    )
+    leaks = notes_on_leaks(dataset, split, swapped=any(side != "relation" for side in evaluation.sides))
+    return [*leaks, *repeats, *notes_on_unseen(dataset, evaluation, known)]
 
 
 def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
@@ -98,12 +101,13 @@ def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) 
     split, policy, triples = evaluation.split, evaluation.unseen, dataset.split(evaluation.split)
     rows = np.flatnonzero(~known)
     examples = dataset.examples(triples.ids[rows])
-    what = f"{len(rows)} {split} triples have an entity or relation that the model does not know: {examples}"
+    unknown = counted(len(rows), f"{split} triple")
+    what = f"{unknown} with an entity or relation that the model does not know: {examples}"
     if policy == "error":
         raise InputError(f"{what}. Set unseen: drop to leave them out, or unseen: worst to rank them last.")
     if policy == "drop" and len(rows) == len(triples):
         raise InputError(f"{what}. Nothing is left to rank.")
-    return [f"{what}. They were {'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy})."]
+    return [f"{what}. {'Left out' if policy == 'drop' else 'Ranked last'} (unseen: {policy})."]
 
 
 def notes_on_device(work: Mapping[str, Any]) -> list[str]:

@@ -42,7 +42,7 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
     frames = []
     for index, model in enumerate(study.models):
-        summary = summarize(model.table, [f"both.{METRIC}", "both.count"], by="relation", ties=study.ties)
+        summary = summarize(model.table, [METRIC, "count"], by="relation", ties=study.ties)
         values = {group.key["relation"]: _value(group) for group in summary.groups}
         frames.append(pd.Series(values, name=f"m{index}", dtype=np.float64))
     table = study.sliced[study.names[0]]
@@ -57,9 +57,7 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
 def _rows(study: Study, table: RankTable, name: str, model: str) -> list[dict[str, Any]]:
     """Compute the metric of a model in each category of a slice."""
-    summary = summarize(
-        table, [f"both.{METRIC}", "both.count"], by=name, ties=study.ties, intervals=study.unit_of(table)
-    )
+    summary = summarize(table, [METRIC, "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
     rows = []
     for group in summary.groups:
         (metric, value), *_ = group.values.items()

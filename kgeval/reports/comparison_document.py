@@ -28,7 +28,7 @@ def comparison_document(comparison: Comparison) -> str:
         "comparison.html.j2",
         scripts=("theme.js",),
         title=f"{len(rows)} models on {' and '.join(datasets)}",
-        about=common_provenance(provenances),
+        about=f"{common_provenance(provenances)}, ties: {comparison.ties}",
         columns=columns,
         rows=rows,
         differences=_differences(comparison),

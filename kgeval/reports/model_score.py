@@ -41,7 +41,7 @@ class ModelScore:
 
 
 def score_of_run(group: Group, metric: MetricName) -> ModelScore:
-    """Take a score from the summary of a run, which has it for both sides."""
+    """Take a score from the summary of a run, where it is first for all sides together."""
     name = next(name for name in group.values if name.base == metric.base)
     value = group.values[name]
     if value is None:
@@ -58,7 +58,7 @@ def score_over_seeds(model: EvaluatedModel, metric: MetricName, *, ties: Ties, u
         if the runs did not rank the same rows by the same rules
     """
     tables = [run.table for run in model.seeds]
-    groups = [summarize(table, f"both.{metric.base}", ties=ties).groups[0] for table in tables]
+    groups = [summarize(table, metric.base, ties=ties).groups[0] for table in tables]
     scores = [score_of_run(group, metric) for group in groups]
     seeds = tuple(score.value for score in scores)
     if undefined := next((score for score in scores if score.reason), None):

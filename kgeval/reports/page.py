@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.progress import long_loop
 from kgeval.reports.document import common_provenance, document
 from kgeval.reports.isolation import isolated
@@ -36,6 +37,7 @@ def render(study: Study) -> str:
         for make in SECTIONS:
             sections.append(make(study))
             report(1)
+    policy = tie_policy(study.ties).name
     charts = {name: chart.to_dict() for section in sections for name, chart in section.charts.items()}
     data = {name: content for section in sections for name, content in section.data.items()}
     return document(
@@ -43,7 +45,7 @@ def render(study: Study) -> str:
         scripts=SCRIPTS,
         data={"charts": charts, **data},
         title=_title(study),
-        about=common_provenance([model.table.provenance for model in study.models]),
+        about=f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}",
         sections=sections,
     )
 

@@ -82,5 +82,5 @@ def _seed(model: EvaluatedModel) -> int | None:
 
 
 def _mrr(model: EvaluatedModel) -> float:
-    summary = rank_summary(model.table, ["both.mrr"], by=(), options=MetricOptions(model.ties))
+    summary = rank_summary(model.table, ["mrr"], by=(), options=MetricOptions(model.ties))
     return next((value for value in summary.groups[0].values.values() if value is not None), 0.0)

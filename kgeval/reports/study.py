@@ -16,11 +16,10 @@ from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.same_rows import same_rows
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
-from kgeval.errors import InputError
 from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
-from kgeval.metrics.ranks.ties import Ties, tie_policy
+from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.metric_titles import title_of
@@ -74,9 +73,8 @@ class Study:
     @cached_property
     def summaries(self) -> dict[str, Summary]:
         """The headline metrics of each model."""
-        metrics = [f"both.{name}" for name in HEADLINES]
         return {
-            model.name: summarize(model.table, metrics, ties=self.ties, intervals=self.unit_of(model.table))
+            model.name: summarize(model.table, HEADLINES, ties=self.ties, intervals=self.unit_of(model.table))
             for model in self.models
         }
 
@@ -158,7 +156,7 @@ class Study:
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         """What random ranking would reach."""
         view = TableView(model.table)
-        ranks = RowSelection(view, view.rows_of("both")).ranks(None, None)
+        ranks = RowSelection(view, view.rows_of(view.pooled)).ranks(None, None)
         try:
             match metric.name:
                 case "mrr":
@@ -187,14 +185,14 @@ def study_of(
     MetricError
         if they did not rank the same triples in the same way, and may not differ so
     """
-    policy = ties or _common_ties(models)
+    policy = ties or common_ties(model.ties for model in models)
     study = Study(models, dataset, policy, unit)
     first = {model.name: study.score(model, parse(HEADLINES[0])).value for model in models}
     ordered = sorted(models, key=lambda model: (model.baseline, -np.nan_to_num(first[model.name], nan=-1)))
     if len(ordered) == 1:
         return replace(study, models=ordered)
     tables = {model.name: model.table for model in ordered}
-    comparison = compare(tables, [f"both.{HEADLINES[0]}"], unit=unit, ties=policy, allow=allow)
+    comparison = compare(tables, [HEADLINES[0]], unit=unit, ties=policy, allow=allow)
     return replace(study, models=_on_shared_rows(ordered), comparison=comparison)
 
 
@@ -216,17 +214,3 @@ def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
         )
         for key, model in zip(kept, models, strict=False)
     ]
-
-
-def _common_ties(models: Sequence[EvaluatedModel]) -> str:
-    """The tie policy of the runs; beside baselines, which tie so often that only the expectation is fair, that one.
-
-    Raises
-    ------
-    InputError
-        if the models have not the same
-    """
-    found = {model.ties for model in models if not model.baseline} or {"expected"}
-    if len(found) > 1:
-        raise InputError(f"the runs have different tie policies ({', '.join(sorted(found))}). Choose one with ties.")
-    return "expected" if {model.ties for model in models} != found else found.pop()

@@ -9,19 +9,18 @@ from typing import Any
 
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.rank_summary import rank_summary
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import (
-    MANIFEST,
     RANKS,
     TEXT,
     is_run,
     is_several,
     read_common_table,
-    read_json,
     read_ranks,
 )
 from kgeval.runs.sliced_ranks import group_stored, names_slices
@@ -37,8 +36,6 @@ class ComparedRun:
     table: RankTable
     policies: Mapping[str, Any]
     """the tie policy and the conventions that the run has"""
-    is_baseline: bool
-    """whether its manifest says that its model is a baseline"""
     changes: tuple[str, ...]
     """what is not as the run wrote it, or its dataset not as it was ranked"""
 
@@ -79,7 +76,6 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
             path,
             grouped,
             _policies(table, path),
-            _is_baseline(path),
             (*notes_on_changes(path), *changes),
         )
         for name, path in zip(names, (path for _, path in places), strict=True)
@@ -91,8 +87,7 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
 def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the policies that all runs have, but for the options that replace their own.
 
-    Baselines have the tie policy ``expected`` where a configuration names none. Models beside them take it too: one
-    table of metrics has one policy.
+    Where tie policies differ, as those of baselines do, one is chosen by :func:`common_ties`.
 
     Raises
     ------
@@ -100,8 +95,7 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
         if they have not the same
     """
     (first, *others) = runs
-    if _replaces_ties(runs, options):
-        options = {**options, "ties": "expected"}
+    options = {"ties": common_ties(run.policies["ties"] for run in runs), **options}
     for name, value in first.policies.items():
         for run in others:
             if name not in options and run.policies[name] != value:
@@ -111,11 +105,11 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
 
 
 def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
-    """Say what changed in the runs, and that ties are those of the baselines where models have another policy."""
+    """Say what changed in the runs, and that they have different tie policies."""
     yield from (f"{run.name}: {change}" for run in runs for change in run.changes)
-    if _replaces_ties(runs, options):
-        own = next(run.policies["ties"] for run in runs if not run.is_baseline)
-        yield f"ties: expected for all, as baselines have it; in the runs of models they are {own}. --ties sets others."
+    if "ties" not in options:
+        policies = [run.policies["ties"] for run in runs]
+        yield from note_on_ties(policies, common_ties(policies))
 
 
 def notes_on_unfinished(runs: Sequence[str]) -> Iterator[str]:
@@ -127,13 +121,6 @@ def notes_on_unfinished(runs: Sequence[str]) -> Iterator[str]:
             missing = sorted({*listed.get("failed", {}), *listed.get("unfinished", ())})
             if missing:
                 yield f"not compared, as they failed or did not finish in {str(path)!r}: {', '.join(missing)}."
-
-
-def _replaces_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> bool:
-    """Whether models take ``expected`` in place of their own tie policy, because baselines beside them have it."""
-    of_models = {run.policies["ties"] for run in runs if not run.is_baseline}
-    of_baselines = {run.policies["ties"] for run in runs if run.is_baseline}
-    return "ties" not in options and of_baselines == {"expected"} and len(of_models - of_baselines) == 1
 
 
 def values_by_dataset(
@@ -182,11 +169,6 @@ def _policies(table: RankTable, run: Path) -> dict[str, Any]:
     """The policies of a run; a comparison has intervals of its own."""
     policies = {"ties": protocol_of(table).ties} | read_request(run).policies
     return {name: value for name, value in policies.items() if name != "intervals"}
-
-
-def _is_baseline(run: Path) -> bool:
-    model = read_json(run / MANIFEST).get("model") if exists_safely(run / MANIFEST) else None
-    return isinstance(model, dict) and "baseline" in model
 
 
 def _is_text(path: Path) -> bool:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.data.dataset import Dataset
+from kgeval.metrics.tables.names import parse_all
+from kgeval.metrics.tables.rank_summary import refuse_absent_sides
 from kgeval.progress import Progress
 from kgeval.ranking.engine_choice import named_devices
 from kgeval.ranking.evaluation import Keep
@@ -85,9 +87,15 @@ class Ranking(ModelEvaluation):
         self._keep = self._settings.keep or Keep()
 
     def check(self, model: Any) -> None:
-        """Refuse a device that is not there, and a model that does not know the triples."""
+        """Refuse a device that is not there, metrics of other sides, and a model that does not know the triples."""
         named_devices(self._settings)
+        self._refuse_other_sides(model)
         check_unseen(model, self._dataset, self._settings)
+
+    def _refuse_other_sides(self, model: Any) -> None:
+        """Refuse metrics of sides that will not be ranked."""
+        sides = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model).sides
+        refuse_absent_sides(parse_all(self._config.metrics), sides, by=self._config.by or ())
 
     def prepare(self, model: Any, progress: Progress) -> ModelRanking:
         """Find out what will be ranked."""
@@ -102,6 +110,7 @@ class Ranking(ModelEvaluation):
 
     def evaluate(self, model: Any, request: EvaluationRequest) -> RankResult:
         """Rank with a model."""
+        self._refuse_other_sides(model)
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(
             model,

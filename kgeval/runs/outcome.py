@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kgeval.errors import KgevalError, RunError
+from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.model_notes import notes_with_models
-from kgeval.runs.results import Result
+from kgeval.metrics.tables.rank_summary import RankSummary
+from kgeval.runs.results import RankResult, Result
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,10 @@ class Outcome:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know."""
         framework, groups = self.result.framework, self.result.groups
-        of_groups = () if groups is None else (note for note in groups.notes if note not in self.summary.notes)
+        said = self.summary.notes
+        if groups is not None and self.summary.tie_notes:  # the groups' ties are those of the whole
+            said = (*said, *groups.tie_notes)
+        of_groups = () if groups is None else (note for note in groups.notes if note not in said)
         return (*self.summary.notes, *of_groups, *(() if framework is None else framework.notes))
 
 
@@ -65,17 +70,34 @@ class ModelsFailed(RunError):
         super().__init__("\n  ".join([f"{len(failures)} of {count} models failed", *reasons]))
 
 
+def with_common_ties(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Give the ranks of several models the one tie policy of the table that they stand in; each run keeps its own."""
+    shown = common_ties(_policies(outcomes))
+    return [
+        replace(outcome, result=replace(outcome.result, policies={**outcome.result.policies, "ties": shown}))
+        if isinstance(outcome.result, RankResult)
+        else outcome
+        for outcome in outcomes
+    ]
+
+
+def _policies(outcomes: Sequence[Outcome]) -> list[Ties]:
+    summaries = (outcome.summary for outcome in outcomes)
+    return [summary.options.ties for summary in summaries if isinstance(summary, RankSummary)]
+
+
 def common_table(
     outcomes: Sequence[Outcome], failures: Mapping[str, object], *, planned: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the ``metrics.json`` of several models.
 
-    It has the content of each file of a model, or why the model failed; ``unfinished`` are planned models with neither.
+    It has the metrics of each model under one tie policy, or why the model failed; ``unfinished`` are planned models
+    with neither.
     """
     finished = {*failures, *(outcome.name for outcome in outcomes)}
     return {
         "schema": 1,
-        "models": {outcome.name: outcome.to_dict() for outcome in outcomes},
+        "models": {outcome.name: outcome.to_dict() for outcome in with_common_ties(outcomes)},
         "failed": {name: str(error) for name, error in failures.items()},
         "unfinished": [name for name in planned if name not in finished],
         "notes": comparability_notes(outcomes),
@@ -88,6 +110,12 @@ def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
+    """Warn of models that were evaluated on different triples, or whose runs have different tie policies."""
+    policies = _policies(outcomes)
+    return [*_notes_on_triples(outcomes), *note_on_ties(policies, common_ties(policies))]
+
+
+def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
     """Warn of models that were evaluated on different triples, as ``unseen: drop`` allows."""
     triples = [outcome.result.triples for outcome in outcomes]
     if all(outcome.result.ranks is not None and outcome.result.ranks.sampling is not None for outcome in outcomes):

@@ -156,10 +156,20 @@ def _read_ranking(
     run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
 ) -> RankResult:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
+    raw = imported.get("filter") == () and "dataset" not in options
+    if raw:
+        del imported["filter"]
+    if "filter" in imported and "dataset" not in options:
+        known = ", ".join(read_ranks(run).filter or ()) or "no split"
+        raise ConfigError(
+            f"--filter {' '.join(imported['filter'])}: the stored ranks are filtered by {known}. --filter none shows "
+            "the raw ones; for another filter, evaluate again. For a text file of ranks, add --dataset."
+        )
     if imported and "dataset" not in options:
         raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
     by, source = options.get("by") or request.by or (), options.get("dataset")
     table = read_ranks(run, None if is_stored(run) and names_slices(by) else source, **imported)
+    table = table.raw() if raw else table
     grouped, changes = group_stored(table, by, run, source)
     usual = () if request.task else request.metrics
     policies = {"ties": protocol_of(table).ties} | request.policies

@@ -9,7 +9,7 @@ import numpy as np
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import UsageError
+from kgeval.errors import UsageError, counted
 from kgeval.scorers.scorer import LabelledModel
 
 
@@ -42,8 +42,10 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
                 f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
             )
         unknown = int((rows < 0).sum())
-        note = f"{unknown} of the {len(labels)} {labels.kind} labels of {dataset.name} are unknown to the model"
-        note += " and compete with no answer." if labels.kind == "entity" else "."
+        of_entities = labels.kind == "entity"
+        all_labels = counted(len(labels), labels.kind, "entities" if of_entities else "")
+        note = f"the model does not know {unknown:,} of the {all_labels} of {dataset.name}"
+        note += ": only the entities that it knows are candidates." if of_entities else "."
         return MatchedIds(rows, (note,) if unknown else ())
     if size == len(labels):
         return MatchedIds(np.arange(size))

@@ -18,7 +18,7 @@ from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import EntitySide, Triples
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError
+from kgeval.errors import InputError, counted
 from kgeval.metrics.labels.calibration import Calibration
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
@@ -178,10 +178,11 @@ def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: Bool
     if known.all():
         return []
     unseen = triples.ids[~known]
-    what = f"{len(unseen)} labelled {split} triples have an entity or relation that the model does not know"
+    unknown = counted(len(unseen), f"labelled {split} triple")
+    what = f"{unknown} with an entity or relation that the model does not know"
     what += f": {dataset.examples(unseen)}"
     if policy == "error":
         raise InputError(f"{what}. Set unseen: drop to leave them out.")
     if not known.any():
         raise InputError(f"{what}. No triple is left to classify.")
-    return [f"{what}. They were left out (unseen: drop)."]
+    return [f"{what}. Left out (unseen: drop)."]

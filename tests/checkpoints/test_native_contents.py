@@ -166,9 +166,9 @@ def test_complex_vectors_have_an_even_width(tmp_path, model):
         ("".join(f"e{i}\t{i}\n" for i in range(7)), r"an id is not a whole number. Lines are id<TAB>label"),
         ("99999999999999999999\ta\n", r"an id is not a whole number"),
         ("".join(f"{i}\te{i % 6}\n" for i in range(7)), r"two ids carry the entity label 'e0'"),
-        ("0\ta\n1\n", r"line 2: 1 columns where 2 columns"),
+        ("0\ta\n1\n", r"line 2: 1 column where 2 columns"),
         ("0\ta\tb\n", r"line 1: 3 columns where 2 columns"),
-        ("0,a\n", r"line 1: 1 columns where 2 columns"),
+        ("0,a\n", r"line 1: 1 column where 2 columns"),
     ],
 )
 def test_label_files_that_do_not_fit_are_refused(model_file, lines, message):

@@ -125,11 +125,15 @@ def test_rows_that_one_model_lacks(refused, data, tables, place):
     assert told["differences"]["pairs"][0]["rows"] == len(RankTable.from_parquet(place / "part.parquet"))
 
 
-def test_runs_with_other_tie_policies_need_one(refused, data, place):
+def test_runs_with_other_tie_policies_have_one_in_a_table(data, place):
     write_config(place / "other.yaml", {**CONFIG, "ties": "pessimistic"})
     invoke("run", "other.yaml", "--out", "other")
-    assert "run has ties realistic, other pessimistic. Choose one with --ties" in refused("compare", "run", "other")
-    assert data("compare", "run", "other", "--ties", "expected")["models"]["run"]["ties"] == "expected"
+    told = data("compare", "run", "other")["models"]
+    assert {model["ties"] for model in told.values()} == {"expected"}
+    ranks = RankTable.from_parquet("run/ranks.parquet")
+    assert told["run"]["metrics"]["both"]["mrr"] == summarize(ranks, "mrr", ties="expected")["mrr"]
+    assert "different tie policies (realistic, pessimistic): all numbers here are expected" in notes("run", "other")
+    assert data("compare", "run", "other", "--ties", "pessimistic")["models"]["run"]["ties"] == "pessimistic"
 
 
 def test_runs_with_intervals_of_their_own(data, place):
@@ -141,20 +145,32 @@ def test_runs_with_intervals_of_their_own(data, place):
     assert len(told["differences"]["pairs"]) == 3
 
 
-def test_models_take_the_ties_of_baselines_beside_them(data, refused, place):
+def test_models_take_the_ties_of_baselines_beside_them(data, done, place):
     write_config(
         place / "two.yaml", {"dataset": "./graph", "models": {"m": CONFIG["model"], "b": "baseline:symmetric"}}
     )
-    invoke("run", "two.yaml", "--out", "two")
+    shown = invoke("run", "two.yaml", "--out", "two")
     told = data("compare", "two", "-m", "mrr")
     assert {model["ties"] for model in told["models"].values()} == {"expected"}
     expected = summarize(RankTable.from_parquet("two/b/ranks.parquet"), "mrr", ties="expected")["mrr"]
     assert told["models"]["b"]["metrics"]["both"]["mrr"] == expected
-    assert "expected for all, as baselines have it; in the runs of models they are realistic" in notes("two")
-    assert "expected for all" not in notes("two", "--ties", "realistic")
-    write_config(place / "other.yaml", {**CONFIG, "ties": "pessimistic"})
-    invoke("run", "other.yaml", "--out", "other")
-    assert "Choose one with --ties" in refused("compare", "two", "other")
+    assert "all numbers here are expected. --ties sets another." in notes("two")
+    assert "all numbers here" not in notes("two", "--ties", "realistic")
+    # The same numbers, and the same words above them, wherever the models stand in one table.
+    column = [f"{told['models'][model]['metrics']['both']['mrr']:.6f}" for model in "mb"]
+    tables = [shown.stdout, done("summarize", "two", "-m", "mrr"), done("compare", "two", "-m", "mrr")]
+    assert [[line.split()[1] for line in text.splitlines() if line[:2] in ("m ", "b ")][:2] for text in tables] == [
+        column
+    ] * 3
+    assert all(", ties: expected\n" in text for text in tables)
+    assert ", ties: expected" in done("compare", "two", "-m", "mrr", "--format", "latex")
+    stored = json.loads((place / "two/metrics.json").read_text())["models"]
+    assert stored == data("summarize", "two")["models"]
+    assert {model["ties"] for model in stored.values()} == {"expected"}
+    # A run by itself keeps its own.
+    assert data("summarize", "two/m")["ties"] == "realistic"
+    assert ", ties: realistic\n" in done("summarize", "two/m")
+    assert ", ties: realistic\n" in done("summarize", "two", "--ties", "realistic")
 
 
 def notes(*arguments):

@@ -18,9 +18,9 @@ ROWS = "ant\teats\tbee\nbee\teats\tant\n"
         ("\n\n", "graph/test.txt"),
         (ROWS + "ant\teats\n", "graph/test.txt, line 3: 2 columns where 3 columns (head, relation, tail) are expected"),
         (ROWS + "ant\teats\tbee\t1\n", "graph/test.txt, line 3: 4 columns where 3 columns"),
-        (ROWS + "ant eats bee\n", "graph/test.txt, line 3: 1 columns where 3 columns"),
+        (ROWS + "ant eats bee\n", "graph/test.txt, line 3: 1 column where 3 columns"),
         ("head\trelation\ttail\n", "graph/test.txt: no triples in it"),
-        ("ant,eats,bee\n", "graph/test.txt, line 1: 1 columns where 3 columns"),
+        ("ant,eats,bee\n", "graph/test.txt, line 1: 1 column where 3 columns"),
     ],
 )
 def test_text_that_does_not_fit_is_named_with_its_line(refused, place, content, message):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval import PredictionTable, load_checkpoint, load_dataset, predict
+from kgeval import PredictionTable, evaluate, load_checkpoint, load_dataset, predict
 
 PREDICT = ["predict", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
 
@@ -58,10 +58,31 @@ def test_people_get_a_table_for_each_query(done, model):
     assert blocks[2] == "(?, likes, bee)"
     table = predict(model, "graph/", queries=[("ant", "eats", "?")], k=3)
     columns, _, *rows = blocks[1].splitlines()
-    assert columns.split() == ["place", "entity", "score", "rank", "known", "of", "type"]
-    assert [row.split()[:2] for row in rows] == [
-        [str(place), label] for place, label in zip(table.column("place"), table.column("entity_label"), strict=True)
-    ]
+    assert columns.split() == ["raw", "rank", "entity", "score", "rank", "known", "of", "type"]
+    frame = table.to_pandas()
+    ranks = zip(frame["raw_rank"], frame["entity_label"], frame["rank"], strict=True)
+    assert [(float(cells[0]), cells[1], float(cells[3])) for cells in map(str.split, rows)] == list(ranks)
+
+
+def test_the_rank_of_an_answer_is_that_of_an_evaluation(data, model, done):
+    """On the terminal, in JSON, and in pandas: filtered under ``rank``, among all candidates under ``raw rank``."""
+    table = evaluate(model, "graph/")
+    frame = table.to_pandas()
+    assert (frame["rank"] == table.ranks).all()
+    assert (table.column("rank") == 1 + table.column("greater") + table.column("tied") / 2).all()
+    assert (frame["raw_greater"] > frame["greater"]).any()
+    answers = predict(model, "graph/", split="test", k=8).to_pandas()
+    answers = answers[answers["is_answer"]]
+    for row in frame.itertuples():
+        anchor, answer = (row.head, row.tail) if row.side == "tail" else (row.tail, row.head)
+        same = (answers["side"] == row.side) & (answers["anchor"] == anchor) & (answers["entity"] == answer)
+        (found,) = answers[same & (answers["relation"] == row.relation)].itertuples()
+        assert (found.rank, found.raw_rank) == (row.rank, 1 + row.raw_greater + row.raw_tied / 2)
+    told = data(*PREDICT, "--query", "ant", "eats", "?", "-k", 3)["queries"][0]["predictions"]
+    own = predict(model, "graph/", queries=[("ant", "eats", "?")], k=3).to_pandas()
+    assert [(one["rank"], one["raw_rank"]) for one in told] == list(zip(own["rank"], own["raw_rank"], strict=True))
+    dropped = done(*PREDICT, "--query", "ant", "eats", "?", "--known", "drop").splitlines()[4]
+    assert dropped.split() == ["rank", "entity", "score", "known", "of", "type"]
 
 
 def test_a_baseline_predicts_too(data):
@@ -74,7 +95,7 @@ def test_names_and_ties_are_shown(done, place):
     Path("names.tsv").write_text("ant\tthe ant\n")
     printed = done(*PREDICT, "--names", "names.tsv", "--query", "ant", "eats", "?", "-k", 1)
     assert "(the ant (ant), eats, ?)" in printed
-    assert printed.splitlines()[-1].split() == ["1", "the", "ant", "(ant)", "0", "1–8", "new", "no"]
+    assert printed.splitlines()[-1].split() == ["1–8", "the", "ant", "(ant)", "0", "1–7", "new", "no"]
 
 
 def test_every_query_of_a_split_is_written_to_a_file(done, model):
@@ -88,7 +109,7 @@ def test_every_query_of_a_split_is_written_to_a_file(done, model):
 def test_the_first_queries_of_many_are_printed(place, monkeypatch, done):
     monkeypatch.setattr("kgeval.cli.prediction_pages.SHOWN", 2)
     printed = done(*PREDICT, "-k", 2)
-    assert printed.count("place") == 2
+    assert printed.count("raw rank") == 2
 
 
 def test_queries_come_from_files(data, model, numbered):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from kgeval import RankTable, load_ranks
 from tests.cli.conftest import ENTITIES, RELATIONS, ROWS, SPLITS
 
 
@@ -65,8 +68,36 @@ def test_the_options_of_ranks_are_those_of_python(done, refused, place):
         assert again["metrics"] == told["metrics"]
 
 
+def test_ids_in_place_of_labels_are_named_and_never_left_out(refused, place):
+    (place / "ids.csv").write_text("head,relation,tail,tail_rank\n0,1,2,1\n")
+    told = refused("summarize", "ids.csv", "--dataset", "graph")
+    assert "the triple (0, 1, 2) is not in the test split of dataset graph. These look like ids" in told
+    assert "drop" not in told
+
+
+def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
+    table = RankTable.from_parquet("run/ranks.parquet")
+    told = data("summarize", "run", "--filter", "none", "-m", "mrr")
+    ranks = 1 + table.column("raw_greater") + table.column("raw_tied") / 2
+    assert told["metrics"]["both"]["mrr"] == pytest.approx((1 / ranks).mean(), rel=1e-12)
+    assert told["metrics"] != data("summarize", "run", "-m", "mrr")["metrics"]
+    assert ", unfiltered, " in done("summarize", "run", "--filter", "none")
+    assert "none stands alone" in refused("summarize", "run", "--filter", "none", "--filter", "train")
+    (place / "ranks.csv").write_text("head,relation,tail,tail_rank\n" + ",".join(triple_of_test()) + ",1\n")
+    load_ranks("ranks.csv", "graph").to_parquet(place / "filtered.parquet")
+    assert "the raw ones are not known" in refused("summarize", "filtered.parquet", "--filter", "none")
+
+
+def triple_of_test():
+    h, r, t = SPLITS["test"][0]
+    return ENTITIES[h], RELATIONS[r], ENTITIES[t]
+
+
 def test_the_options_of_ranks_need_a_file_of_them(refused, place):
-    for option, value in (("--setting", "raw"), ("--filter", "train"), ("--unmatched", "drop"), ("--columns", "h")):
+    assert "the stored ranks are filtered by train, valid, test. --filter none" in refused(
+        "summarize", "run", "--filter", "train"
+    )
+    for option, value in (("--setting", "raw"), ("--unmatched", "drop"), ("--columns", "h")):
         assert f"{option}: stored ranks tell theirs; it goes with --dataset" in refused(
             "summarize", "run", option, value
         )

@@ -44,6 +44,11 @@ def test_a_warning_tells_that_ties_decide(place):
     write_config(place / "flat.yaml", {**CONFIG, "model": {**CONFIG["model"], "path": "flat"}})
     result = invoke("run", "flat.yaml", "--out", "new")
     assert "The tie policy alone moves the MRR from" in result.stderr
+    assert ", ties: realistic\n" in result.stdout
+    groups = invoke("summarize", "new", "--by", "relation")
+    assert "groups the tie policy alone" in groups.stderr
+    write_config(place / "by.yaml", {**CONFIG, "model": {**CONFIG["model"], "path": "flat"}, "by": "side"})
+    assert invoke("run", "by.yaml", "--out", "by").stderr.count("tie policy") == 1  # once, not of the groups again
     diagnosis = json.loads((place / "new/metrics.json").read_text())["tie_diagnosis"]
     assert diagnosis["optimistic_mrr"] == 1
     assert diagnosis["tied"] == diagnosis["ranks"] == 12
@@ -212,7 +217,7 @@ def test_models_that_ranked_different_triples_are_not_compared_silently(place, s
     assert (
         "these models were evaluated on different triples (one 3, two 2): their metrics do not compare" in result.stderr
     )
-    assert "Note: two: 1 test triples have an entity" in result.stderr
+    assert "Note: two: 1 test triple with an entity" in result.stderr
     manifests = [json.loads((place / "new" / name / "manifest.json").read_text()) for name in ("one", "two")]
     assert [manifest["ranked"]["triples"] for manifest in manifests] == [3, 2]
 

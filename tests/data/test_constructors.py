@@ -186,3 +186,18 @@ def test_labels_have_an_order(labels):
     for make in (Vocabulary, Vocabulary.of):
         with pytest.raises(InputError, match="a set has no order"):
             make(labels)
+
+
+def test_triples_are_tuples_of_ids_one_by_one():
+    rows = [(3, 0, 1), (0, 2, 2), (3, 0, 1)]
+    triples = Triples.of(rows)
+    assert [*triples] == rows
+    assert [type(number) for number in next(iter(triples))] == [int] * 3
+    assert (triples[1], triples[np.int64(-1)], len(triples)) == (rows[1], rows[-1], 3)
+    assert [*triples[1:]] == [*triples[np.array([False, True, True])]] == rows[1:]
+    assert np.asarray([*triples]).tolist() == triples.ids.tolist()
+    assert [*Triples(triples.ids, np.array([7, 8, 9]))] == [(3, 0, 1, 7), (0, 2, 2, 8), (3, 0, 1, 9)]
+    assert [*Triples.of([])] == []
+    assert rows[0] in triples
+    with pytest.raises(IndexError):
+        triples[3]

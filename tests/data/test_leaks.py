@@ -180,3 +180,18 @@ def test_inspect_tells(tmp_path, leaking):
     assert told["repeated in train"] == {"valid": 1, "test": 1}
     assert told["swapped in train"] == {"valid": 0, "test": 0}
     assert told["notes"] == [*notes_on_leaks(leaking, "valid"), *notes_on_leaks(leaking, "test")]
+
+
+def test_few_swapped_triples_and_predicted_relations_have_no_note():
+    """UMLS has 11 of 661 test triples swapped in train: ``kgeval audit`` says so, and a result does not."""
+    umls = kgeval.load_dataset("umls")
+    assert (find_leaks(umls)["test"].swapped.sum(), notes_on_leaks(umls, "test")) == (11, [])
+    leaking = kgeval.Dataset.build(
+        "d",
+        {"train": kgeval.Triples.of([(0, 0, 1), (2, 0, 3), (3, 0, 2)]), "test": kgeval.Triples.of([(1, 0, 0)])},
+        entities=kgeval.Vocabulary(list("abcd")),
+        relations=kgeval.Vocabulary(["r"], "relation"),
+    )
+    for sides, noted in (("relation", 0), (("head", "relation"), 1)):
+        table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
+        assert sum("swapped" in note for note in table.notes) == noted

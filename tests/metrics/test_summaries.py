@@ -13,9 +13,11 @@ import pyarrow as pa
 import pytest
 
 from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summarize
+from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.errors import MetricError, TableError
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.tables.rank_summary import shared_columns
 from tests.conftest import random_dataset
 
 
@@ -63,9 +65,48 @@ def test_all_wrong_names_are_told_at_once():
 
 def test_a_side_that_was_not_evaluated_is_refused():
     tails = TABLE.where(TABLE.column("side") == "tail")
-    with pytest.raises(MetricError, match="the table has no head ranks"):
-        summarize(tails, ["head.mrr"])
-    assert set(summarize(tails, ["mrr"]).to_dict()["metrics"]) == {"both", "tail"}
+    for name in ("head.mrr", "both.mrr", "relation_side.mrr"):
+        with pytest.raises(MetricError, match=rf"{name}: only tails are ranked\. Ask for mrr\."):
+            summarize(tails, [name])
+    assert set(summarize(tails, ["mrr"]).to_dict()["metrics"]) == {"tail"}
+
+
+@pytest.mark.parametrize("side", ["head", "tail"])
+def test_what_ranks_one_side_never_says_both(side):
+    rows = TABLE.column("side") == side
+    alone, everything = TABLE.where(rows), summarize(TABLE, ["mrr", "map"], by="side")
+    ranks = 1 + alone.column("greater") + alone.column("tied") / 2
+    summary = summarize(alone, ["mrr"], intervals="triple")
+    assert summary["mrr"] == summary[f"{side}.mrr"] == pytest.approx((1 / ranks).mean(), rel=1e-12)
+    assert everything.of("model", "mrr", side=side) == summary["mrr"]
+    shown = [str(summary), summary._repr_html_(), str(summarize(alone, by="relation")), str(everything)]
+    frames = [summary.to_frame(), summarize(alone, by="relation").to_frame(), everything.to_frame()]
+    contents = [json.dumps(one.to_dict()["groups"] if one.by else one.to_dict()) for one in (summary, everything)]
+    assert not [text for text in (*shown, *contents, *map(str, frames)) if "both" in text]
+    assert f"({side}s only)" in str(summary)
+    assert "only" not in str(everything)
+    with pytest.raises(MetricError, match=r"both\.mrr: each group is of one side\. Ask for mrr"):
+        summarize(TABLE, ["both.mrr"], by="side")
+
+
+def test_a_side_that_is_asked_for_by_name_has_its_column_in_groups_by_side():
+    frame = summarize(TABLE, ["mrr", "tail.mrr"], by="side").to_frame().set_index("side")
+    assert list(frame.columns) == ["mrr", "tail.mrr", "count", "tail.count"]
+    assert frame.loc["tail", "tail.mrr"] == frame.loc["tail", "mrr"] == summarize(TABLE, ["mrr"])["tail.mrr"]
+    assert np.isnan(frame.loc["head", "tail.mrr"])
+
+
+def test_models_that_ranked_other_sides_stand_in_one_table():
+    tails = TABLE.where(TABLE.column("side") == "tail")
+    comparison = compare({"all": TABLE, "tails": tails}, ["mrr"], allow="triples")
+    assert comparison.table()[0] == ["model", "tail.mrr"]  # on what both ranked
+    summaries = {"all": summarize(TABLE, ["mrr"]), "tails": summarize(tails, ["mrr"])}
+    assert [str(name) for name in shared_columns(summaries)] == ["mrr"]
+    mixed = Comparison(summaries)
+    assert (
+        mixed.to_csv() == f"model,mrr\nall,{summaries['all']['both.mrr']!r}\ntails,{summaries['tails']['tail.mrr']!r}\n"
+    )
+    assert "(tails only)" in str(mixed)
 
 
 def test_comparisons_need_the_same_triples():

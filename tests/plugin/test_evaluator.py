@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgeval import RankTable
+from kgeval import RankTable, summarize
 from kgeval.errors import InputError, MetricError, ScoreError
 from kgeval.pykeen import KGEvalEvaluator, evaluate
 from tests.plugin.conftest import assert_same_ranks, assert_same_values
@@ -37,6 +37,21 @@ def test_every_form_of_a_filter(graph, model, test, theirs, form):
     ours, evaluator = run(model, test, additional_filter_triples=given)
     assert_same_ranks(evaluator.table, ranks)
     assert_same_values(ours, expected)
+
+
+def test_pykeen_says_both_of_one_side_too(model, test, theirs, known):
+    expected, _ = theirs(model, test, additional_filter_triples=known, targets=["tail"])
+    ours, evaluator = run(
+        model, test, KGEvalEvaluator(metrics=["map"]), additional_filter_triples=known, targets=["tail"]
+    )
+    for name in ("both.realistic.mrr", "mrr", "both.pessimistic.hits_at_3"):
+        assert ours.get_metric(name) == pytest.approx(expected.get_metric(name))
+    assert ours.data["both", "expected", "map"] == ours.data["tail", "expected", "map"] == ours.get_metric("both.map")
+    assert ours.get_metric("both.ndcg@10") == ours.get_metric("tail.ndcg@10")
+    assert "both.mrr" not in summarize(evaluator.table, "mrr").to_frame()
+    sampled = KGEvalEvaluator(estimate={"triples": 150, "first": 100})
+    estimate, _ = run(model, test, sampled, additional_filter_triples=known, targets=["tail"])
+    assert estimate.get_metric("both.realistic.mrr") == estimate.get_metric("tail.realistic.mrr")
 
 
 @pytest.mark.parametrize("targets", [["tail"], ["head"], ("tail", "head")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from kgeval import evaluate, framework_metrics
 from kgeval.errors import DatasetError, MetricError
@@ -53,3 +54,17 @@ def test_model_and_dataset_the_wrong_way_round_are_told_to_be():
         evaluate(DATA, by_ids)
     with pytest.raises(DatasetError, match=r"not 7\. For triples in memory"):
         evaluate(by_ids, 7)
+
+
+def test_libkge_adds_as_its_own_code_does_and_its_filtered_numbers_come_first():
+    table = evaluate(by_ids, DATA, protocol="libkge")
+    metrics = framework_metrics(table)
+    assert next(iter(metrics)) == "mean_rank_filtered"
+    for prefix, setting in (("", "_filtered"), ("raw_", "")):
+        greater, tied = table.column(f"{prefix}greater"), table.column(f"{prefix}tied")
+        ranks = torch.from_numpy(greater + (tied + 1) // 2)  # from 0
+        # compute_metrics of eval_entity_ranking.py
+        rank_hist = torch.bincount(ranks, minlength=len(DATA.entities)).float()
+        reciprocal_ranks = 1.0 / torch.arange(1, len(DATA.entities) + 1).float()
+        expected = torch.sum(rank_hist * reciprocal_ranks).item() / torch.sum(rank_hist).item()
+        assert metrics[f"mean_reciprocal_rank{setting}"] == expected

@@ -197,6 +197,8 @@ ROW = "{h}\t{r}\t{t}\t"
         ("h\tr\tt\thead_rank", ["nan"], "line 2: the head_rank 'nan' is no rank"),
         ("h\tr\tt\thead_rank", ["-1"], "line 2: the head_rank '-1' is no rank"),
         ("h\tr\tt\thead_rank", ["31"], "line 2: the filtered head rank 31 is beyond its"),
+        ("h\tr\tt\thead_rank", ["31"], "If these are raw ranks, say --setting raw (in Python setting='raw')"),
+        ("h\tr\tt\traw_head_rank", ["31"], "the raw head rank 31 is beyond its 30 candidates. Was another dataset"),
         ("h\tr\tt\thead_rank", ["1", "1"], "line 3: its head was ranked in an earlier line"),
         ("h\tr\tt\thead_rank", ["1\t2"], "line 2: 5 columns where 4 columns"),
         ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: side 'tale'. Did you mean 'tail'?"),
@@ -308,14 +310,15 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
     no_rank = good[1].rsplit("\t", 2)[0] + "\t0\t1"
     path = tmp_path / "{ranks}.txt"
     path.write_text("\n".join([beyond, no_rank, *bad, *good[2:], good[2]]))
-    with pytest.raises(TableError, match=r"line 3: the triple \(nobody, r00, e0001\).*--unmatched drop"):
+    with pytest.raises(TableError, match=r"line 3: the triple \(nobody, r00, e0001\).*another split or dataset"):
         load_ranks(path, DATA, columns=NAMES)
     table = load_ranks(path, DATA, columns=NAMES, unmatched="drop")
     notes = "\n".join(table.notes)
-    assert f"2 rows of {path} name no test triple of dataset random, and were left out" in notes
-    assert "1 filtered tail ranks are beyond their candidates, and were left out" in notes
-    assert "1 filtered head ranks are none, and were left out" in notes
-    assert "1 head ranks are of triples in an earlier line, and were left out" in notes
+    assert f"rows of {path} that name no test triple of dataset random: 2 left out" in notes
+    assert "filtered tail ranks beyond their candidates: 1 left out" in notes
+    assert "filtered head ranks that are none: 1 left out" in notes
+    assert "head ranks of triples in an earlier line: 1 left out" in notes
+    assert f"{len(DATA.test)} test triples (without 2 of the split's ranks), " in str(table.provenance)
     assert len(table) == len(ranked) - 2  # the head of the first, the tail of the second remain
     kept = ranked.to_pandas().merge(table.to_pandas(), on=["triple", "side"])
     assert len(kept) == len(table)

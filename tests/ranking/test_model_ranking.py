@@ -49,12 +49,12 @@ def test_entities_that_only_the_model_knows_do_not_compete():
 def test_unseen_entities_are_refused_with_count_and_names():
     fewer = Labelled(list(DATA.entities)[:-3], list(DATA.relations))
     with pytest.raises(
-        InputError, match=r"test triples have an entity or relation that the model does not know: \(e0.*drop"
+        InputError, match=r"test triples with an entity or relation that the model does not know: \(e0.*drop"
     ):
         evaluate(fewer, DATA)
 
 
-def test_unseen_triples_are_left_out_or_last():
+def test_unseen_triples_are_left_out_or_last(tmp_path):
     lost = {27, 28, 29}
     fewer = Labelled(list(DATA.entities)[:27], list(DATA.relations))
     unseen = np.array([bool({int(h), int(t)} & lost) for h, _, t in DATA.test.ids])
@@ -67,11 +67,15 @@ def test_unseen_triples_are_left_out_or_last():
     seen = worst.where(~unseen[worst.column("triple")])
     assert seen.to_pandas()["greater"].tolist() == dropped.to_pandas()["greater"].tolist()
     assert (last.column("raw_candidates") == 30).all()
-    assert (
-        dropped.notes[0] == "3 of the 30 entity labels of random are unknown to the model and compete with no answer."
-    )
-    assert "left out" in dropped.notes[1]
-    assert "ranked last" in worst.notes[1]
+    what = "the model does not know 3 of the 30 entities of random: only the entities that it knows are candidates."
+    assert dropped.notes[0] == what
+    assert "Left out" in dropped.notes[1]
+    assert "Ranked last" in worst.notes[1]
+    assert "all 30 entities (only the 27 entities that the model knows compete)" in str(dropped.provenance)
+    assert dropped.column("raw_candidates").max() == dropped.provenance.to_dict()["competing"] == 27
+    assert evaluate(by_hash, DATA).provenance.competing is worst.provenance.competing is None
+    dropped.to_parquet(tmp_path / "ranks.parquet")
+    assert RankTable.from_parquet(tmp_path / "ranks.parquet").provenance == dropped.provenance
 
 
 def test_models_without_labels_must_have_as_many_ids():
@@ -179,7 +183,7 @@ def test_repeated_triples_are_noted():
     assert table.num_triples == len(DATA.test)
     assert table.notes == (
         "the model has no labels; its ids were taken as those of dataset d.",
-        "2 test triples repeat an earlier one; each triple was ranked once.",
+        "2 repeated test triples: kgeval's own metrics count each triple once.",
     )
 
 

@@ -147,7 +147,7 @@ def test_what_a_file_does_not_tell_is_unknown(tmp_path):
 def test_summaries_print_what_they_are_of():
     table = evaluate(by_hash, DATA, corruption=Uniform(count=30))
     printed = str(summarize(table, ["mrr"], by="relation")).splitlines()
-    assert printed[0] == str(table.provenance)
+    assert printed[0] == f"{table.provenance}, ties: realistic"
     assert table.notes
     assert {f"Note: {note}" for note in table.notes} <= set(printed)
 
@@ -156,7 +156,9 @@ def test_ranks_made_elsewhere_tell_what_is_known(tmp_path):
     rows = [f"{DATA.entities[h]}\t{DATA.relations[r]}\t{DATA.entities[t]}\t1" for h, r, t in DATA.test.ids]
     (tmp_path / "ranks.txt").write_text("\n".join(["head\trelation\ttail\tfiltered_tail_rank", *rows]))
     found = load_ranks(tmp_path / "ranks.txt", DATA).provenance
-    assert found == Provenance(UNKNOWN, "random", "test", len(DATA.test), UNKNOWN, ALL, "all 30 entities")
+    assert found == Provenance(
+        UNKNOWN, "random", "test", len(DATA.test), UNKNOWN, ALL, "all 30 entities", sides=("tail",)
+    )
 
 
 @pytest.mark.parametrize("field", ["model", "dataset", "protocol"])

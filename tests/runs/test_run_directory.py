@@ -163,7 +163,7 @@ def test_repeated_triples_are_told(config, place):
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["dataset"]["repeated"] == {"test": 5}
     assert manifest["notes"] == list(RankTable.from_parquet(folder / "ranks.parquet").notes)
-    assert "5 test triples repeat an earlier one" in manifest["notes"][0]
+    assert "5 repeated test triples" in manifest["notes"][0]
 
 
 def test_several_models_are_several_runs(config, place):

@@ -49,7 +49,7 @@ UNREADABLE = {
     "no labels": ({"path": "unlabelled.npz", "options": {"model": "DistMult"}}, "the model has 4"),
     "an option that is not its own": ({"path": "model.safetensors", "options": {"nrom": 1}}, "nrom"),
     "no model": ("graph", "is in no known checkpoint format"),
-    "another graph's": ("foreign.safetensors", "have an entity or relation that the model does not know"),
+    "another graph's": ("foreign.safetensors", "with an entity or relation that the model does not know"),
 }
 
 

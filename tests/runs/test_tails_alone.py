@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from click.testing import CliRunner
 
-from kgeval import PredictionTable, RankTable, load_dataset
+from kgeval import PredictionTable, RankTable, load_dataset, summarize
+from kgeval.cli import main
 from kgeval.errors import InputError
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
@@ -42,6 +44,30 @@ def test_models_of_one_configuration_may_answer_other_sides(config, encoder):
     run(load_config(config(model=None, models={"encoder": encoder, "other": "model.safetensors"})), Path("run"))
     assert set(RankTable.from_parquet("run/encoder").column("side")) == {"tail"}
     assert set(RankTable.from_parquet("run/other").column("side")) == {"head", "tail"}
+
+
+def test_models_of_other_sides_stand_in_one_table_with_their_sides(config, encoder):
+    path = config(model=None, models={"encoder": encoder, "other": "model.safetensors"}, metrics=["mrr"])
+    printed = CliRunner().invoke(main, ["run", str(path), "--out", "run"]).stdout.splitlines()
+    (columns,), rows = (
+        [line.split() for line in printed if line.startswith(name)] for name in ("model ", ("enc", "oth"))
+    )
+    assert columns == ["model", "sides", "mrr"]
+    values = [summarize(RankTable.from_parquet(f"run/{model}"), "mrr")["mrr"] for model in ("encoder", "other")]
+    assert rows == [["encoder", "tail", f"{values[0]:.6f}"], ["other", "head,", "tail", f"{values[1]:.6f}"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "by"), [("both.mrr", None), ("head.mrr", None), ("tail.mrr", None), ("both.mrr", "side")]
+)
+def test_metrics_of_other_sides_are_refused_before_anything_is_ranked(config, encoder, name, by):
+    path = config(model=encoder, metrics=[name], by=by, output="new")
+    if name == "tail.mrr":
+        run(load_config(path), Path("new"))
+    else:
+        with pytest.raises(InputError, match="each group is of one side" if by else f"{name}: only tails are ranked"):
+            run(load_config(path), Path("new"))
+    assert Path("new/ranks.parquet").exists() == (name == "tail.mrr")
 
 
 def test_sides_that_are_said_are_kept(config, encoder):

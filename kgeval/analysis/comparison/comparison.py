@@ -20,7 +20,7 @@ from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.tables.model_notes import notes_with_models
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.rank_summary import RankSummary
+from kgeval.metrics.tables.rank_summary import RankSummary, shared_columns
 from kgeval.metrics.tables.rendering import as_html, as_text, cell, number
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ class Comparison:
         return max(self.summaries, key=lambda model: sign * self.summaries[model][name])
 
     @property
+    def ties(self) -> str:
+        """The name of the tie policy of all metrics that name none."""
+        return next(iter(self.summaries.values())).ties
+
+    @property
     def family(self) -> int:
         """How many tests there are, for all of which the p-values are adjusted together."""
         return sum(pair.p is not None for pair in self.pairs)
@@ -71,12 +76,14 @@ class Comparison:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the leaderboard: the names of the columns, and a row of cells for each model.
 
-        A metric that was requested with a side has its column, one without a side that of ``both``.
+        A metric that was requested with a side has its column, one without is of both sides, or of the one ranked.
         """
-        names = next(iter(self.summaries.values())).requested_columns
+        names = shared_columns(self.summaries)
         columns = ["model", *(name.base if name.side == "both" else str(name) for name in names)]
-        of_models = {model: summary.groups[0] for model, summary in self.summaries.items()}
-        return columns, [[model, *(group.cell(name) for name in names)] for model, group in of_models.items()]
+        return columns, [
+            [model, *(summary.groups[0].cell(name.of_part(summary.pooled)) for name in names)]
+            for model, summary in self.summaries.items()
+        ]
 
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns, and a row of cells for each pair, metric and group, which says its size."""
@@ -160,7 +167,7 @@ class Comparison:
         return paper_table(self.summaries, self.pairs, options=self.options, remarks=self.remarks, digits=digits)
 
     def _heads(self) -> list[str]:
-        return [f"{model}: {summary.provenance}" for model, summary in self.summaries.items()]
+        return [f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items()]
 
     def _order_of(self, pair: PairedDifference) -> int:
         """Sort by metric: what is of one metric can be read down one column."""

@@ -66,7 +66,9 @@ def command(
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
-    options = {name: value for name, value in options.items() if value is not None and value != ()}
+    options = {
+        name: value for name, value in options.items() if value is not None and (value != () or name == "filter")
+    }
     form = "json" if as_json else form
     if across:
         _compare_datasets(runs, metrics or ("mrr",), options, form=form)

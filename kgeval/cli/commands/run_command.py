@@ -150,8 +150,10 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
 
 def _summaries(outcomes: dict[Path, list[Outcome]], metrics: list[str]) -> dict[str, Summary]:
     """Compute metrics by model, with the path of its configuration where there are several."""
+    from kgeval.runs.outcome import with_common_ties
+
     return {
         ": ".join(filter(None, [str(path) if len(outcomes) > 1 else "", outcome.name])): outcome.result.compute(metrics)
         for path, of_config in outcomes.items()
-        for outcome in of_config
+        for outcome in with_common_ties(of_config)
     }

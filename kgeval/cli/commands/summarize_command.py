@@ -63,7 +63,9 @@ def command(
     from kgeval.run_directory.contents import is_several
 
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
-    options = {name: value for name, value in further.items() if value is not None and value != ()}
+    options = {
+        name: value for name, value in further.items() if value is not None and (value != () or name == "filter")
+    }
     options |= interval_block(settings)
     if is_several(run):
         _summarize_several(run, metrics, options, fail_under, as_json=as_json)
@@ -116,7 +118,7 @@ def _summarize_several(
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import read_common_table
     from kgeval.runs.fail_under import refuse_shortfalls
-    from kgeval.runs.outcome import common_table
+    from kgeval.runs.outcome import common_table, with_common_ties
     from kgeval.runs.resume import read_outcomes, read_unfinished
     from kgeval.runs.stored_result import ungrouped
 
@@ -131,5 +133,5 @@ def _summarize_several(
         f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
     )
     if bounds:
-        bounded = read_outcomes(folder, tuple(bounds), ungrouped(folder, options))
+        bounded = with_common_ties(read_outcomes(folder, tuple(bounds), ungrouped(folder, options)))
         refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, bounds)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from kgeval.errors import DatasetError, FileError, reason
+from kgeval.errors import DatasetError, FileError, counted, reason
 from kgeval.files.budget import Budget
 from kgeval.files.opening import checked, refuse_special
 from kgeval.paths import exists_safely, no_file
@@ -219,7 +219,9 @@ def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.Dat
     expected = f"{len(names)} columns ({', '.join(names)})"
     for row in walk:
         if len(row.cells) != len(names):
-            raise DatasetError(f"{path}, line {row.line}: {len(row.cells)} columns where {expected} are expected.")
+            raise DatasetError(
+                f"{path}, line {row.line}: {counted(len(row.cells), 'column')} where {expected} are expected."
+            )
         for name, cell in zip(names, row.cells, strict=True):
             if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
                 raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")

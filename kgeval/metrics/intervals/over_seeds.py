@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def interval_over_seeds(
     settings = read_intervals(intervals) or Intervals()
     views = [TableView(table, options) for table in _alike(tables)]
     name = parse(metric)
-    name = replace(name, side=name.side or "both")
+    name = name.of_part(views[0].pooled)
     values = [rank_summary(view.table, [metric], by=(), options=options)[metric] for view in views]
     try:
         return OverSeeds(tuple(values), _pigeonhole(name, views, values, settings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -111,6 +111,32 @@ RANDOM = TiePolicy(
     rank=lambda a, b, u: np.asarray(a + np.floor(u * (b - a + 1)), np.float64),
     random=True,
 )
+
+
+def common_ties(policies: Iterable[Ties]) -> Ties:
+    """Choose the tie policy of a table of several models: theirs or, where they differ, ``expected``.
+
+    The exact mean over all orders favours no model; without ties it is the same number under every policy.
+
+    >>> common_ties(["realistic", "realistic"]), common_ties(["realistic", "expected"]), common_ties([])
+    ('realistic', 'expected', 'expected')
+    """
+    distinct = {tie_policy(ties).name: ties for ties in policies}
+    return next(iter(distinct.values())) if len(distinct) == 1 else EXPECTED.name
+
+
+def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
+    """Say that runs have other tie policies than the table that they are shown in.
+
+    >>> [*note_on_ties(["realistic", "expected"], "expected")]
+    ['the runs have different tie policies (realistic, expected): all numbers here are expected. --ties sets another.']
+    >>> [*note_on_ties(["expected", "expected"], "expected")]
+    []
+    """
+    distinct = list(dict.fromkeys(tie_policy(ties).name for ties in policies))
+    if len(distinct) > 1:
+        which = f"different tie policies ({', '.join(distinct)})"
+        yield f"the runs have {which}: all numbers here are {tie_policy(shown).name}. --ties sets another."
 
 
 @cache

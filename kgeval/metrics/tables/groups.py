@@ -23,7 +23,7 @@ from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.numerics.group_means import OfGroups
 from kgeval.metrics.summary import Group
-from kgeval.metrics.tables.names import MetricName
+from kgeval.metrics.tables.names import MetricName, Part
 from kgeval.metrics.tables.selection import RankColumns, RowSelection, TableView
 from kgeval.metrics.tables.tie_report import diagnose, diagnose_groups
 
@@ -38,13 +38,11 @@ class Grouping:
     group_ids: IntArray
     """int64[row], ascending: the group that each of them belongs to"""
 
-    def of_side(self, view: TableView, side: str | None) -> Grouping:
-        """Keep the rows of one side, or of both: of a group of relations alone, these."""
-        if side != "both":
-            kept = view.sides[self.rows] == side
-        else:
-            of_entities = view.of_entities[self.rows]
-            kept = of_entities | (np.bincount(self.group_ids, of_entities)[self.group_ids] == 0)
+    def of_side(self, view: TableView, side: Part | None) -> Grouping:
+        """Keep the rows of one side, or of both; of groups by side, which name none, all."""
+        if side is None:
+            return self
+        kept = view.of_entities[self.rows] if side == "both" else view.sides[self.rows] == side
         return Grouping(self.keys, self.rows[kept], self.group_ids[kept])
 
     def of_group(self, group: int) -> IntArray:
@@ -100,11 +98,11 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
 
 def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals | None = None) -> Group:
     """Compute metrics of a whole table."""
-    both = RowSelection(view, view.rows_of("both"))
-    group = Group({}, dict.fromkeys(names), ties=diagnose(both.ranks("realistic", None)))
+    pooled = RowSelection(view, view.rows_of(view.pooled))
+    group = Group({}, dict.fromkeys(names), ties=diagnose(pooled.ranks("realistic", None)))
     estimates = TableEstimates.of(view)
     for side in dict.fromkeys(name.side for name in names):
-        selection = both if side == "both" else RowSelection(view, view.rows_of(side))
+        selection = pooled if side == view.pooled else RowSelection(view, view.rows_of(side))
         of_side = [name for name in names if name.side == side]
         if estimates is not None:
             _estimate(group, of_side, selection, estimates)
@@ -122,11 +120,11 @@ def groups_of(
     """Compute metrics of each group of a table."""
     if not grouping.keys:
         return []
-    both = grouping.of_side(view, "both")
-    ties = diagnose_groups(RowSelection(view, both.rows).ranks("realistic", None), starts_of_runs(both.group_ids))
-    groups = [
-        Group(key, dict.fromkeys(names), ties=of_group) for key, of_group in zip(grouping.keys, ties, strict=True)
-    ]
+    pooled = grouping.of_side(view, None if "side" in grouping.keys[0] else view.pooled)
+    starts = starts_of_runs(pooled.group_ids)
+    diagnoses = diagnose_groups(RowSelection(view, pooled.rows).ranks("realistic", None), starts)
+    ties = dict(zip(pooled.group_ids[starts].tolist(), diagnoses, strict=True))
+    groups = [Group(key, dict.fromkeys(names), ties=ties.get(number)) for number, key in enumerate(grouping.keys)]
     estimates = TableEstimates.of(view)
     for side in dict.fromkeys(name.side for name in names):
         part = grouping.of_side(view, side)

@@ -6,7 +6,7 @@ The side relation is written ``relation_side``: ``relation.mrr`` is the mean ove
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from kgeval.errors import MetricError, did_you_mean, nearest
@@ -23,6 +23,19 @@ PREFIXES: dict[str, Part] = {"relation_side" if part == "relation" else part: pa
 """each part by what stands in the name of a metric"""
 
 _PREFIX_OF = {part: prefix for prefix, part in PREFIXES.items()}
+
+
+def pooled_side(sides: Iterable[str]) -> Part:
+    """Return the part that a metric without a side is of: both sides, or the one that was ranked.
+
+    >>> pooled_side(["head", "tail", "relation"]), pooled_side(["tail"]), pooled_side(["relation"])
+    ('both', 'tail', 'relation')
+    """
+    ranked = {*sides}
+    if ranked >= {"head", "tail"} or not ranked:
+        return "both"
+    return next(part for part in PARTS if part in ranked)
+
 
 Kind = Literal["ranks", "classification", "confidences"]
 """what kind of table a metric is computed from"""
@@ -58,6 +71,10 @@ class MetricName:
         """The name without its side."""
         tail = f"@{self.k}" if self.k else ""
         return ".".join(part for part in (self.ties, self.average, f"{self.name}{tail}") if part)
+
+    def of_part(self, pooled: Part | None) -> MetricName:
+        """The same; a name without a side is of the part that :func:`pooled_side` gives."""
+        return replace(self, side=self.side or pooled)
 
     def __call__(self, data: Any) -> float:
         """Compute the metric of data that are selected and weighed already."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summary import Group, Summary
 from kgeval.metrics.tables.groups import group_rows, groups_of, summarize_all
-from kgeval.metrics.tables.names import PARTS, PREFIXES, Kind, MetricName, parse, parse_all
+from kgeval.metrics.tables.names import PARTS, PREFIXES, Kind, MetricName, Part, parse, parse_all, pooled_side
 from kgeval.metrics.tables.selection import RankColumns, TableView
 
 DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
@@ -31,16 +31,19 @@ class RankSummary(Summary):
     """what would be drawn again, where intervals were requested"""
     sampling: Sampling | None = None
     """how the triples were drawn, where the numbers are estimates from some of the split's"""
+    pooled: Part | None = "both"
+    """what a metric without a side is of: ``both`` sides, or the one that was ranked; ``None`` in groups by side"""
 
     @property
     def heads(self) -> tuple[str, ...]:
         """What stands above the table: what the numbers are of, and what would be drawn again."""
+        about = f"{self.provenance}, ties: {self.ties}"
         if self.sampling is not None:
-            return str(self.provenance), str(self.sampling)
+            return about, str(self.sampling)
         if self.intervals is None:
-            return (str(self.provenance),)
+            return (about,)
         triples = self.intervals.unit == "triple" and any(name.metric.needs == "lists" for name in self.requested)
-        return str(self.provenance), f"{self.intervals}{' (of lists, queries)' if triples else ''}"
+        return about, f"{self.intervals}{' (of lists, queries)' if triples else ''}"
 
     @property
     def kind(self) -> Kind:
@@ -61,24 +64,29 @@ class RankSummary(Summary):
             for name, why in group.undefined.items()
             if not _of_other_side(name, group) and not _repeats_both(name, why, group)
         }
-        serious = [str(group.ties) for group in self.groups if group.ties and group.ties.serious]
-        if self.by and serious:
-            serious = [
-                f"in {len(serious)} of {len(self.groups)} groups the tie policy alone moves the MRR by more than 0.01."
-            ]
-        return (*self.table_notes, *sorted(reasons), *interval_notes(self.groups), *serious)
+        return (*self.table_notes, *sorted(reasons), *interval_notes(self.groups), *self.tie_notes)
+
+    @property
+    def tie_notes(self) -> tuple[str, ...]:
+        """Where the tie policy decides the result."""
+        serious = [group.ties for group in self.groups if group.ties and group.ties.serious]
+        if not self.by or len(self.groups) == 1:
+            return tuple(map(str, serious))
+        several = f"{len(serious)} of {len(self.groups)} groups"
+        return (f"in {several} the tie policy alone moves the MRR by more than 0.01.",) if serious else ()
 
     @property
     def requested_columns(self) -> list[MetricName]:
-        """The metrics that were requested, each once; one without a side is that of ``both``."""
-        return list(dict.fromkeys(replace(name, side=name.side or "both") for name in self.requested))
+        """The metrics that were requested, each once; one without a side is ``pooled``."""
+        return list(dict.fromkeys(name.of_part(self.pooled) for name in self.requested))
 
     def _spellings(self, wanted: MetricName) -> list[MetricName]:
-        """A metric without a side is that of both; the tie policy of the summary need not be named."""
+        """A metric without a side is pooled; the tie policy of the summary need not be named."""
+        wanted = wanted.of_part(self.pooled)
         if wanted.metric.needs == "lists":
-            return [replace(wanted, side=wanted.side or "both")]
+            return [wanted]
         ties = wanted.ties if wanted.ties != self.ties else None
-        return [replace(wanted, side=wanted.side or "both", ties=name) for name in (ties, self.ties)]
+        return [replace(wanted, ties=name) for name in (ties, self.ties)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
@@ -127,14 +135,14 @@ def rank_summary(
     if table.sampling is not None and intervals is not None:
         what = "intervals: these ranks are of a sample, and every metric has the interval that holds that of the whole"
         raise MetricError(f"{what}. Leave intervals out.")
-    names = parse_all(metrics)
+    names, columns = parse_all(metrics), column_names(by)
     view = TableView(table, options)
-    parts = [part for part in PARTS if part == "both" or (view.sides == part).any()]
-    for name in names:
-        if name.side and name.side not in parts:
-            raise MetricError(f"{name}: the table has no {name.side} ranks.")
+    ranked = [part for part in PARTS if (view.sides == part).any()]
+    refuse_absent_sides(names, ranked, by=columns)
+    pooled = None if "side" in columns else view.pooled
+    parts = [None] if pooled is None else list(dict.fromkeys([pooled, *ranked]))
     of_sides = [replace(name, side=part) for name in names for part in ([name.side] if name.side else parts)]
-    distinct, columns = list(dict.fromkeys(of_sides)), column_names(by)
+    distinct = list(dict.fromkeys(of_sides))
     if columns:  # a value says little without how many ranks it is of
         distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
         groups = groups_of(group_rows(table, columns), distinct, view, intervals)
@@ -142,8 +150,32 @@ def rank_summary(
         groups = [summarize_all(distinct, view, intervals)]
     notes = tuple(table.notes)
     return RankSummary(
-        table.provenance, tuple(groups), columns, tuple(names), notes, options, intervals, table.sampling
+        table.provenance, tuple(groups), columns, tuple(names), notes, options, intervals, table.sampling, pooled
     )
+
+
+def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, by: tuple[str, ...] = ()) -> None:
+    """Refuse metrics of sides that were not ranked.
+
+    Raises
+    ------
+    MetricError
+        with the sides that were
+    """
+    there = [str(side) for side in ranked]
+    for name in names:
+        if name.side == "both" and "side" in by:
+            raise MetricError(f"{name}: each group is of one side. Ask for {replace(name, side=None)}.")
+        if name.side and name.side not in (*there, pooled_side(there)):
+            found = f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
+            raise MetricError(f"{name}: {found}. Ask for {name.base}.")
+
+
+def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
+    """The requested metrics of several models; one without a side has none where the models ranked other sides."""
+    first, *others = summaries.values()
+    alike = all(other.pooled == first.pooled for other in others)
+    return first.requested_columns if alike else list(dict.fromkeys(first.requested))
 
 
 def column_names(by: Any) -> tuple[str, ...]:
@@ -168,16 +200,17 @@ def _repeats_both(name: str, why: str, group: Group) -> bool:
 
 def _of_other_side(name: str, group: Group) -> bool:
     """Whether a metric is undefined only because the rows of a group are all of another side."""
-    return "side" in group.key and PREFIXES[name.partition(".")[0]] not in ("both", group.key["side"])
+    side = PREFIXES.get(name.partition(".")[0])
+    return "side" in group.key and side not in (None, group.key["side"])
 
 
 def _content(group: Group) -> dict[str, Any]:
     metrics: dict[str, dict[str, float | None]] = {}
     for name, value in group.values.items():
-        metrics.setdefault(str(name.side), {})[name.base] = value
+        metrics.setdefault(name.side or group.key["side"], {})[name.base] = value
     intervals: dict[str, dict[str, Any]] = {}
     for name, interval in group.intervals.items():
-        intervals.setdefault(str(name.side), {})[name.base] = interval.to_dict()
+        intervals.setdefault(name.side or group.key["side"], {})[name.base] = interval.to_dict()
     further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
     ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
     return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}

@@ -21,6 +21,7 @@ from kgeval.metrics.ranks.keyed_random import uniform
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.tables.averages import WEIGHINGS, Average, against_popularity
+from kgeval.metrics.tables.names import Part, pooled_side
 from kgeval.provenance import Provenance
 
 Rows = IntArray | slice
@@ -123,12 +124,15 @@ class TableView:
         """Whether a row predicts a head or a tail, and no relation; bool[row]."""
         return np.asarray(self.sides != "relation", np.bool_)
 
-    def rows_of(self, part: str | None) -> Rows:
-        """Return the rows of one side, or of ``both``: heads and tails, or relations if these alone were predicted."""
-        if part != "both":
-            return np.flatnonzero(self.sides == part)
-        alone = self.of_entities.all() or not self.of_entities.any()
-        return slice(None) if alone else np.flatnonzero(self.of_entities)
+    @cached_property
+    def pooled(self) -> Part:
+        """What a metric without a side is of: ``both`` sides, or the one that was ranked."""
+        return pooled_side(map(str, np.unique(self.sides)))
+
+    def rows_of(self, part: Part | None) -> Rows:
+        """Return the rows of one side, or of ``both``, heads and tails."""
+        rows = self.of_entities if part == "both" else self.sides == part
+        return slice(None) if rows.all() else np.flatnonzero(rows)
 
     @cached_property
     def times(self) -> tuple[IntArray, ...]:
@@ -159,7 +163,7 @@ class TableView:
         _, anchor, relation, answer = self.ids
         of_entity, of_relation = self.options.popularity
         weights = np.empty(len(relation))
-        for rows, exponent in ((self.rows_of("both"), of_entity), (np.flatnonzero(~self.of_entities), 0.0)):
+        for rows, exponent in ((np.flatnonzero(self.of_entities), of_entity), (np.flatnonzero(~self.of_entities), 0.0)):
             frequencies = np.bincount(np.r_[anchor[rows], answer[rows]]), np.bincount(relation[rows])
             exponents = exponent, of_relation
             weights[rows] = against_popularity(answer[rows], relation[rows], frequencies, exponents)

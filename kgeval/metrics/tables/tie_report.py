@@ -55,8 +55,7 @@ class TieStatistics:
             return "there are no ranks that could tie."
         return (
             f"{self.tied} of {self.ranks} ranks tie, with up to {self.largest} candidates. The tie policy alone moves "
-            f"the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic): "
-            "give it with every number."
+            f"the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
         )
 
 

@@ -17,7 +17,8 @@ _METRICS = {
 }
 
 _SIDES: dict[str, Part] = {"": "both", "_head": "head", "_tail": "tail"}
-_SETTINGS: dict[str, Setting] = {"": "raw", "_filtered": "filtered", "_filtered_with_test": "with_test"}
+# What is read first is filtered, as the head of the table says.
+_SETTINGS: dict[str, Setting] = {"_filtered": "filtered", "_filtered_with_test": "with_test", "": "raw"}
 
 LIBKGE = Protocol(
     name="libkge",

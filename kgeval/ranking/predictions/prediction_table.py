@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray
 from kgeval.provenance import UNKNOWN, PredictionProvenance
 from kgeval.storage.parquet_tables import LABELS, Columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NEW = "new"
 """what stands for a split where no split has the triple"""
@@ -80,6 +83,18 @@ class PredictionTable(Columns):
 
     def __repr__(self) -> str:
         return f"PredictionTable({len(self)} predictions for {self.queries} queries)"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with the columns of the table, and two that it does not store; labels are categorical.
+
+        ``rank`` is the filtered rank, as an evaluation has it: 1 + greater + tied / 2. ``raw_rank`` is the rank among
+        all candidates, known answers too; NaN where these are dropped.
+        """
+        frame = super().to_pandas()
+        place = list(frame.columns).index("greater")
+        frame.insert(place, "rank", 1 + frame["greater"] + frame["tied"] / 2)
+        frame.insert(place + 1, "raw_rank", 1 + frame["raw_greater"] + frame["raw_tied"] / 2)
+        return frame
 
     @property
     def provenance(self) -> PredictionProvenance:

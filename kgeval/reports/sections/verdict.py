@@ -78,7 +78,7 @@ def exceptions(study: Study, pair: PairedDifference) -> str:
     if any("cardinality" not in table.columns for table in tables.values()):
         return ""
     try:
-        groups = compare(tables, [f"both.{HEADLINES[0]}"], by=("cardinality", "side"), unit=study.unit, ties=study.ties)
+        groups = compare(tables, [HEADLINES[0]], by=("cardinality", "side"), unit=study.unit, ties=study.ties)
     except MetricError:  # they may differ in what was allowed above
         return ""
     clauses = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.metrics.tables.metric_titles import ARROWS, short_title
 from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.rank_summary import RankSummary
+from kgeval.metrics.tables.rank_summary import RankSummary, shared_columns
 from kgeval.metrics.tables.rendering import DIGITS, cell
 
 
@@ -63,8 +63,7 @@ def paper_table(
     digits
         after the point; by default as many as the intervals of differences justify
     """
-    names = next(iter(summaries.values())).requested_columns
-    columns = tuple(_column(name, summaries, pairs, digits) for name in names)
+    columns = tuple(_column(name, summaries, pairs, digits) for name in shared_columns(summaries))
     cells = [one for column in columns for one in column.cells]
     notes = ["Bold: the best."] if any(one.best for one in cells) else []
     if any(one.near for one in cells):
@@ -75,8 +74,9 @@ def paper_table(
 def _column(
     name: MetricName, summaries: Mapping[str, RankSummary], pairs: Sequence[PairedDifference], digits: int | None
 ) -> PaperColumn:
-    values = {model: summary.groups[0].values[name] for model, summary in summaries.items()}
-    intervals = {model: summary.groups[0].intervals.get(name) for model, summary in summaries.items()}  # of estimates
+    own = {model: (summary.groups[0], name.of_part(summary.pooled)) for model, summary in summaries.items()}
+    values = {model: group.values[of_model] for model, (group, of_model) in own.items()}
+    intervals = {model: group.intervals.get(of_model) for model, (group, of_model) in own.items()}  # of estimates
     of_metric = [pair for pair in pairs if pair.metric == name and not pair.group]
     places = _justified(of_metric) if digits is None else digits
     increasing, known = name.metric.increasing, [value for value in values.values() if value is not None]
@@ -110,4 +110,4 @@ def _note_on_near(options: DifferenceOptions, family: int) -> str:
 
 def _caption(summaries: Mapping[str, RankSummary]) -> str:
     """Say what the models were evaluated on."""
-    return "; ".join(dict.fromkeys(str(summary.provenance).partition(" on ")[2] for summary in summaries.values()))
+    return "; ".join(dict.fromkeys(summary.heads[0].partition(" on ")[2] for summary in summaries.values()))
