@@ -18,7 +18,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.intervals.mean_terms import MeanTerms
 
-SKEWNESS = (20**-0.5, 10**-0.5)
+SKEWNESS = (40**-0.5, 20**-0.5)
 """of the mean, estimated: below the first, the interval of Student holds; above the second, that of a bounded mean is
 taken; between them the ends move from one to the other. Of k rare hits it is 1/√k"""
 

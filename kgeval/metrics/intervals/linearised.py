@@ -69,6 +69,8 @@ class UnitScatter:
         ends = self.bounded.ends(level)[:, group]
         if not np.isfinite(ends).all():
             raise NoInterval(f"few {PLURAL[self.unit]} carry it, and its values have no bounds")
+        if ends[0] == ends[1]:
+            raise NoInterval("no rank could have been another")
         low, high = (float((1 - doubt) * end + doubt * of_bounded) for end, of_bounded in zip((low, high), ends))
         return Interval(min(low, value), max(high, value), level, self.unit, count, BOUNDED, error)
 
@@ -111,7 +113,7 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
             deviations += slopes[groups] * sums_of_term  # then that of s_cj
         variances = sums_by_group(deviations**2) * counts / np.maximum(counts - 1, 1)
         effective = totals**2 / sums_by_group(shares**2)
-    bounded = BoundedMeans.of(terms, groups_of_units, means)
+        bounded = BoundedMeans.of(terms, groups_of_units, means)
     return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective, bounded=bounded)
 
 

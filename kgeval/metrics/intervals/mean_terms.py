@@ -152,9 +152,7 @@ def limits_of(metric: Metric) -> Callable[[], tuple[Float64Array, Float64Array]]
     return (lambda: (ends[0], ends[1])) if np.isfinite(ends).all() else None
 
 
-def _of_first_and_last(
-    compute: FunctionOfMeans | ZScore, ranks: Ranks, k: int
-) -> tuple[Float64Array, Float64Array]:
+def _of_first_and_last(compute: FunctionOfMeans | ZScore, ranks: Ranks, k: int) -> tuple[Float64Array, Float64Array]:
     """Compute the terms of each row, had its answer the first rank among its candidates, and had it the last."""
     last = np.maximum(ranks.candidates, ranks.pessimistic) - 1
     ends = (replace(ranks, greater=greater, tied=0 * last) for greater in (0 * last, last))
