@@ -180,6 +180,11 @@ def test_the_summary_of_a_table_is_this_estimate():
     for name in METRICS:
         value, half = population.estimated(name, order[:1000], sample)
         assert summary[name] == pytest.approx(value, rel=1e-12)
-        assert summary.interval(name).high - summary[name] == pytest.approx(half, rel=1e-9)
+        interval = summary.interval(name)
+        if name == "amri":  # which few long ranks carry
+            assert interval.method == "bounded mean"
+            assert half < interval.high - summary[name] < summary[name] - interval.low
+        else:
+            assert interval.high - summary[name] == pytest.approx(half, rel=1e-9)
     with pytest.raises(MetricError, match="median is undefined: it is no function of means"):
         summary["median"]

@@ -26,7 +26,7 @@ class Made:
     split, filter, notes, sampling = "test", None, (), None
     provenance = Provenance(UNKNOWN, UNKNOWN, "test", 0, UNKNOWN, None, UNKNOWN)
 
-    def __init__(self, triples, relations, ranks):
+    def __init__(self, triples, relations, ranks, candidates=CANDIDATES):
         """One triple and relation, and a rank for each side: int64[triple], int64[triple], int64[triple, 2]."""
         greater = np.ravel(ranks) - 1
         triple = np.repeat(triples, 2)
@@ -38,7 +38,7 @@ class Made:
             "side": np.tile(["head", "tail"], len(triples)),
             "greater": greater,
             "tied": 0 * greater,
-            "candidates": 0 * greater + CANDIDATES,
+            "candidates": 0 * greater + candidates,
         }
         self.columns = list(self._columns)
 
@@ -74,7 +74,7 @@ def truth(name, population):
     return name(RowSelection(TableView(table), rows).ranks(None, None))
 
 
-def share_held(name, population, draws, unit, naive=False):
+def share_held(name, population, draws, unit, naive=False, asymptotic=0.95):
     """How many of the draws have an interval that holds the truth; draws are (triple, unit) of each, by draw."""
     ranks = population[1]
     triples, units, groups = draws
@@ -91,7 +91,7 @@ def share_held(name, population, draws, unit, naive=False):
     values = name.metric.compute.of_groups(selection.ranks(None, None), starts, name.k)
     made = SelectionIntervals(selection, Intervals(unit=unit)).of_groups(name, dict(enumerate(values.tolist())))
     true = truth(name, population)
-    assert {interval.method for interval in made.values()} == {"linearised"}
+    assert np.mean([interval.method == "linearised" for interval in made.values()]) > asymptotic
     return np.mean([interval.low <= true <= interval.high for interval in made.values()])
 
 
@@ -155,9 +155,9 @@ def test_a_mean_over_relations_has_a_wide_interval_if_triples_are_drawn(unit):
     assert errors > (1.2 if unit == "triple" else 3) * values.std()
 
 
-def test_mean_ranks_of_fifty_relations_are_held_less_often(population, drawn_relations):
-    """A few relations with very long ranks make the mean: fifty are few for it, and some draws have none of them."""
-    assert 0.9 < share_held(parse("amri"), population, drawn_relations, "relation") < 0.935
+def test_mean_ranks_of_fifty_relations_are_held_too(population, drawn_relations):
+    """A few relations with very long ranks make the mean: Student's interval, which takes no notice, holds .92."""
+    assert share_held(parse("amri"), population, drawn_relations, "relation", asymptotic=0) > 0.93
 
 
 @pytest.mark.parametrize("scatter", [0.05, 0.3])

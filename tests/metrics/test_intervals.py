@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from kgeval import CallableScorer, Metric, RankTable, ScoredLabels, evaluate, summarize
@@ -101,9 +103,14 @@ def test_linearised_intervals_against_brute_force(name, unit):
     count, error = by_brute_force(table, unit, plain)
     assert interval.units == count
     assert interval.standard_error == pytest.approx(error, rel=1e-6)
-    low, high = stats.t.interval(0.9, count - 1, loc=value, scale=error)
-    assert interval.low == pytest.approx(max(low, min(parse(name).metric.lowest, value)), rel=1e-6)
-    assert interval.high == pytest.approx(min(high, parse(name).metric.highest), rel=1e-6)
+    if interval.method == "linearised":
+        assert (interval.low, interval.high) == pytest.approx(
+            stats.t.interval(0.9, count - 1, loc=value, scale=error), rel=1e-6
+        )
+    else:  # few units carry it
+        assert "mrr" in name or "hmr" in name or "hits" in name
+        assert interval.method == "bounded mean"
+        assert interval.high - value > value - interval.low or name == "hmr"
 
 
 @pytest.mark.parametrize("name", ["map", "ndcg@3", "auc", "micro.map@3", "relation.p@3"])
@@ -130,6 +137,10 @@ def test_every_metric_has_an_interval_around_it_or_a_reason(name):
     for spelled, value in group.values.items():
         if name == "count":
             assert "counts" in group.no_interval[str(spelled)]
+            continue
+        if spelled not in group.intervals:
+            assert name.startswith("dcg")
+            assert "few queries carry it, and its values have no bounds" in group.no_interval[str(spelled)]
             continue
         interval = group.intervals[spelled]
         assert interval.low < interval.high
@@ -223,45 +234,91 @@ def test_a_group_has_the_intervals_of_the_table_of_its_rows(by, unit):
 
 
 @pytest.mark.parametrize(("rank", "name"), [(1, "hits@1"), (1, "mrr"), (9, "hits@3"), (1, "amri")])
-def test_a_proportion_of_none_or_all_has_the_interval_of_wilson(rank, name):
+def test_a_proportion_of_none_or_all_has_the_interval_of_clopper_and_pearson(rank, name):
     rows = np.full(len(TABLE), rank)
     table = changed(TABLE, greater=rows - 1, tied=0 * rows, candidates=0 * rows + 40)
     summary = summarize(table, name, intervals="triple")
     interval, count = summary.interval(name), table.num_triples
     hits = count if summary[name] == 1 else 0
-    expected = stats.binomtest(hits, count).proportion_ci(0.95, method="wilson")
-    scale = 2 if name == "amri" else 1  # its range is −1 … 1
-    assert (1 - interval.low) / scale == pytest.approx(1 - expected.low, rel=1e-9)
-    assert (1 - interval.high) / scale == pytest.approx(1 - expected.high, rel=1e-9, abs=1e-15)
-    assert (interval.method, interval.units, interval.clipped) == ("Wilson", count, False)
+    expected = stats.binomtest(hits, count).proportion_ci(0.95, method="exact")
+    # Of the last of 40 ranks, AMRI is 1 − 39/19.5 = −1, and 1/r is 1/40.
+    scale = {"amri": 2, "mrr": 39 / 40}.get(name, 1)
+    assert (1 - interval.low) / scale == pytest.approx(1 - expected.low, rel=5e-3)
+    assert (1 - interval.high) / scale == pytest.approx(1 - expected.high, rel=5e-3, abs=1e-15)
+    assert (interval.method, interval.units, interval.clipped) == ("bounded mean", count, False)
 
 
-def test_wilson_counts_units_of_unequal_weight_for_less():
+@pytest.mark.parametrize("hits", [1, 2, 5])
+def test_few_hits_have_the_interval_of_clopper_and_pearson(hits):
+    table = TABLE.where(TABLE.column("side") == "head")
+    ranks = np.where(np.arange(len(table)) < hits, 1, 9)
+    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 40)
+    interval = summarize(table, "head.hits@1", intervals="triple").interval("head.hits@1")
+    expected = stats.binomtest(hits, len(table)).proportion_ci(0.95, method="exact")
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), rel=5e-3, abs=1e-5)
+    mirrored = changed(table, greater=9 - ranks)
+    other = summarize(mirrored, "head.hits@1", intervals="triple").interval("head.hits@1")
+    assert (1 - other.high, 1 - other.low) == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+def test_ends_of_a_bounded_mean_are_quantiles_of_drawn_means():
+    """Of 200,000 draws of Dirichlet weights, with one value more: that of the first rank above, of the last below."""
+    table = TABLE.where(TABLE.column("side") == "tail")
+    table = table.where(np.arange(len(table)) < 25)
+    ranks = np.array([1, 3, 3, *range(10, 32)])
+    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 400)
+    drawn = np.random.default_rng(3).dirichlet(np.ones(26), 200_000)
+    ends = [np.quantile(drawn @ np.append(1 / ranks, end), q) for end, q in ((1 / 400, 0.025), (1, 0.975))]
+    interval = summarize(table, ["mrr", "hmr"], intervals="triple").interval("mrr")
+    assert interval.method == "bounded mean"
+    assert (interval.low, interval.high) == pytest.approx(ends, rel=0.01)
+    inverse = summarize(table, "hmr", intervals="triple").interval("hmr")
+    assert (1 / inverse.high, 1 / inverse.low) == pytest.approx((interval.low, interval.high))
+
+
+@given(st.lists(st.integers(1, 60), min_size=20, max_size=60), st.integers(0, 3))
+def test_intervals_of_one_table_do_not_contradict_each_other(ranks, rarity):
+    """More of [r ≤ 1] ≤ 1/r, [r ≤ 3] ≤ [r ≤ 10] ≤ 1 in each row; with few hits, and with many."""
+    ranks = np.array(ranks) * 2**rarity
+    head = TABLE.where(TABLE.column("side") == "head")
+    table = head.where(np.arange(len(head)) < len(ranks))
+    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 500)
+    summary = summarize(table, ["hits@1", "hits@3", "hits@10", "mrr", "mr", "amri"], intervals="triple")
+    hits, third, tenth, mrr, mr, amri = (summary.interval(str(name)) for name in summary.requested)
+    for less, more in ((hits, third), (third, tenth), (hits, mrr)):
+        assert less.low <= more.low + 1e-9
+        assert less.high <= more.high + 1e-9
+    chance = (500 - 1) / 2
+    assert (1 - (mr.high - 1) / chance, 1 - (mr.low - 1) / chance) == pytest.approx((amri.low, amri.high), abs=1e-6)
+
+
+def test_units_of_unequal_weight_count_for_less():
     rows = np.ones(len(TABLE), np.int64)
     table = changed(TABLE, greater=0 * rows, tied=0 * rows, candidates=0 * rows + 40)
     sizes = np.bincount(table.column("relation"))
     effective = sizes.sum() ** 2 / (sizes**2).sum()
-    square = stats.norm.ppf(0.975) ** 2
     interval = summarize(table, "hits@1", intervals="relation").interval("hits@1")
-    assert interval.low == pytest.approx(1 - square / (effective + square), rel=1e-12)
+    assert 1 - interval.low == pytest.approx(1 - 0.025 ** (1 / effective), rel=1e-2)
 
 
-def test_equal_units_tell_nothing_of_an_unbounded_metric():
+def test_equal_ranks_tell_what_others_may_be_as_far_as_there_are_candidates():
     rows = np.full(len(TABLE), 3)
     table = changed(TABLE, greater=rows, tied=0 * rows, candidates=0 * rows + 40)
     summary = summarize(table, ["mr", "median"], intervals="triple")
-    with pytest.raises(MetricError, match="mr has no interval: it is the same in all units"):
-        summary.interval("mr")
+    interval, unseen = summary.interval("mr"), 1 - 0.025 ** (1 / table.num_triples)
+    assert (4 - interval.low, interval.high - 4) == pytest.approx((3 * unseen, 36 * unseen), rel=5e-3)
     assert "the same in all draws" in summary.groups[0].no_interval["both.median"]
 
 
-def test_an_interval_ends_where_the_range_does():
+def test_an_interval_stays_within_the_range_and_a_note_says_that_few_triples_carry_it():
     rows = np.where(np.arange(len(TABLE)) < 2, 5, 1)
     table = changed(TABLE, greater=rows - 1, tied=0 * rows, candidates=0 * rows + 40)
     summary = summarize(table, ["hits@1", "mr"], intervals="triple")
-    assert (summary.interval("hits@1").high, summary.interval("hits@1").clipped) == (1, True)
-    assert (summary.interval("mr").low, summary.interval("mr").clipped) == (1, True)
-    assert any("both.hits@1" in note and "ends where" in note for note in summary.notes)
+    assert summary["hits@1"] < summary.interval("hits@1").high < 1 < summary.interval("mr").low < summary["mr"]
+    assert not summary.interval("hits@1").clipped
+    (note,) = [note for note in summary.notes if "few triples carry" in note]
+    assert "both.hits@1, head.hits@1" in note
+    assert "allows for rare values" in note
 
 
 def test_few_units_have_no_interval_but_a_reason():

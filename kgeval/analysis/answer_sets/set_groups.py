@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, attempt
 from kgeval.metrics.intervals.linearised import unit_scatter
-from kgeval.metrics.intervals.mean_terms import MeanTerms
+from kgeval.metrics.intervals.mean_terms import MeanTerms, limits_of
 from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.tables.groups import group_rows
@@ -78,7 +78,7 @@ def _describe(
 
 def _with_interval(metric: Metric, values: Float64Array, units: Units, level: float) -> tuple[float, Interval | None]:
     """Compute the mean of a value of the rows (float64[row]), and its interval over triples with both sides."""
-    terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units)
+    terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units, limits_of(metric))
     scatter = unit_scatter(terms, np.zeros(units.count, np.int64))
     interval = attempt(partial(scatter.interval, metric, terms.value, Intervals(level=level)))
     return terms.value, None if isinstance(interval, NoInterval) else interval

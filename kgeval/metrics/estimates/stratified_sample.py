@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 
 COLLINEAR = 1e-9
 """the share of the largest eigenvalue below which a combination of auxiliary values counts as constant"""
@@ -63,6 +63,16 @@ class StratifiedSample:
         """The degrees of freedom of a variance: triples, less the means and slopes that were fitted; at least 1."""
         return max(int(self.counts.sum()) - len(self.sizes) - self._regression.rank, 1)
 
+    def degrees_of(self, group: BoolArray) -> float:
+        """The degrees of freedom of the variance of some of the triples: their part of all (bool[triple])."""
+        of_strata = float((1 / self.counts)[self.strata[group]].sum())
+        fitted = of_strata + self._regression.rank * int(group.sum()) / int(self.counts.sum())
+        return float(max(int(group.sum()) - max(fitted, 1), 1))
+
+    def not_drawn(self, group: BoolArray) -> float:
+        """1 − f of some of the triples, a share f of their strata being drawn (bool[triple])."""
+        return float(1 - (self.counts / self.sizes)[self.strata[group]].mean())
+
     @cached_property
     def weights(self) -> Float64Array:
         """The share of each triple in the estimate of a mean; of a whole sample they add up to 1; float64[triple]."""
@@ -75,6 +85,12 @@ class StratifiedSample:
         known = self.auxiliary.counts
         within = self._parts(1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
         return float(within + self._parts(1 / known - 1 / self.sizes) @ self._squares(values))
+
+    def errors(self, values: Float64Array) -> Float64Array:
+        """What each triple adds to the error of Σ_i w_i y_i, as a draw with replacement; float64[triple]."""
+        if self.auxiliary is None:
+            return self._design * self.centred(values)
+        return self._design * self._residuals(values)
 
     def explained(self, values: Float64Array) -> float:
         """R²: the share of the variance within strata that the regression on the auxiliary values explains."""
@@ -103,11 +119,15 @@ class StratifiedSample:
 
     def _squares_of_residuals(self, values: Float64Array) -> Float64Array:
         """s²_eh; float64[stratum]."""
+        lost = (self.counts.sum() - len(self.sizes)) / self.degrees
+        return np.asarray(lost * self._squares(self._residuals(values)), np.float64)
+
+    def _residuals(self, values: Float64Array) -> Float64Array:
+        """e, each times its calibration; float64[triple]."""
         fit = self._regression
         residuals = self.centred(values)
         residuals -= fit.predictors @ (fit.inverse @ ((self._design * residuals) @ fit.predictors))
-        lost = (self.counts.sum() - len(self.sizes)) / self.degrees
-        return np.asarray(lost * self._squares(residuals * fit.calibration), np.float64)
+        return np.asarray(residuals * fit.calibration, np.float64)
 
     def _sums(self, values: Float64Array) -> Float64Array:
         return np.asarray(np.bincount(self.strata, values, minlength=len(self.sizes)), np.float64)

@@ -12,8 +12,9 @@ from kgeval.metrics.estimates.auxiliary_values import auxiliary_values
 from kgeval.metrics.estimates.estimate import no_estimator
 from kgeval.metrics.estimates.sampling import STRATUM, TYPED, Sampling
 from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample
-from kgeval.metrics.intervals.interval import Interval, NoInterval, clipped_to, is_rounding, refuse_few
-from kgeval.metrics.intervals.linearised import t_quantile, wilson
+from kgeval.metrics.intervals.bounded_means import BoundedMeans
+from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, refuse_few
+from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
 from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
@@ -62,23 +63,38 @@ class TableEstimates:
         Raises
         ------
         NoInterval
-            if it has no estimator, if there are too few triples, or if they are all alike
+            if it has no estimator, if there are too few triples, or if all there are were ranked
         """
         if name.metric.name == COUNT.name:
             raise NoInterval("it counts, and estimates nothing")
         level, terms = self.sampling.settings.level, self._terms(name, selection)
-        count = int((terms.unit_shares > 0).sum())
-        refuse_few(count, "triple")
+        sample, group = self._sample, terms.unit_shares > 0
+        refuse_few(count := int(group.sum()), "triple")
+        if (not_drawn := sample.not_drawn(group)) <= 0:
+            raise NoInterval("all of its triples were ranked, and the number is exact")
         means = self._means(terms)
-        total = float(self._sample.weights @ terms.unit_shares)
-        deviations = terms.gradient_at(means) @ (terms.unit_sums - np.outer(means, terms.unit_shares)) / total
-        error = float(np.sqrt(max(self._sample.variance(deviations), 0)))
-        method = "stratified, regression" if self.sampling.typed_counts else "stratified"
-        if is_rounding(error, value):
-            return Interval(*wilson(name.metric, value, count, level), level, "triple", count, "Wilson", 0.0)
-        half = t_quantile(self._sample.degrees, level) * error
-        low, high, clipped = clipped_to(name.metric, value, (value - half, value + half))
-        return Interval(low, high, level, "triple", count, method, error, clipped)
+        weights = sample.weights * terms.unit_shares
+        moved = (terms.unit_sums - np.outer(means, terms.unit_shares)) / weights.sum()
+        slopes = terms.linear_at(means[:, None])[1][:, 0]
+        errors, variance = sample.errors(slopes @ moved), np.array([sample.variance(slopes @ moved)])
+        bounded = BoundedMeans.of(
+            terms,
+            np.zeros(len(group), np.int64),
+            means[:, None],
+            weights=np.maximum(weights, 0),  # a regression may weigh a triple less than nothing
+            errors=(errors, variance),
+            narrowing=float(np.sqrt(not_drawn)),
+        )
+        scatter = UnitScatter(
+            "triple",
+            np.sqrt(np.maximum([sample.variance(terms.gradient_at(means) @ moved)], 0)),
+            np.array([count]),
+            np.array([count], np.float64),
+            np.array([sample.degrees_of(group)]),
+            bounded,
+            "stratified, regression" if self.sampling.typed_counts else "stratified",
+        )
+        return scatter.interval(name.metric, value, Intervals(level=level))
 
     def explained(self, name: MetricName, selection: RowSelection) -> float:
         """R² of the regression of a metric on the auxiliary values."""

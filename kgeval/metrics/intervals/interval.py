@@ -24,6 +24,10 @@ ZERO = 1e-12
 """the standard error, beside the value, that only rounding makes larger than zero"""
 
 
+BOUNDED = "bounded mean"
+"""the method of an interval that allows for values which no unit at hand has, as few of them carry the mean"""
+
+
 class NoInterval(MetricError):
     """A metric has no interval; the message says why."""
 
@@ -88,7 +92,8 @@ class Interval:
     @property
     def decimals(self) -> int:
         """The digits after the point that mean something: two of the standard error's, and three at least."""
-        return justified_decimals(self.standard_error or (self.high - self.low) / 4)  # of Wilson's
+        width = self.high - self.low
+        return justified_decimals(max(self.standard_error or width / 4, width / 8))  # of Wilson's, of a bounded mean's
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``metrics.json``."""

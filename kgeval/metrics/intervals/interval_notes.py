@@ -1,9 +1,12 @@
-"""Notes on intervals: why metrics have none, and which are cut off at the end of the metric's range."""
+"""Notes on intervals: why metrics have none, and which of them few triples carry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from kgeval.metrics.intervals.interval import BOUNDED
+from kgeval.metrics.intervals.units import PLURAL, UNITS
 
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Group
@@ -19,8 +22,10 @@ def interval_notes(groups: Sequence[Group]) -> Iterator[str]:
             without.setdefault(f"{where}: {reasons[0]}", []).append(str(name))
     for reason, metrics in without.items():
         yield f"no interval of {', '.join(metrics)}{reason}."
-    cut = {name for group in groups for name, interval in group.intervals.items() if interval.clipped}
-    if cut:
-        which = ", ".join(str(name) for name in names if name in cut)
-        where = "in some groups " if len(groups) > 1 else ""
-        yield f"{where}the interval of {which} ends where the metric's range does."
+    made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
+    for unit in UNITS:
+        carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
+        if carried:
+            which = ", ".join(str(name) for name in names if name in carried)
+            where = "in some groups " if len(groups) > 1 else ""
+            yield f"{where}few {PLURAL[unit]} carry {which}: the interval allows for rare values that were not drawn."

@@ -2,8 +2,8 @@
 
 Cluster-robust linearisation (Binder, 1983): with s_cj = Σ w x_j and w_c = Σ w over the rows of unit c,
 M_j = Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c: V = C/(C − 1) Σ_c d_c², and the interval is
-f ± t √V with C − 1 degrees of freedom. A metric that is 0 or 1 (or at either end of another finite range) in all units
-has the interval of Wilson (1927) in place of one without width.
+f ± t √V with C − 1 degrees of freedom. Where few units carry the mean, it is that of a bounded mean. A difference that
+is at an end of its range in all units has the interval of Wilson (1927) in place of one without width.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from functools import partial
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.intervals.bounded_means import BoundedMeans
 from kgeval.metrics.intervals.interval import (
+    BOUNDED,
     ZERO,
     Interval,
     Intervals,
@@ -24,7 +26,7 @@ from kgeval.metrics.intervals.interval import (
     refuse_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms
-from kgeval.metrics.intervals.units import Unit
+from kgeval.metrics.intervals.units import PLURAL, Unit
 from kgeval.metrics.metric import Metric
 
 
@@ -39,24 +41,38 @@ class UnitScatter:
     """int64[group], the units that have a weight"""
     effective: Float64Array
     """float64[group], how many units of equal weight would tell as much: (Σ w_c)² / Σ w_c² (Kish, 1965)"""
+    degrees: Float64Array | None = None
+    """float64[group], of freedom; by default one less than there are units"""
+    bounded: BoundedMeans | None = None
+    """how far few units carry the metric, and the interval that it then has; ``None`` where that is not known"""
+    method: str = "linearised"
 
     def interval(self, metric: Metric, value: float, intervals: Intervals, *, group: int = 0) -> Interval:
-        """Make the interval of a group.
+        """Make the interval of a group: here it is decided which one a mean has.
 
         Raises
         ------
         NoInterval
-            if it has too few units, or if they are all alike
+            if it has too few units, if they are all alike, or if few carry a mean of values without bounds
         """
-        count, error = int(self.counts[group]), float(self.standard_errors[group])
+        count, error, level = int(self.counts[group]), float(self.standard_errors[group]), intervals.level
         refuse_few(count, self.unit)
-        if is_rounding(error, value):
-            ends, method = wilson(metric, value, float(self.effective[group]), intervals.level), "Wilson"
-            low, high, clipped, error = *ends, False, 0.0
-        else:
-            half, method = t_quantile(count - 1, intervals.level) * error, "linearised"
-            low, high, clipped = clipped_to(metric, value, (value - half, value + half))
-        return Interval(low, high, intervals.level, self.unit, count, method, error, clipped)
+        doubt = 0.0 if self.bounded is None else float(self.bounded.doubt[group])
+        if self.bounded is None and is_rounding(error, value):
+            ends = wilson(metric, value, float(self.effective[group]), level)
+            return Interval(*ends, level, self.unit, count, "Wilson", 0.0)
+        degrees = count - 1 if self.degrees is None else float(self.degrees[group])
+        half = t_quantile(degrees, level) * error
+        low, high, clipped = clipped_to(metric, value, (value - half, value + half))
+        if self.bounded is None or not doubt:
+            return Interval(low, high, level, self.unit, count, self.method, error, clipped)
+        ends = self.bounded.ends(level)[:, group]
+        if not np.isfinite(ends).all():
+            raise NoInterval(f"few {PLURAL[self.unit]} carry it, and its values have no bounds")
+        if ends[0] == ends[1]:
+            raise NoInterval("no rank could have been another")
+        low, high = (float((1 - doubt) * end + doubt * of_bounded) for end, of_bounded in zip((low, high), ends))
+        return Interval(min(low, value), max(high, value), level, self.unit, count, BOUNDED, error)
 
 
 def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
@@ -82,7 +98,7 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
     array([0.25, 0.5 ])
     """
     sums, shares = terms.unit_sums, terms.unit_shares
-    num_groups = 1 + groups.max(initial=-1)  # also those of which no unit has a weight
+    groups_of_units, num_groups = groups, 1 + groups.max(initial=-1)  # also those of which no unit has a weight
     has_weight = shares > 0
     if not has_weight.all():
         sums, shares, groups = sums[:, has_weight], shares[has_weight], groups[has_weight]
@@ -97,7 +113,8 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
             deviations += slopes[groups] * sums_of_term  # then that of s_cj
         variances = sums_by_group(deviations**2) * counts / np.maximum(counts - 1, 1)
         effective = totals**2 / sums_by_group(shares**2)
-    return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective)
+        bounded = BoundedMeans.of(terms, groups_of_units, means)
+    return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective, bounded=bounded)
 
 
 def wilson(metric: Metric, value: float, effective: float, level: float) -> tuple[float, float]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.metrics.intervals.units import Unit, Units, units_of
 from kgeval.metrics.lists.ranked_lists import PerList
+from kgeval.metrics.metric import Metric
 from kgeval.metrics.ranks.functions_of_means import FunctionOfMeans
+from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.zscores import ZScore
 from kgeval.metrics.tables.names import MetricName
 from kgeval.metrics.tables.selection import RowSelection
@@ -42,6 +44,9 @@ class MeanTerms:
     combine: Callable[..., Any]
     """f, of as many means as there are terms"""
     units: Units
+    limits: Callable[[], tuple[Float64Array, Float64Array]] | None = None
+    """the values of x at both ends of the range of each row, as of the first and of the last rank; twice float64[term,
+    row], or of shapes that broadcast to it. ``None`` where the range has no end"""
 
     @cached_property
     def means(self) -> Float64Array:
@@ -62,6 +67,16 @@ class MeanTerms:
         """∂f / ∂M_j at some means: float64[term], or at those of many groups: float64[term, group]."""
         steps = STEP * np.eye(len(means)).reshape(len(means), len(means), *(1 for _ in means.shape[1:]))
         return np.array([np.imag(self.combine(*(means + 1j * step))) / STEP for step in steps])
+
+    def linear_at(self, means: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """The linear function of the x that stands for f: its value at some means, and its slopes.
+
+        Of one term it is the mean itself, of which f is a monotone function; of several, f near the means.
+        Float64[group] and float64[term, group].
+        """
+        if len(means) == 1:
+            return means[0], np.ones_like(means)
+        return np.asarray(self.combine(*means), np.float64), self.gradient_at(means)
 
     @cached_property
     def unit_sums(self) -> Float64Array:
@@ -118,15 +133,31 @@ def mean_terms(
         compute.refuse(ranks, name.k)
         values = np.stack([term(ranks, name.k) for term in compute.terms])
         units = units or units_of(selection, unit, needs="ranks")
-        return MeanTerms(values, _or_ones(ranks.weights, len(ranks)), compute.combine, units)
+        weights = _or_ones(ranks.weights, len(ranks))
+        return MeanTerms(values, weights, compute.combine, units, partial(_of_first_and_last, compute, ranks, name.k))
     if isinstance(compute, PerList):
         lists = selection.lists(name.average)
         values = compute.values(lists, name.k or None)
         weights = _or_ones(lists.weights, len(values))
         defined = ~np.isnan(values)
         units = units or units_of(selection, unit, needs="lists")
-        return MeanTerms(np.where(defined, values, 0)[None], np.where(defined, weights, 0), lambda mean: mean, units)
+        values, weights = np.where(defined, values, 0)[None], np.where(defined, weights, 0)
+        return MeanTerms(values, weights, lambda mean: mean, units, limits_of(name.metric))
     return None
+
+
+def limits_of(metric: Metric) -> Callable[[], tuple[Float64Array, Float64Array]] | None:
+    """Return the range of a metric as that of its values, of which it is the mean; ``None`` if it is infinite."""
+    ends = np.array([[[metric.lowest]], [[metric.highest]]])
+    return (lambda: (ends[0], ends[1])) if np.isfinite(ends).all() else None
+
+
+def _of_first_and_last(compute: FunctionOfMeans | ZScore, ranks: Ranks, k: int) -> tuple[Float64Array, Float64Array]:
+    """Compute the terms of each row, had its answer the first rank among its candidates, and had it the last."""
+    last = np.maximum(ranks.candidates, ranks.pessimistic) - 1
+    ends = (replace(ranks, greater=greater, tied=0 * last) for greater in (0 * last, last))
+    first, worst = (np.stack([term(end, k) for term in compute.terms]) for end in ends)
+    return first, worst
 
 
 def _or_ones(weights: Float64Array | None, count: int) -> Float64Array:
