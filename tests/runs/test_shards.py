@@ -300,24 +300,24 @@ def replaced(name, row, value):
 
 IMPOSSIBLE = r"row 0: its counts cannot be\."
 ALTERED = {
-    "another number": (dict(about={"number": 2}), r"it is shard 2 \(head\), not shard 1 \(head\)\."),
-    "another side": (dict(about={"side": "tail"}), r"it is shard 1 \(tail\), not shard 1 \(head\)"),
-    "no number": (dict(about={"number": None}), r"an earlier version of kgeval wrote it\."),
-    "more queries": (dict(about={"candidates": [[9], [10**15]]}), r"it names 10+ queries; the shard has 2 triples\."),
-    "less than none": (dict(about={"candidates": [[9], [-1]]}), r"it names -1 queries"),
-    "no candidates": (dict(about={"candidates": None}), r"it is no readable shard \('candidates'\)\."),
-    "a row less": (dict(counts=lambda it: it.slice(1)), r"its rows are not the triples of the shard\."),
-    "a row twice": (dict(counts=lambda it: it.take([0, 0])), r"its rows are not the triples"),
-    "a row more": (dict(counts=lambda it: it.take([0, 1, 1])), r"its rows are not the triples"),
-    "a row beyond the split": (dict(counts=replaced("triple", 1, 99)), r"its rows are not the triples"),
-    "a column less": (dict(counts=lambda it: it.drop_columns(["score"])), r"its columns are triple, greater, .*score"),
-    "a column more": (dict(counts=lambda it: it.append_column("rank", it["greater"])), r"its columns are .*, rank;"),
-    "text": (dict(counts=lambda it: it.set_column(2, "greater", it["greater"].cast("string"))), "its columns are"),
-    "an empty cell": (dict(counts=replaced("tied", 0, None)), r"it has empty cells\."),
-    "better than the best": (dict(counts=replaced("greater", 0, -5)), IMPOSSIBLE),
-    "behind the last": (dict(counts=replaced("greater", 0, 9)), IMPOSSIBLE),
-    "no raw candidates": (dict(counts=replaced("raw_candidates", 0, 0)), IMPOSSIBLE),
-    "filtered more than was there": (dict(counts=replaced("raw_greater", 0, 8)), IMPOSSIBLE),
+    "another number": ({"about": {"number": 2}}, r"it is shard 2 \(head\), not shard 1 \(head\)\."),
+    "another side": ({"about": {"side": "tail"}}, r"it is shard 1 \(tail\), not shard 1 \(head\)"),
+    "no number": ({"about": {"number": None}}, r"an earlier version of kgeval wrote it\."),
+    "more queries": ({"about": {"candidates": [[9], [10**15]]}}, r"it names 10+ queries; the shard has 2 triples\."),
+    "less than none": ({"about": {"candidates": [[9], [-1]]}}, r"it names -1 queries"),
+    "no candidates": ({"about": {"candidates": None}}, r"it is no readable shard \('candidates'\)\."),
+    "a row less": ({"counts": lambda it: it.slice(1)}, r"its rows are not the triples of the shard\."),
+    "a row twice": ({"counts": lambda it: it.take([0, 0])}, r"its rows are not the triples"),
+    "a row more": ({"counts": lambda it: it.take([0, 1, 1])}, r"its rows are not the triples"),
+    "a row beyond the split": ({"counts": replaced("triple", 1, 99)}, r"its rows are not the triples"),
+    "a column less": ({"counts": lambda it: it.drop_columns(["score"])}, r"its columns are triple, greater, .*score"),
+    "a column more": ({"counts": lambda it: it.append_column("rank", it["greater"])}, r"its columns are .*, rank;"),
+    "text": ({"counts": lambda it: it.set_column(2, "greater", it["greater"].cast("string"))}, "its columns are"),
+    "an empty cell": ({"counts": replaced("tied", 0, None)}, r"it has empty cells\."),
+    "better than the best": ({"counts": replaced("greater", 0, -5)}, IMPOSSIBLE),
+    "behind the last": ({"counts": replaced("greater", 0, 9)}, IMPOSSIBLE),
+    "no raw candidates": ({"counts": replaced("raw_candidates", 0, 0)}, IMPOSSIBLE),
+    "filtered more than was there": ({"counts": replaced("raw_greater", 0, 8)}, IMPOSSIBLE),
 }
 
 
@@ -336,7 +336,10 @@ def test_a_shard_under_another_number_is_refused(interrupted, place):
     first, second, _ = shards_in(place / "run")
     second.unlink()
     shutil.copy(first, first.with_name(first.name.replace("00001", "00002", 1)))
-    with pytest.raises(InputError, match=r"00002-.*: it is shard 1 \(head\), not shard 2 \(head\)\. Delete this file and repeat the command"):
+    with pytest.raises(
+        InputError,
+        match=r"00002-.*: it is shard 1 \(head\), not shard 2 \(head\)\. Delete this file and repeat the command",
+    ):
         run(interrupted, place / "run")
 
 

@@ -104,8 +104,8 @@ class RankedShard:
             raise TableError("its rows are not the triples of the shard.")
         prefixes = ["", "raw_", *([WITH_TEST] if wider else [])]
         filtered, raw, *further = (RankCounts.of(self.counts, prefix) for prefix in prefixes)
-        # What the filter took out are candidates too; a quirk may put them back elsewhere.
-        taken_out = [] if ranking.quirks else [raw - filtered, *(filtered - counts for counts in further)]
+        # What the filter took out was counted among the candidates; a quirk may put it back elsewhere.
+        taken_out = [] if ranking.quirks else [raw - filtered]
         wrong = np.any([counts.impossible for counts in (filtered, raw, *further, *taken_out)], axis=0)
         if wrong.any():
             raise TableError(f"row {int(np.argmax(wrong))}: its counts cannot be.")
