@@ -18,7 +18,7 @@ COMMANDS = {
     "audit": "Search a dataset for what makes a metric say less than it seems to.",
     "classify": "Tell true triples from false ones, beside baselines without a model.",
     "compare": "Compare models: which is better, and whether that is more than noise.",
-    "convert": "Write a checkpoint in the native format.",
+    "convert": "Write a checkpoint in the native format, or a dataset that loads fast.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
