@@ -10,7 +10,7 @@ import click
 
 from kgeval.cli.interruptions import exit_status, termination_as_interrupt
 from kgeval.cli.streams import discard_output, say
-from kgeval.errors import KgevalError, did_you_mean
+from kgeval.errors import KgevalError, did_you_mean, visible
 from kgeval.progress import loops_shown
 
 COMMANDS = {
@@ -83,12 +83,18 @@ class _Commands(click.Group):
             return super().make_context(*args, **kwargs)
         except KeyboardInterrupt as stop:
             raise _interruption(stop) from stop
+        except click.ClickException as error:
+            error.message = visible(error.message)
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             raise _interruption(stop) from stop
+        except click.ClickException as error:
+            error.message = visible(error.message)
+            raise
         except KgevalError as error:
             say(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
