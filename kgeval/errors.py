@@ -13,6 +13,9 @@ KgevalError
 └── RunError           the work began and could not be finished                        (exit code 1)
     └── ScoreError        a model gave a score that cannot be ranked
 
+UserWarning
+└── BrokenPackage      an installed package brings a metric, a format, …, and cannot be loaded: it is left out
+
 KeyboardInterrupt
 └── Interrupted        a run was stopped, and says what is kept                      (exit code 130 or 143)
 """
@@ -89,6 +92,10 @@ class RunError(KgevalError):
 
 class ScoreError(RunError):
     """A model gave a score that cannot be ranked."""
+
+
+class BrokenPackage(UserWarning):
+    """A package that brings members cannot be used, and was left out."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -96,7 +96,10 @@ def _read_folder(path: Path, layout: str) -> Dataset:
 
 def _read(layout: Layout, path: Path) -> Dataset:
     """Read a folder and the names in it, and record the layout that its ids are from."""
-    dataset = with_found_names(layout.read(path), path)
+    dataset = layout.read(path)
+    if not isinstance(dataset, Dataset):
+        raise DatasetError(f"{path}: the layout {layout.name!r} gave {dataset!r:.60}, where a Dataset is expected.")
+    dataset = with_found_names(dataset, path)
     return replace(dataset, id_source=dataset.id_source or layout.name)
 
 
