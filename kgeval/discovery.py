@@ -100,7 +100,7 @@ def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
     where = _described(point)
     try:
         value = point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever foreign code raises
+    except (Exception, SystemExit) as error:  # whatever foreign code raises
         return _left_out(f"{where} cannot be loaded: {last_line(error)}")
     fits = isinstance(value, type) and issubclass(value, kind) if classes else isinstance(value, kind)
     if not fits:
@@ -117,7 +117,7 @@ def _guarded(recognises: Callable[[Path], bool], where: str) -> Callable[[Path],
     def guarded(path: Path) -> bool:
         try:
             return bool(recognises(path))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever foreign code raises
+        except (Exception, SystemExit) as error:  # whatever foreign code raises
             return bool(_left_out(f"{where} cannot tell whether {str(path)!r} is one of its own: {last_line(error)}"))
 
     return guarded

@@ -10,8 +10,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from contextvars import ContextVar
 from typing import Any, TextIO
 
-from kgeval.errors import visible
-
 Progress = Callable[[int], None]
 """called with the number of ranks that were just computed"""
 
@@ -105,7 +103,6 @@ def _display(what: str, total: int | None, unit: str) -> AbstractContextManager[
     """Choose between bar and lines; a closed stream has neither."""
     if sys.stderr is None:
         return nullcontext(unreported)
-    what = visible(what)
     return _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit, sys.stderr)
 
 
@@ -128,7 +125,11 @@ def _bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
             return Text(_rate(task.finished_speed or task.speed or 0, unit))
 
     counts = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *(counts if total else (TimeElapsedColumn(),)))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        *(counts if total else (TimeElapsedColumn(),)),
+    )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=total or None)
         yield lambda done: bars.advance(task, done)

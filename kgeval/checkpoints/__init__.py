@@ -94,7 +94,9 @@ def read_checkpoint(
         reader = _reader(path, format, options)
         checkpoint = reader.read(path, user_options)
     if not isinstance(checkpoint, Checkpoint):
-        raise CheckpointError(f"{path}: the reader {reader.name!r} gave {checkpoint!r:.60}, where a Checkpoint is expected.")
+        raise CheckpointError(
+            f"{path}: the reader {reader.name!r} gave {checkpoint!r:.60}, where a Checkpoint is expected."
+        )
     user_options.refuse_unused(path)
     checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":

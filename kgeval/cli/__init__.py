@@ -87,7 +87,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt as stop:
             raise _interruption(stop) from stop
         except click.ClickException as error:
-            error.message = visible(error.message)
+            error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -96,7 +96,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt as stop:
             raise _interruption(stop) from stop
         except click.ClickException as error:
-            error.message = visible(error.message)
+            error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
             raise
         except KgevalError as error:
             say(f"Error: {error}", err=True)

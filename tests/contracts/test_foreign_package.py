@@ -201,8 +201,16 @@ IMPORT = "from kgeval.protocols.protocol import Protocol"
 
 BROKEN = {
     "no module": ("nowhere_at_all:IT", (), "cannot be loaded: ModuleNotFoundError: No module named 'nowhere_at_all'"),
-    "no such name": ("strange:OTHER", (), "cannot be loaded: AttributeError: module 'strange' has no attribute 'OTHER'"),
-    "an error of its own": ("strange:IT", ("1 / 0",), "cannot be loaded: ZeroDivisionError: division by zero. It is left out. Mend"),
+    "no such name": (
+        "strange:OTHER",
+        (),
+        "cannot be loaded: AttributeError: module 'strange' has no attribute 'OTHER'",
+    ),
+    "an error of its own": (
+        "strange:IT",
+        ("1 / 0",),
+        "cannot be loaded: ZeroDivisionError: division by zero. It is left out. Mend",
+    ),
     "the end of the process": ("strange:IT", ("import sys", "sys.exit(7)"), "cannot be loaded: SystemExit: 7. It is"),
     "something else": ("strange:IT", ("IT = 'mrr'",), "expected a Metric, found 'mrr'"),
     "a class": (
@@ -265,7 +273,13 @@ READER = [
 @pytest.mark.parametrize(
     ("recognises", "read", "failure", "code", "message"),
     [
-        ("fail", "fail", "1 / 0", 2, "Note: entry point 'it' (strange:IT) in group kgeval.checkpoints of package strange c"),
+        (
+            "fail",
+            "fail",
+            "1 / 0",
+            2,
+            "Note: entry point 'it' (strange:IT) in group kgeval.checkpoints of package strange c",
+        ),
         ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Mend or"),
         ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Mend or uninstall the p"),
         ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' gave 3, where a Checkpoint is expected."),

@@ -13,7 +13,9 @@ from kgeval.cli.shared_options import JSON, QUIET
 
 @click.command("convert")
 @click.argument("source", metavar="CHECKPOINT|DATASET")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="A .safetensors file; of a dataset, a folder.")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="A .safetensors file; of a dataset, a folder."
+)
 @click.option("--format", "format", default="auto", help="The checkpoint's format.  [default: auto]")
 @click.option(
     "--option",
@@ -46,7 +48,9 @@ def command(
     if is_model or out.suffix == ".safetensors" or (exists_safely(place) and place.is_file()):
         text, result = _convert_model(place, out, format, pairs(options, "--option"), dataset)
     elif format != "auto" or options or dataset is not None:
-        raise ConfigError("--format, --option, --dataset: they are for checkpoints. Leave them out to convert a dataset.")
+        raise ConfigError(
+            "--format, --option, --dataset: they are for checkpoints. Leave them out to convert a dataset."
+        )
     else:
         text, result = _convert_dataset(source, out, force=force)
     if as_json:

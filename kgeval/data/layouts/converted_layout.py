@@ -1,4 +1,4 @@
-"""Converted datasets: ids and labels in Parquet files, which load many times faster than text; and how they are written.
+"""Converted datasets: ids and labels in Parquet files, which load many times faster than text.
 
 =========================================  =============================================================================
 file                                       columns
@@ -81,7 +81,9 @@ def _write(dataset: Dataset, folder: Path) -> None:
     about = {"version": 1, "name": dataset.name, "id_source": dataset.id_source, "notes": dataset.notes}
     for name in LABELS:
         if (labels := getattr(dataset, name)) is not None:
-            pq.write_table(pa.table({"label": labels.labels}).replace_schema_metadata(_about(about)), _file(folder, name))
+            pq.write_table(
+                pa.table({"label": labels.labels}).replace_schema_metadata(_about(about)), _file(folder, name)
+            )
     for split in SPLITS:
         triples: Triples = getattr(dataset, split)
         further = {}
@@ -121,7 +123,7 @@ def _read_graph(folder: Path) -> Dataset:
     vocabularies = {
         name: _vocabulary(_file(folder, name), tables[name], kind) for name, kind in LABELS.items() if name in tables
     }
-    splits = {split: _triples(_file(folder, split), tables[split]) for split in SPLITS}
+    splits: dict[str, Triples] = {split: _triples(_file(folder, split), tables[split]) for split in SPLITS}
     weighted = {split: tables[split] for split in SPLITS if "confidence" in tables[split].column_names}
     dataset = Dataset.build(
         about["name"],

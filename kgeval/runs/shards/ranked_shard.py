@@ -73,21 +73,22 @@ class RankedShard:
         try:
             table = read_parquet(path)
             about = json.loads((table.schema.metadata or {})[KEY])
-            if "number" not in about:
-                raise TableError("an earlier version of kgeval wrote it.")
-            if about["run"] != run:
-                raise TableError("it is a shard of another run.")
-            if (it := (about["number"], about["side"])) != (shard.number, shard.side):
-                raise TableError(f"it is shard {it[0]} ({it[1]}), not shard {shard.number} ({shard.side}).")
-            sizes, times = (np.asarray(numbers, np.int64) for numbers in about["candidates"])
-            if not 0 <= times.sum() <= len(shard.rows):
-                raise TableError(f"it names {times.sum()} queries; the shard has {len(shard.rows)} triples.")
-            found = cls(shard.side, table.replace_schema_metadata(None), tuple(about["notes"]), np.repeat(sizes, times))
-            found._refuse_other_rows(shard, ranking)
+            origin, part, notes = about["run"], (about.get("number"), about["side"]), tuple(map(str, about["notes"]))
+            sizes, times = np.array(about["candidates"], np.int64).reshape(2, -1)
         except TableError:
             raise
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise TableError(f"it is no readable shard ({reason(error)}).") from error
+        if part[0] is None:
+            raise TableError("an earlier version of kgeval wrote it.")
+        if origin != run:
+            raise TableError("it is a shard of another run.")
+        if part != (shard.number, shard.side):
+            raise TableError(f"it is shard {part[0]} ({part[1]}), not shard {shard.number} ({shard.side}).")
+        if (times < 0).any() or times.sum() > len(shard.rows):
+            raise TableError(f"it names {times.sum()} queries; the shard has {len(shard.rows)} triples.")
+        found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times))
+        found._refuse_other_rows(shard, ranking)
         return found
 
     def _refuse_other_rows(self, shard: Shard, ranking: ModelRanking) -> None:
