@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kgeval.corruption.export import generate_negatives as generate_negatives
     from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
     from kgeval.data.dataset import Dataset as Dataset
+    from kgeval.data.layouts.converted_layout import save_dataset as save_dataset
     from kgeval.data.loading import load_dataset as load_dataset
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
@@ -102,6 +103,7 @@ _HOMES = {
     "predict": "protocols.predict",
     "report": "reports.reporting",
     "save_checkpoint": "checkpoints.native",
+    "save_dataset": "data.layouts.converted_layout",
     "summarize": "metrics.summarize",
 }
 

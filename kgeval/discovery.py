@@ -9,12 +9,16 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from importlib.metadata import entry_points
+from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any, TypeVar
 
-from kgeval.errors import InputError, reason
+from kgeval.errors import BrokenPackage, InputError, reason
 
 GROUPS = (
     "kgeval.baselines",
@@ -85,28 +89,64 @@ def subclasses(package: str, base: type[T]) -> list[type[T]]:
 def brought(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
     """Load what installed packages declare in a group of entry points: objects of a type, or classes below it.
 
-    Raises
-    ------
-    InputError
-        if an entry point cannot be loaded, or is something else
+    An entry point that cannot be loaded, or is something else, is left out with a warning: who needs others of the
+    group is not to wait until that package is mended.
     """
-    return [
-        _loaded(point, kind, classes=classes) for point in sorted(entry_points(group=group), key=lambda it: it.name)
-    ]
+    points = sorted(entry_points(group=group), key=lambda it: it.name)
+    return [member for point in points for member in _loaded(point, kind, classes=classes)]
 
 
-def _loaded(point: Any, kind: type[Any], *, classes: bool) -> Any:
-    package = "" if point.dist is None else f" of package {point.dist.name}"
-    where = f"entry point {point.name!r} ({point.value}) in group {point.group}{package}"
+def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
+    where = _described(point)
     try:
         value = point.load()
-    except Exception as error:
-        raise InputError(f"{where} cannot be loaded: {reason(error)}. Mend or uninstall the package.") from error
+    except (Exception, SystemExit) as error:  # whatever foreign code raises
+        return _left_out(f"{where} cannot be loaded: {last_line(error)}")
     fits = isinstance(value, type) and issubclass(value, kind) if classes else isinstance(value, kind)
     if not fits:
         expected = f"a class below {kind.__name__}" if classes else f"a {kind.__name__}"
-        raise InputError(f"{where}: expected {expected}, found {value!r:.100}.")
-    return value
+        return _left_out(f"{where}: expected {expected}, found {value!r:.100}")
+    if not classes and hasattr(value, "recognises"):
+        return [replace(value, recognises=_guarded(value.recognises, where))]
+    return [value]
+
+
+def _guarded(recognises: Callable[[Path], bool], where: str) -> Callable[[Path], bool]:
+    """Let a format or layout of another package recognise nothing where it raises: every path is shown to it."""
+
+    def guarded(path: Path) -> bool:
+        try:
+            return bool(recognises(path))
+        except (Exception, SystemExit) as error:  # whatever foreign code raises
+            return bool(_left_out(f"{where} cannot tell whether {str(path)!r} is one of its own: {last_line(error)}"))
+
+    return guarded
+
+
+def _left_out(problem: str) -> list[Any]:
+    warnings.warn(f"{problem}. It is left out. Mend or uninstall the package.", BrokenPackage, stacklevel=2)
+    return []
+
+
+def _described(point: Any) -> str:
+    package = "" if point.dist is None else f" of package {point.dist.name}"
+    return f"entry point {point.name!r} ({point.value}) in group {point.group}{package}"
+
+
+def last_line(error: BaseException) -> str:
+    """Write an exception as the last line of its traceback does.
+
+    >>> last_line(SystemExit(3)), last_line(KeyError("a")), last_line(ValueError())
+    ('SystemExit: 3', "KeyError: 'a'", 'ValueError')
+    """
+    return f"{type(error).__name__}: {reason(error)}" if str(error) else type(error).__name__
+
+
+def blamed(error: BaseException) -> str | None:
+    """Find the entry point in whose package's code an exception was raised, the innermost; None if in no such code."""
+    points = {point.module.partition(".")[0]: point for group in GROUPS for point in entry_points(group=group)}
+    frames = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
+    return next((_described(points[name]) for name in reversed(frames) if name in points), None)
 
 
 def by_name(what: str, members: Iterable[T]) -> dict[str, T]:

@@ -13,6 +13,9 @@ KgevalError
 └── RunError           the work began and could not be finished                        (exit code 1)
     └── ScoreError        a model gave a score that cannot be ranked
 
+UserWarning
+└── BrokenPackage      an installed package brings a metric, a format, …, and cannot be loaded: it is left out
+
 KeyboardInterrupt
 └── Interrupted        a run was stopped, and says what is kept                      (exit code 130 or 143)
 """
@@ -20,6 +23,7 @@ KeyboardInterrupt
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 MAX_CHOICES = 30
@@ -27,6 +31,9 @@ MAX_CHOICES = 30
 
 MAX_CHARACTERS = 300
 """the most characters of a library's message"""
+
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""characters that a terminal does not show but obeys"""
 
 NEAR, NEAR_WITHOUT_FIRST = 0.61, 0.74
 """the least similarity (0 to 1) of a misspelt name and a valid one, with the same or another first letter"""
@@ -36,6 +43,9 @@ class KgevalError(Exception):
     """Any error of kgeval; its message says what is wrong, where, and what to do."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class InputError(KgevalError):
@@ -84,8 +94,23 @@ class ScoreError(RunError):
     """A model gave a score that cannot be ranked."""
 
 
+class BrokenPackage(UserWarning):
+    """A package that brings members cannot be used, and was left out."""
+
+
 class Interrupted(KeyboardInterrupt):
     """A run was stopped by a signal; its message says what is kept and how it is continued."""
+
+
+def visible(text: str) -> str:
+    r"""Write the characters that control a terminal, or reverse the direction of text, as escapes.
+
+    Labels and file names come from files of others; a tab and a new line stay.
+
+    >>> visible("a\x1b[2Jb"), visible("\u202eevil"), visible("Zoë\n")
+    ('a\\x1b[2Jb', '\\u202eevil', 'Zoë\n')
+    """
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def reason(error: BaseException) -> str:

@@ -125,7 +125,11 @@ def _bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
             return Text(_rate(task.finished_speed or task.speed or 0, unit))
 
     counts = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), *(counts if total else (TimeElapsedColumn(),)))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        *(counts if total else (TimeElapsedColumn(),)),
+    )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=total or None)
         yield lambda done: bars.advance(task, done)

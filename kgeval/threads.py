@@ -1,4 +1,4 @@
-"""Threads: how many are used, and a parallel loop over blocks of work."""
+"""Threads: how many are used, a parallel loop over blocks of work, and what a forked process may use."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
     ):
         for _ in pool.map(work, parts):
             pass
-    for library in blas if bound else ():
+    for library in blas if bound and not _is_forked else ():
         library.set_num_threads(bound)
 
 
@@ -109,7 +109,7 @@ def _held(libraries: list[Any], count: int) -> Iterator[None]:
         for library in libraries:
             _before.setdefault(library.filepath, (library, library.num_threads))
         for library in libraries:
-            library.set_num_threads(count)
+            library.set_num_threads(1 if _is_forked else count)
         _holders.append(None)
     try:
         yield
@@ -149,6 +149,22 @@ class _Torch:
         sys.modules["torch"].set_num_threads(count)
 
 
+def _compute_alone_after_fork() -> None:
+    """Let libraries compute in one thread for the rest of a forked process; blocks of work still use several.
+
+    OpenMP, and so torch, waits for ever for the threads of its first computation, which a fork does not copy.
+    """
+    global _lock, _is_forked
+    _lock, _is_forked = Lock(), True  # another thread may have held the lock
+    found = {library.filepath: library for libraries in _found.values() for library in libraries}
+    for library in [*found.values(), *([_Torch()] if "torch" in sys.modules else [])]:
+        library.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_compute_alone_after_fork)
+
+_is_forked = False
 _lock = Lock()
 _holders: list[None] = []
 _before: dict[str, tuple[Any, int]] = {}

@@ -91,7 +91,12 @@ def read_checkpoint(
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
     user_options = Options(options, dataset)
     with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
-        checkpoint = _reader(path, format, options).read(path, user_options)
+        reader = _reader(path, format, options)
+        checkpoint = reader.read(path, user_options)
+    if not isinstance(checkpoint, Checkpoint):
+        raise CheckpointError(
+            f"{path}: the reader {reader.name!r} gave {checkpoint!r:.60}, where a Checkpoint is expected."
+        )
     user_options.refuse_unused(path)
     checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":

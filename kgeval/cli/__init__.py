@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import importlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from kgeval.cli.interruptions import exit_status, termination_as_interrupt
 from kgeval.cli.streams import discard_output, say
-from kgeval.errors import KgevalError, did_you_mean
+from kgeval.errors import BrokenPackage, KgevalError, did_you_mean, visible
 from kgeval.progress import loops_shown
 
 COMMANDS = {
@@ -18,7 +21,7 @@ COMMANDS = {
     "audit": "Search a dataset for what makes a metric say less than it seems to.",
     "classify": "Tell true triples from false ones, beside baselines without a model.",
     "compare": "Compare models: which is better, and whether that is more than noise.",
-    "convert": "Write a checkpoint in the native format.",
+    "convert": "Write a checkpoint in the native format, or a dataset that loads fast.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
     "explain": "Explain why frameworks give one checkpoint different numbers.",
     "inspect": "Describe a dataset, checkpoint or run.",
@@ -83,12 +86,18 @@ class _Commands(click.Group):
             return super().make_context(*args, **kwargs)
         except KeyboardInterrupt as stop:
             raise _interruption(stop) from stop
+        except click.ClickException as error:
+            error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             raise _interruption(stop) from stop
+        except click.ClickException as error:
+            error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
+            raise
         except KgevalError as error:
             say(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
@@ -101,6 +110,30 @@ class _Commands(click.Group):
         except OSError as error:
             say(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)
+        except (Exception, SystemExit) as error:
+            from kgeval.discovery import blamed, last_line
+
+            if (package := blamed(error)) is None:
+                raise
+            say(f"Error: {package} raised {last_line(error)}. Mend or uninstall the package.", err=True)
+            ctx.exit(1)
+
+
+@contextmanager
+def _broken_packages_noted() -> Iterator[None]:
+    """Write a warning of a broken package as a note."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def note(message: Warning | str, category: type[Warning], *others: Any, **named: Any) -> None:
+            if not issubclass(category, BrokenPackage):
+                return show(message, category, *others, **named)
+            from kgeval.cli.display import show_note
+
+            return show_note(str(message))
+
+        warnings.showwarning = note
+        yield
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -110,3 +143,4 @@ def main(context: click.Context) -> None:
     """Evaluate how well knowledge-graph embedding models predict missing links."""
     gc.set_threshold(YOUNG_OBJECTS)
     context.with_resource(loops_shown())
+    context.with_resource(_broken_packages_noted())

@@ -12,6 +12,7 @@ import click
 
 from kgeval.cli.streams import say, transliterate, width
 from kgeval.cli.terminal_tables import Table, wrap_lines
+from kgeval.errors import visible
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
@@ -211,7 +212,7 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Abs
 
         if is_cache_cold():
             _remark("Compiling the counting loops, once on this machine.")
-    return nullcontext(progress.unreported) if _quiet() else progress.watching(what, total, unit=unit)
+    return nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
 
 
 def _remark(text: str) -> None:

@@ -12,6 +12,8 @@ from typing import Any, TextIO
 
 import click
 
+from kgeval.errors import CONTROLS, visible
+
 SPELLINGS = {
     "─": "-",
     "—": "-",
@@ -76,6 +78,7 @@ def say_json(content: Any) -> None:
     text = as_json(content)
     if sys.stdout is not None:
         text = text if _can_encode(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
+        text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
         click.echo(text, nl=False, file=sys.stdout)
 
 
@@ -87,12 +90,15 @@ def discard_output() -> None:
 
 
 def transliterate(text: str, stream: TextIO) -> str:
-    r"""Replace the characters that a stream's encoding lacks: those of formulas by ASCII, those of labels by escapes.
+    r"""Replace the characters that control a terminal, or that a stream's encoding lacks.
+
+    Those of formulas become ASCII, those of labels escapes.
 
     >>> from io import BytesIO, TextIOWrapper
     >>> print(transliterate("Σ 1/rank² ≤ β, Zoë", TextIOWrapper(BytesIO(), encoding="ascii")))
     Sum 1/rank^2 <= beta, Zo\xeb
     """
+    text = visible(text)
     if _can_encode(stream, text):
         return text
     text = SUPERSCRIPTS.sub(lambda match: match[0] if _can_encode(stream, match[0]) else f"^{match[0]}", text)

@@ -8,6 +8,8 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
+from kgeval.errors import visible
+
 GAP = "  "
 RULE = "─"
 
@@ -196,7 +198,7 @@ def _hanging_indent(line: str, width: int) -> Iterator[str]:
 def wrap_lines(text: str, width: int | None) -> list[str]:
     """Wrap each line of a text at words, with its own indent; a word that is too long is left to the terminal."""
     lines = []
-    for line in text.splitlines():
+    for line in visible(text).splitlines():
         if width is None or cells(line) <= width:
             lines.append(line)
         else:

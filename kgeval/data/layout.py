@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,8 +22,6 @@ class Layout:
     read: Callable[[Path], Dataset]
     needs: tuple[tuple[str, ...], ...]
     """the files that a folder must have, each by the names or patterns that it may have, the usual one first"""
-    inputs: Callable[[Path], Sequence[Path]] | None = None
-    """all files that ``read`` takes from a folder, if what a large graph gave may be kept and taken again"""
     general: bool = False
     """whether another layout that recognises the folder too takes precedence"""
 

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
-from kgeval.data.io.kept_graph import read_once
 from kgeval.data.layout import Layout, layouts
 from kgeval.data.unknown_folder import describe_unknown
 from kgeval.errors import DatasetError, did_you_mean
@@ -97,10 +96,9 @@ def _read_folder(path: Path, layout: str) -> Dataset:
 
 def _read(layout: Layout, path: Path) -> Dataset:
     """Read a folder and the names in it, and record the layout that its ids are from."""
-    if layout.inputs is None:
-        dataset = layout.read(path)
-    else:
-        dataset = read_once(path, layout.name, layout.inputs(path), lambda: layout.read(path))
+    dataset = layout.read(path)
+    if not isinstance(dataset, Dataset):
+        raise DatasetError(f"{path}: the layout {layout.name!r} gave {dataset!r:.60}, where a Dataset is expected.")
     dataset = with_found_names(dataset, path)
     return replace(dataset, id_source=dataset.id_source or layout.name)
 

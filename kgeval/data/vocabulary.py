@@ -40,7 +40,7 @@ class Vocabulary:
     def __init__(self, labels: Iterable[str] | pa.Array, kind: str = "entity") -> None:
         self.kind = kind
         self.labels: pa.Array = _as_strings(labels, kind)
-        if pc.count_distinct(self.labels).as_py() != len(self.labels):
+        if len(pc.unique(self.labels)) != len(self.labels):  # several times faster than count_distinct
             counts = pc.value_counts(self.labels)
             twice = next(row["values"].as_py() for row in counts if row["counts"].as_py() > 1)
             raise InputError(

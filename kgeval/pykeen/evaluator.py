@@ -13,7 +13,7 @@ from pykeen.metrics.ranking import rank_based_metric_resolver
 
 from kgeval.corruption import AllEntities
 from kgeval.data.leaks import notes_on_leaks
-from kgeval.errors import InputError, did_you_mean
+from kgeval.errors import InputError, did_you_mean, visible
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS
 from kgeval.metrics.tables.names import parse
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
@@ -262,7 +262,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             LOGGER.info("%s", table.sampling)
         for note in table.notes:
             if note not in self._logged:
-                LOGGER.warning(note)
+                LOGGER.warning(visible(note))
         self._logged.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
         if self.result_directory is not None:

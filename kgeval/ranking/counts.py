@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
-from kgeval.arrays import IntArray
+from kgeval.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,11 @@ class RankCounts:
     """int64[answer], candidates and the answer itself: the N of the adjusted metrics"""
 
     @classmethod
+    def of(cls, table: pa.Table, prefix: str = "") -> RankCounts:
+        """Take the three columns of a rank table whose names begin with ``prefix``."""
+        return cls(*(table[prefix + name].to_numpy() for name in ("greater", "tied", "candidates")))
+
+    @classmethod
     def concatenated(cls, parts: Sequence[RankCounts]) -> RankCounts:
         """Concatenate the counts of different answers."""
         names = ("greater", "tied", "candidates")
@@ -41,3 +47,12 @@ class RankCounts:
 
     def __add__(self, other: RankCounts) -> RankCounts:
         return RankCounts(self.greater + other.greater, self.tied + other.tied, self.candidates + other.candidates - 1)
+
+    def __sub__(self, other: RankCounts) -> RankCounts:
+        return RankCounts(self.greater - other.greater, self.tied - other.tied, self.candidates - other.candidates + 1)
+
+    @property
+    def impossible(self) -> BoolArray:
+        """Whether no candidates can be counted so; bool[answer]."""
+        beaten = self.candidates - self.tied
+        return np.asarray((self.greater < 0) | (self.tied < 0) | (self.candidates < 1) | (self.greater >= beaten))

@@ -179,6 +179,12 @@ class ModelRanking:
         """Those of the split that the model knows."""
         return self.dataset.split(self.evaluation.split)[: len(self.known)][self.known]
 
+    @property
+    def with_test(self) -> bool:
+        """Whether each triple is ranked twice, the second time with the triples of test known too."""
+        known = self.evaluation.filter
+        return bool(self.rules.with_test and known and "test" not in known and "test" in self.dataset.splits)
+
     def part(self, side: Side, triples: IntArray) -> RankedPart:
         """Rank some triples of the split (int64[triple], its rows) on one side.
 
@@ -186,10 +192,9 @@ class ModelRanking:
         Where the rules want it and the filter leaves test out, they are ranked again with test known.
         """
         part = self._rank_triples(side, triples)
-        known_splits = self.evaluation.filter
-        if not (self.rules.with_test and known_splits and "test" not in known_splits and "test" in self.dataset.splits):
+        if not self.with_test:
             return part
-        wider = self.evaluation.model_copy(update={"filter": (*known_splits, "test")})
+        wider = self.evaluation.model_copy(update={"filter": (*self.evaluation.filter, "test")})
         again = replace(self, evaluation=wider, engine=replace(self.engine, progress=unreported))
         return replace(part, data=with_test_known(part.data, again._rank_triples(side, triples).data))
 

@@ -16,6 +16,7 @@ from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, did_you_mean
 from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.provenance import UNKNOWN, Provenance
+from kgeval.ranking.counts import RankCounts
 from kgeval.storage.parquet_tables import LABELS, Columns
 
 if TYPE_CHECKING:
@@ -195,8 +196,7 @@ class RankTable(Columns):
         for prefix in ("", "raw_"):
             if prefix and self.knows_no_raw:
                 continue
-            greater, tied, candidates = (self.column(prefix + name) for name in COUNTS)
-            wrong = (greater < 0) | (tied < 0) | (candidates < 1) | (greater >= candidates - tied)
+            wrong = RankCounts.of(self.data, prefix).impossible
             if wrong.any():
                 raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts cannot be.")
         for name in ("triple", "head", "relation", "tail"):

@@ -1,4 +1,4 @@
-"""Loading: a made graph of ogbl-wikikg2's size as text, gz and Parquet, by pyarrow and by kgeval; a process for each.
+"""Loading: a made graph of ogbl-wikikg2's size as text, gz, Parquet and converted; a process for each way.
 
 ``python -m scripts.benchmark.loading WAY FOLDER`` loads a folder in one way, and says what it took.
 """
@@ -22,12 +22,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from kgeval import load_dataset
-from kgeval.data.io.kept_graph import CACHE_VARIABLE
+from kgeval import load_dataset, save_dataset
 from scripts.benchmark.estimates import ENTITIES, RELATIONS, TEST, TRAIN, typed_ids
 
 COLUMNS = ("head", "relation", "tail")
 ENDINGS = (".txt", ".txt.gz", ".parquet")
+CONVERTED = "converted"
+"""what kgeval convert makes of the text"""
 
 
 def loading() -> list[dict[str, Any]]:
@@ -35,10 +36,11 @@ def loading() -> list[dict[str, Any]]:
     rows = []
     with TemporaryDirectory() as place:
         triples, folders = large_graph(Path(place))
-        for ending, folder in folders.items():
-            for way in WAYS:
+        save_dataset(load_dataset(folders[ENDINGS[0]]), Path(place) / CONVERTED)
+        for ending, folder in {**folders, CONVERTED: Path(place) / CONVERTED}.items():
+            for way in WAYS if ending in folders else ("kgeval",):
                 click.echo(f"loading: {ending}, {way} ...", err=True)
-                rows.append({"files": ending, "way": way, "triples": triples, **_in_a_process(way, folder, place)})
+                rows.append({"files": ending, "way": way, "triples": triples, **_in_a_process(way, folder)})
     return rows
 
 
@@ -72,11 +74,10 @@ def _labels(letter: str, count: int) -> pa.Array:
     return pa.array([f"{letter}{number * 37 + 10_000}" for number in range(count)])
 
 
-def _in_a_process(way: str, folder: Path, cache: str) -> dict[str, float]:
-    """Load a folder in a process of its own, whose cache is that of the benchmark."""
+def _in_a_process(way: str, folder: Path) -> dict[str, float]:
+    """Load a folder in a process of its own."""
     command = [sys.executable, "-m", "scripts.benchmark.loading", way, str(folder)]
-    environment = {**os.environ, CACHE_VARIABLE: cache}
-    found = subprocess.run(command, check=True, capture_output=True, env=environment)  # noqa: S603  # its own command
+    found = subprocess.run(command, check=True, capture_output=True)  # noqa: S603  # its own command
     return dict(json.loads(found.stdout))
 
 
@@ -102,10 +103,8 @@ def _read_unified(folder: Path) -> dict[str, pa.Table]:
 WAYS = {
     "pyarrow": _read,
     "pyarrow, unified": _read_unified,
-    "kgeval, first": load_dataset,
-    "kgeval, kept": load_dataset,
+    "kgeval": load_dataset,
 }
-"""in their order, since the second loading by kgeval takes what the first one kept"""
 
 
 def _measure(way: str, folder: Path) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""``kgeval convert``: one file with everything inside, that ranks the same."""
+"""``kgeval convert``: a checkpoint as one file, or a dataset as a folder, that rank the same."""
 
 from __future__ import annotations
 
@@ -56,3 +56,29 @@ def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data
 def test_what_cannot_be_converted_is_one_clear_message(place, refused, arguments, message):
     assert message in refused("convert", *arguments)
     assert not (place / "m.safetensors").exists()
+
+
+def test_a_converted_dataset_ranks_the_same(place, done, data):
+    assert done("convert", "graph", "--out", "fast") == "graph of 8 entities and 3 relations written to fast\n"
+    for name in ("graph", "fast"):
+        done("evaluate", "model", "--dataset", name, *OPTIONS, "--out", f"of-{name}")
+    assert (place / "of-fast/ranks.parquet").read_bytes() == (place / "of-graph/ranks.parquet").read_bytes()
+    assert data("inspect", "fast")["triples"] == {"train": 14, "valid": 4, "test": 6}
+    assert data("convert", "graph", "--out", "fast", "--force")["triples"] == data("inspect", "graph")["triples"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["graph", "--out", "model"], "'model' already exists. Choose another name, or add --force."),
+        (["graph", "--out", "model", "--force"], "'model' exists, and is no converted dataset."),
+        (["graph", "--out", "g.safetensors"], "'graph' is a dataset, which is converted into a folder: kgeval conv"),
+        (["graph", "--out", "fast", *OPTIONS], "--format, --option, --dataset: they are for checkpoints."),
+        (["grph", "--out", "fast"], "Did you mean"),
+        (["model/entities.tsv", "--out", "fast"], "in no known checkpoint format"),
+    ],
+)
+def test_a_dataset_that_cannot_be_converted_is_one_clear_message(place, refused, arguments, message):
+    assert message in refused("convert", *arguments)
+    assert not (place / "fast").exists()
+    assert (place / "model/arrays.npz").is_file()

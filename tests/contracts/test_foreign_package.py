@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from kgeval.discovery import GROUPS, brought, by_name
-from kgeval.errors import InputError
+from kgeval.errors import BrokenPackage, InputError
 from kgeval.metrics.metric import Metric
 from kgeval.protocols.protocol import Protocol, protocols
 
@@ -200,9 +200,18 @@ def package(folder, name, group, value, *lines):
 IMPORT = "from kgeval.protocols.protocol import Protocol"
 
 BROKEN = {
-    "no module": ("nowhere_at_all:IT", (), "cannot be loaded: No module named 'nowhere_at_all'"),
-    "no such name": ("strange:OTHER", (), "cannot be loaded: module 'strange' has no attribute 'OTHER'"),
-    "an error of its own": ("strange:IT", ("1 / 0",), "cannot be loaded: division by zero. Mend or uninstall"),
+    "no module": ("nowhere_at_all:IT", (), "cannot be loaded: ModuleNotFoundError: No module named 'nowhere_at_all'"),
+    "no such name": (
+        "strange:OTHER",
+        (),
+        "cannot be loaded: AttributeError: module 'strange' has no attribute 'OTHER'",
+    ),
+    "an error of its own": (
+        "strange:IT",
+        ("1 / 0",),
+        "cannot be loaded: ZeroDivisionError: division by zero. It is left out. Mend",
+    ),
+    "the end of the process": ("strange:IT", ("import sys", "sys.exit(7)"), "cannot be loaded: SystemExit: 7. It is"),
     "something else": ("strange:IT", ("IT = 'mrr'",), "expected a Metric, found 'mrr'"),
     "a class": (
         "strange:IT",
@@ -213,14 +222,23 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("value", "lines", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_entry_point_is_refused_with_its_package(value, lines, message, tmp_path, monkeypatch):
+def test_a_broken_entry_point_is_left_out_with_a_warning(value, lines, message, tmp_path, monkeypatch):
     package(tmp_path, "strange", "kgeval.metrics", value, *lines)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "strange", raising=False)
-    with pytest.raises(InputError) as refusal:
+    with pytest.warns(BrokenPackage) as told:
+        assert brought("kgeval.metrics", Metric) == []
+    (warning,) = map(str, (one.message for one in told))
+    assert f"entry point 'it' ({value}) in group kgeval.metrics of package strange" in warning
+    assert message in warning
+
+
+def test_an_interruption_while_a_package_is_loaded_is_one(tmp_path, monkeypatch):
+    package(tmp_path, "strange", "kgeval.metrics", "strange:IT", "raise KeyboardInterrupt")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "strange", raising=False)
+    with pytest.raises(KeyboardInterrupt):
         brought("kgeval.metrics", Metric)
-    assert f"entry point 'it' ({value}) in group kgeval.metrics of package strange" in str(refusal.value)
-    assert message in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", ["standard", "mine"])
@@ -234,11 +252,48 @@ def test_two_members_of_one_name_are_refused_with_the_packages(name, tmp_path, m
         by_name("protocols", [*own, *brought("kgeval.protocols", Protocol)])
 
 
-def test_the_command_line_tells_of_a_broken_package_without_a_traceback(tmp_path):
-    package(tmp_path, "strange", "kgeval.protocols", "strange:IT", "import not_installed_anywhere")
+@pytest.mark.parametrize("line", ["import not_installed_anywhere", "raise SystemExit('bye')"])
+def test_a_broken_package_blocks_no_command_and_is_named_once(tmp_path, line):
+    package(tmp_path, "strange", "kgeval.protocols", "strange:IT", line)
     done = run("-m", "kgeval", "list", "protocols", path=[tmp_path])
-    assert done.returncode
-    assert "package strange cannot be loaded: No module named 'not_installed_anywhere'" in done.stderr
+    assert done.returncode == 0
+    assert "standard" in done.stdout
+    assert done.stderr.count("Note: entry point 'it' (strange:IT) in group kgeval.protocols of package strange") == 1
+    assert "Traceback" not in done.stderr
+
+
+READER = [
+    "from kgeval import Reader",
+    "import sys",
+    "def fail(*_): {failure}",
+    "IT = Reader('odd', 'odd files', recognises={recognises}, read={read})",
+]
+
+
+@pytest.mark.parametrize(
+    ("recognises", "read", "failure", "code", "message"),
+    [
+        (
+            "fail",
+            "fail",
+            "1 / 0",
+            2,
+            "Note: entry point 'it' (strange:IT) in group kgeval.checkpoints of package strange c",
+        ),
+        ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Mend or"),
+        ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Mend or uninstall the p"),
+        ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' gave 3, where a Checkpoint is expected."),
+    ],
+)
+def test_a_reader_that_raises_ends_or_lies_is_named_without_a_traceback(
+    tmp_path, recognises, read, failure, code, message
+):
+    lines = [line.format(failure=failure, recognises=recognises, read=read) for line in READER]
+    package(tmp_path, "strange", "kgeval.checkpoints", "strange:IT", *lines)
+    (tmp_path / "model.odd").write_text("odd")
+    done = run("-m", "kgeval", "inspect", tmp_path / "model.odd", path=[tmp_path])
+    assert done.returncode == code
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 

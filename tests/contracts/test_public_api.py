@@ -36,7 +36,7 @@ PUBLIC = {
         ),
         *("evaluate", "explain", "framework_metrics", "generate_negatives", "load_checkpoint", "load_dataset"),
         *("load_ranks", "plot_distribution", "plot_leaderboard", "plot_relations", "plot_slices", "predict"),
-        *("report", "save_checkpoint", "summarize"),
+        *("report", "save_checkpoint", "save_dataset", "summarize"),
     ],
     "kgeval.analysis": [
         *(

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -56,10 +62,6 @@ def test_evaluations_may_run_side_by_side(two_threads):
 
 def test_the_libraries_keep_their_threads():
     """Run in a process of its own, where torch has not computed yet."""
-    import os
-    import subprocess
-    import sys
-
     program = """
 import threading, torch
 from threadpoolctl import threadpool_info
@@ -101,6 +103,48 @@ def test_the_last_of_several_evaluations_frees_the_libraries(two_threads):
     for worker in workers:
         worker.join()
     assert told() == before
+
+
+AFTER_USE = """
+import multiprocessing, sys
+import numpy as np, torch
+from kgeval import Dataset, Triples, Vocabulary, evaluate
+from kgeval.scorers.families.products.distmult import DistMult
+
+rng = np.random.default_rng(0)
+ids = np.stack([rng.integers(0, 20_000, 100), rng.integers(0, 3, 100), rng.integers(0, 20_000, 100)], axis=1)
+splits = {"train": Triples.of(ids[:50]), "test": Triples.of(ids[50:])}
+sizes = {"entities": Vocabulary.numbered(20_000), "relations": Vocabulary.numbered(3, "relation")}
+dataset = Dataset.build("drawn", splits, **sizes)
+model = DistMult(entity=rng.normal(size=(20_000, 16)), relation=rng.normal(size=(3, 16)))
+
+def counts(settings):
+    return evaluate(model, dataset, **settings).column("greater").tolist()
+
+if __name__ == "__main__":
+    ways = [dict(kernel=kernel) for kernel in ("bfloat16", "int8", "auto")] + [dict(kernel="bfloat16", threads=2)]
+    before = [counts(settings) for settings in ways]
+    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+        assert pool.map(counts, ways, chunksize=1) == before
+    assert torch.get_num_threads() == 2, torch.get_num_threads()
+    assert [counts(settings) for settings in ways] == before
+"""
+"""an evaluation, the same in processes that are made after it, and once more"""
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_processes_made_after_an_evaluation_give_the_same_counts(tmp_path, method):
+    """A fork that waits for threads that it does not have would wait for ever; it is stopped."""
+    pytest.importorskip("torch")
+    (tmp_path / "program.py").write_text(AFTER_USE)
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "program.py", method]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True) as process:
+        try:
+            assert process.wait(timeout=300) == 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_blocks_know_how_many_threads_there_are():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -25,6 +29,7 @@ from kgeval.runs.runner import run
 from kgeval.runs.shards import division
 from kgeval.runs.shards.division import divide, divide_exactly, usual_count
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
+from kgeval.runs.shards.ranked_shard import KEY
 from kgeval.runs.shards.shard_store import ShardStore
 from kgeval.runs.stored_result import read_result
 from kgeval.scorers.families.products.distmult import DistMult
@@ -267,8 +272,95 @@ def test_a_shard_of_another_run_is_refused(interrupted, config, place, monkeypat
         path.unlink()
     foreign = shards_in(place / "other")[0]
     foreign.rename(place / "run" / STAGE / SHARDS / foreign.name)
-    with pytest.raises(InputError, match=r"00001-.*it is a shard of another run\. Remove it, or add --force"):
+    with pytest.raises(InputError, match=r"00001-.*it is a shard of another run\. Delete this file and repeat"):
         run(interrupted, place / "run")
+
+
+def rewrite(path, *, about=(), counts=None):
+    """Write a shard's file again with other metadata or columns, under the SHA-256 of its new content."""
+    found = pq.read_table(path)
+    stored = {**json.loads(found.schema.metadata[KEY]), **dict(about)}
+    changed = found if counts is None else counts(found)
+    kept = {key: value for key, value in stored.items() if value is not None}
+    pq.write_table(changed.replace_schema_metadata({KEY: json.dumps(kept)}), path)
+    path.rename(path.with_name(f"{path.name[:5]}-{hashlib.sha256(path.read_bytes()).hexdigest()}.parquet"))
+
+
+def replaced(name, row, value):
+    """Replace one cell of a column."""
+
+    def change(table):
+        values = table[name].to_pylist()
+        values[row] = value
+        kind = table.schema.field(name).type
+        return table.set_column(table.column_names.index(name), name, pa.array(values, kind))
+
+    return change
+
+
+IMPOSSIBLE = r"row 0: its counts cannot be\."
+ALTERED = {
+    "another number": ({"about": {"number": 2}}, r"it is shard 2 \(head\), not shard 1 \(head\)\."),
+    "another side": ({"about": {"side": "tail"}}, r"it is shard 1 \(tail\), not shard 1 \(head\)"),
+    "no number": ({"about": {"number": None}}, r"an earlier version of kgeval wrote it\."),
+    "more queries": ({"about": {"candidates": [[9], [10**15]]}}, r"it names 10+ queries; the shard has 2 triples\."),
+    "less than none": ({"about": {"candidates": [[9], [-1]]}}, r"it names -1 queries"),
+    "no candidates": ({"about": {"candidates": None}}, r"it is no readable shard \('candidates'\)\."),
+    "a row less": ({"counts": lambda it: it.slice(1)}, r"its rows are not the triples of the shard\."),
+    "a row twice": ({"counts": lambda it: it.take([0, 0])}, r"its rows are not the triples"),
+    "a row more": ({"counts": lambda it: it.take([0, 1, 1])}, r"its rows are not the triples"),
+    "a row beyond the split": ({"counts": replaced("triple", 1, 99)}, r"its rows are not the triples"),
+    "a column less": ({"counts": lambda it: it.drop_columns(["score"])}, r"its columns are triple, greater, .*score"),
+    "a column more": ({"counts": lambda it: it.append_column("rank", it["greater"])}, r"its columns are .*, rank;"),
+    "text": ({"counts": lambda it: it.set_column(2, "greater", it["greater"].cast("string"))}, "its columns are"),
+    "an empty cell": ({"counts": replaced("tied", 0, None)}, r"it has empty cells\."),
+    "better than the best": ({"counts": replaced("greater", 0, -5)}, IMPOSSIBLE),
+    "behind the last": ({"counts": replaced("greater", 0, 9)}, IMPOSSIBLE),
+    "no raw candidates": ({"counts": replaced("raw_candidates", 0, 0)}, IMPOSSIBLE),
+    "filtered more than was there": ({"counts": replaced("raw_greater", 0, 8)}, IMPOSSIBLE),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), ALTERED.values(), ids=ALTERED)
+def test_a_shard_that_is_not_this_part_of_the_ranking_is_refused(interrupted, place, change, message):
+    path = shards_in(place / "run")[0]
+    rewrite(path, **change)
+    with pytest.raises(InputError, match=rf"00001-[0-9a-f]+\.parquet: {message}.*Delete this file and repeat"):
+        run(interrupted, place / "run")
+    shards_in(place / "run")[0].unlink()
+    run(interrupted, place / "run")
+    assert table(place / "run") == table(place / "whole")
+
+
+def test_a_shard_under_another_number_is_refused(interrupted, place):
+    first, second, _ = shards_in(place / "run")
+    second.unlink()
+    shutil.copy(first, first.with_name(first.name.replace("00001", "00002", 1)))
+    with pytest.raises(
+        InputError,
+        match=r"00002-.*: it is shard 1 \(head\), not shard 2 \(head\)\. Delete this file and repeat the command",
+    ):
+        run(interrupted, place / "run")
+
+
+def test_a_shard_that_is_a_link_to_a_device_is_not_read(interrupted, place):
+    first = shards_in(place / "run")[0]
+    first.unlink()
+    first.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="it is a device, no file of data"):
+        run(interrupted, place / "run")
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_a_shard_of_any_ranking_is_taken(config, place, monkeypatch, settings):
+    evaluation = {**settings.get("evaluation", {}), "shards": 2}
+    settings = load_config(config(**{**settings, "evaluation": evaluation}))
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        with pytest.raises(Interrupted):
+            run(settings, place / "run")
+    run(settings, place / "run")
+    assert manifest(place / "run")["continued"] == {"kept": 1, "computed": 1}
 
 
 @pytest.mark.parametrize("content", ["{}", '{"shards": 5, "fingerprint": {"seed": 0}}'])

@@ -125,6 +125,5 @@ LAYOUT = Layout(
     recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
     needs=tuple(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
-    inputs=lambda folder: [*find(folder).values()],
     general=True,
 )

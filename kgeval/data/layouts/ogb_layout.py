@@ -198,9 +198,5 @@ LAYOUT = Layout(
     summary="split/<name>/train.pt, valid.pt (optional) and test.pt of head, relation, tail; labels in mapping/",
     recognises=lambda folder: any(folder.glob("split/*/train.pt")),
     read=read,
-    inputs=lambda folder: [
-        *sorted(folder.glob("split/*/*.pt")),
-        *(folder / name for name in (COUNTS, *MAPPINGS.values()) if (folder / name).is_file()),
-    ],
     needs=(("split/*/train.pt",), ("split/*/test.pt",)),
 )

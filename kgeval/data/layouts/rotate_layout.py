@@ -76,7 +76,6 @@ LAYOUT = Layout(
     summary="entities.dict and relations.dict (id, label) beside train, valid (optional), test of labels (.txt, .tsv)",
     recognises=lambda folder: (folder / ENTITIES).is_file() and "train" in candidates(folder),
     read=read,
-    inputs=lambda folder: [folder / ENTITIES, folder / RELATIONS, *_files(folder).values()],
     needs=(
         (ENTITIES,),
         (RELATIONS,),

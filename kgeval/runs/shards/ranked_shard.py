@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +13,14 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import IntArray
 from kgeval.data.triples import Side
-from kgeval.errors import TableError, reason
+from kgeval.errors import TableError, first_few, reason
+from kgeval.files.parquet_files import read_parquet
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import SCHEMA, TIME
-from kgeval.ranking.table_rows import RankedPart, to_rank_columns
+from kgeval.ranking.table_rows import WITH_TEST, RankedPart, to_rank_columns
+from kgeval.runs.shards.division import Shard
 
 FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_label", "tail_label", TIME)
 """the columns of a rank table that the dataset has; the time is one in a temporal graph"""
@@ -44,44 +47,76 @@ class RankedShard:
         own = [name for name in part.data.column_names if name not in FROM_DATASET]
         return cls(part.side, part.data.select(own), part.notes, part.num_candidates)
 
-    def to_bytes(self, run: str) -> bytes:
-        """Make a Parquet file; ``run`` says which run it is a part of."""
+    def to_bytes(self, run: str, number: int) -> bytes:
+        """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
         sizes, times = np.unique(self.num_candidates, return_counts=True)
-        about = {"run": run, "side": self.side, "notes": self.notes, "candidates": [sizes.tolist(), times.tolist()]}
+        about = {
+            "run": run,
+            "number": number,
+            "side": self.side,
+            "notes": self.notes,
+            "candidates": [sizes.tolist(), times.tolist()],
+        }
         sink = pa.BufferOutputStream()
         pq.write_table(self.counts.replace_schema_metadata({KEY: json.dumps(about)}), sink)
         return bytes(sink.getvalue())
 
     @classmethod
-    def from_bytes(cls, content: bytes, run: str) -> RankedShard:
-        """Read a Parquet file that :meth:`to_bytes` made.
+    def from_file(cls, path: Path, run: str, shard: Shard, ranking: ModelRanking) -> RankedShard:
+        """Read a Parquet file that :meth:`to_bytes` made, and compare it with what is to be ranked there.
 
         Raises
         ------
         TableError
-            if it is none, or a part of another run
+            if it is none, belongs to another run or shard, or has rows or counts that the shard cannot have
         """
         try:
-            table = pq.read_table(pa.BufferReader(content))
-            about = json.loads(table.schema.metadata[KEY])
-            origin, side, notes = about["run"], about["side"], tuple(about["notes"])
-            num_candidates = np.repeat(*(np.asarray(numbers, np.int64) for numbers in about["candidates"]))
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-            raise TableError(f"not a readable shard ({reason(error)}).") from error
+            table = read_parquet(path)
+            about = json.loads((table.schema.metadata or {})[KEY])
+            origin, part, notes = about["run"], (about.get("number"), about["side"]), tuple(map(str, about["notes"]))
+            sizes, times = np.array(about["candidates"], np.int64).reshape(2, -1)
+        except TableError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise TableError(f"it is no readable shard ({reason(error)}).") from error
+        if part[0] is None:
+            raise TableError("an earlier version of kgeval wrote it.")
         if origin != run:
             raise TableError("it is a shard of another run.")
-        return cls(side, table.replace_schema_metadata(None), notes, num_candidates)
+        if part != (shard.number, shard.side):
+            raise TableError(f"it is shard {part[0]} ({part[1]}), not shard {shard.number} ({shard.side}).")
+        if (times < 0).any() or times.sum() > len(shard.rows):
+            raise TableError(f"it names {times.sum()} queries; the shard has {len(shard.rows)} triples.")
+        found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times))
+        found._refuse_other_rows(shard, ranking)
+        return found
+
+    def _refuse_other_rows(self, shard: Shard, ranking: ModelRanking) -> None:
+        """Refuse other columns or triples than those of the shard, and counts that cannot be."""
+        own = [name for name in SCHEMA.names if name not in FROM_DATASET]
+        wider = [f"{WITH_TEST}{name}" for name in ("greater", "tied", "candidates")] if ranking.with_test else []
+        expected = pa.schema([*map(SCHEMA.field, own), *((name, pa.int64()) for name in wider)])
+        if not self.counts.schema.equals(expected):
+            raise TableError(f"its columns are {first_few(self.counts.column_names, 20)}; expected {expected.names}.")
+        if any(column.null_count for column in self.counts.columns):
+            raise TableError("it has empty cells.")
+        known = ranking.known[shard.rows] | (ranking.evaluation.unseen == "worst")
+        if not np.array_equal(self.counts["triple"], shard.rows[known]):
+            raise TableError("its rows are not the triples of the shard.")
+        prefixes = ["", "raw_", *([WITH_TEST] if wider else [])]
+        filtered, raw, *further = (RankCounts.of(self.counts, prefix) for prefix in prefixes)
+        # What the filter took out was counted among the candidates; a quirk may put it back elsewhere.
+        taken_out = [] if ranking.quirks else [raw - filtered]
+        wrong = np.any([counts.impossible for counts in (filtered, raw, *further, *taken_out)], axis=0)
+        if wrong.any():
+            raise TableError(f"row {int(np.argmax(wrong))}: its counts cannot be.")
 
 
 def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]) -> RankedPart:
     """Join the shards of a side: the same part as if it had been ranked at once."""
     counts = pa.concat_tables([shard.counts for shard in shards]).sort_by("triple").combine_chunks()
-    columns = {name: counts[name].to_numpy() for name in counts.column_names}
-    filtered, raw = (
-        RankCounts(*(columns[prefix + name] for name in ("greater", "tied", "candidates"))) for prefix in ("", "raw_")
-    )
-    ranked = Ranked(columns["score"], filtered, raw)
-    data = to_rank_columns(ranking.dataset, ranking.evaluation.split, columns["triple"], side, ranked)
+    ranked = Ranked(counts["score"].to_numpy(), RankCounts.of(counts), RankCounts.of(counts, "raw_"))
+    data = to_rank_columns(ranking.dataset, ranking.evaluation.split, counts["triple"].to_numpy(), side, ranked)
     for name in counts.column_names:
         if name not in SCHEMA.names:
             data = data.append_column(name, counts[name])

@@ -66,7 +66,7 @@ def run_shard(
                 store.begin(current, count, configuration=config.document.content, force=force)
 
             with reserve_shard(out / job.name, number, force=force, prepare=begin):
-                kept = store.read(number)
+                kept = store.read(shard, ranking)
                 if kept is None:
                     with bound_threads(config.evaluation.threads):
                         store.write(shard, RankedShard.of(ranking.part(shard.side, shard.rows)))
@@ -108,7 +108,7 @@ def merge(
         if not store.exists and is_run(folder / name):
             continue
         count = stores[0].count or 1
-        missing = [number for number in range(1, count + 1) if not store.exists or store.read(number) is None]
+        missing = [number for number in range(1, count + 1) if not store.exists or store.find(number) is None]
         if missing:
             what = f"of the {count} shards in {str(folder / name)!r}, missing: {first_few(missing, 10)}"
             raise InputError(f"{what}. 'kgeval run CONFIG --shard {missing[0]}/{count}' makes the first of them.")

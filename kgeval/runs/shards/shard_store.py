@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import InputError, Interrupted, TableError, first_few
+from kgeval.files.opening import sha256_of_file
+from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.run_directory.contents import PLAN, SHARDS, num_shards, read_json
 from kgeval.runs.shards.division import Shard
 from kgeval.runs.shards.fingerprint import Fingerprint
@@ -107,24 +109,29 @@ class ShardStore:
         what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another"
         return InputError(f"{what}: {first_few(changes)}. Choose another folder, or add --force.")
 
-    def read(self, number: int) -> RankedShard | None:
+    def find(self, number: int) -> Path | None:
+        """Find the file of a shard; one that is damaged is deleted."""
+        for path in self.folder.glob(f"{number:05}-*.parquet"):
+            if path.stem.partition("-")[2] == sha256_of_file(path):
+                return path
+            path.unlink(missing_ok=True)
+        return None
+
+    def read(self, shard: Shard, ranking: ModelRanking) -> RankedShard | None:
         """Read a shard; one that is missing or damaged is None.
 
         Raises
         ------
         InputError
-            if it is a shard of another run
+            if it is a shard of another run, or another part of this one
         """
-        for path in self.folder.glob(f"{number:05}-*.parquet"):
-            content = path.read_bytes()
-            if path.stem.partition("-")[2] != hashlib.sha256(content).hexdigest():
-                path.unlink(missing_ok=True)
-                continue
-            try:
-                return RankedShard.from_bytes(content, self._run)
-            except TableError as error:
-                raise InputError(f"{str(path)!r}: {error} Remove it, or add --force to begin anew.") from error
-        return None
+        if (path := self.find(shard.number)) is None:
+            return None
+        try:
+            return RankedShard.from_file(path, self._run, shard, ranking)
+        except TableError as error:
+            what = f"{path}: {error} Delete this file"
+            raise InputError(f"{what} and repeat the command, which ranks shard {shard.number} again.") from error
 
     def write(self, shard: Shard, ranked: RankedShard) -> None:
         """Write a shard.
@@ -134,7 +141,7 @@ class ShardStore:
         RunError
             if it cannot be written
         """
-        content = ranked.to_bytes(self._run)
+        content = ranked.to_bytes(self._run, shard.number)
         digest = hashlib.sha256(content).hexdigest()
         with replacing(self.folder / f"{shard.number:05}-{digest}.parquet") as partial:
             partial.write_bytes(content)

@@ -50,7 +50,7 @@ class ShardedRanking:
         if stored is None and (count == 1 or keeps_nothing):
             return ranking.whole_sides()
         shards = divide(ranking, count)
-        done = self._read_kept(shards)
+        done = self._read_kept(shards, ranking)
         kept = len(done)
         ranking.engine.progress(sum(len(shard.counts) for shard in done.values()))
         missing = [shard for shard in shards if shard.number not in done]
@@ -69,10 +69,10 @@ class ShardedRanking:
             for side in ranking.sides
         ]
 
-    def _read_kept(self, shards: Sequence[Shard]) -> dict[int, RankedShard]:
+    def _read_kept(self, shards: Sequence[Shard], ranking: ModelRanking) -> dict[int, RankedShard]:
         """Read the shards of an interrupted run, by number."""
         if self.store is None:
             return {}
         self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)
-        found = {shard.number: self.store.read(shard.number) for shard in shards}
+        found = {shard.number: self.store.read(shard, ranking) for shard in shards}
         return {number: shard for number, shard in found.items() if shard is not None}

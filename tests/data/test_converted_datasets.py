@@ -1,0 +1,177 @@
+"""Converted datasets: ids, labels and ranks are those of the source; damaged and altered files are one clear error."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kgeval import Dataset, Triples, Vocabulary, evaluate, load_dataset, save_dataset
+from kgeval.errors import DatasetError, InputError
+from kgeval.scorers.families.products.distmult import DistMult
+from tests.data.stored_layouts import rotate
+from tests.data.test_inductive_graphs import grail
+
+
+def labelled(place):
+    (place / "text").mkdir()
+    (place / "text/train.txt").write_text(
+        "b\tlikes\ta\na\tlikes\tc\na\tlikes\tc\n\x1b[2J\tlikes\tä\n", encoding="utf-8"
+    )
+    (place / "text/test.txt").write_text("z\tknows\tä\n", encoding="utf-8")
+    (place / "text/entity2text.txt").write_text("z\tthe last\n")
+    return place / "text"
+
+
+def weighted(place):
+    (place / "text").mkdir()
+    for split, rows in {"train": "a\tr\tb\t0.3\na\tr\tb\t1\n", "test": "b\tr\ta\t0.25\n"}.items():
+        (place / f"text/{split}.txt").write_text(rows)
+    return place / "text"
+
+
+def temporal(place):
+    (place / "text").mkdir()
+    for split, rows in {"train": "a\tr\tb\t2014-02-01\na\tr\tb\t2013-01-01\n", "test": "b\tr\ta\t2014-02-01\n"}.items():
+        (place / f"text/{split}.txt").write_text(rows)
+    return place / "text"
+
+
+def with_own_ids(place):
+    (place / "ids").mkdir()
+    rotate(place / "ids")
+    return place / "ids"
+
+
+SOURCES = [labelled, weighted, temporal, with_own_ids, grail, lambda _: "nations"]
+
+
+def facts(data):
+    """Everything that a dataset says, but for the files that it was read from."""
+    ids = {split: (triples.ids.tolist(), triples.contexts) for split, triples in data.splits.items()}
+    ids = {split: (rows, None if times is None else times.tolist()) for split, (rows, times) in ids.items()}
+    weights = {name: (rows.triples.ids.tolist(), rows.labels.tolist()) for name, rows in data.confidences.items()}
+    learned = None if data.training_graph is None else facts(data.training_graph)
+    return (
+        repr(data),
+        data.sha256(),
+        data.id_source,
+        data.notes,
+        data.repeated,
+        dict(data.names),
+        ids,
+        weights,
+        learned,
+    )
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_converted_dataset_is_the_same(tmp_path, source):
+    before = load_dataset(source(tmp_path))
+    save_dataset(before, tmp_path / "converted")
+    after = load_dataset(tmp_path / "converted")
+    assert facts(after) == facts(before)
+    assert after.train.ids.dtype == before.train.ids.dtype == "int64"
+    assert all(path.suffix == ".parquet" for path in after.files)
+    rng = np.random.default_rng(0)
+    model = DistMult(*(rng.normal(size=(len(labels), 4)) for labels in (before.entities, before.relations)))
+    for name, data in (("before", before), ("after", after)):
+        evaluate(model, data).to_parquet(tmp_path / f"{name}.parquet")
+    assert (tmp_path / "before.parquet").read_bytes() == (tmp_path / "after.parquet").read_bytes()
+
+
+def test_datasets_of_callers_and_without_triples_are_written_too(tmp_path):
+    large = Triples.of([(0, 0, 1), (1, 0, 0)])
+    data = Dataset.build(
+        "own", {"test": large}, entities=Vocabulary(["b", "a"]), relations=Vocabulary(["r"], "relation")
+    )
+    save_dataset(data, tmp_path / "one")
+    found = load_dataset(tmp_path / "one")
+    assert (found.name, list(found.entities), found.sha256()) == ("own", ["b", "a"], data.sha256())
+
+
+@pytest.fixture
+def converted(tmp_path):
+    save_dataset(load_dataset(temporal(tmp_path)), tmp_path / "converted")
+    return tmp_path / "converted"
+
+
+def test_what_is_there_is_not_overwritten(converted, tmp_path):
+    data = load_dataset("nations")
+    with pytest.raises(InputError, match="converted' already exists"):
+        save_dataset(data, converted)
+    with pytest.raises(InputError, match="text' exists, and is no converted dataset"):
+        save_dataset(data, tmp_path / "text", replace_folder=True)
+    save_dataset(data, converted, replace_folder=True)
+    assert load_dataset(converted).sha256() == data.sha256()
+
+
+def column(name, values, kind=None):
+    """Replace a column of a file."""
+
+    def change(path):
+        table = pq.read_table(path)
+        replaced = table.set_column(table.column_names.index(name), name, pa.array(values, kind))
+        pq.write_table(replaced.replace_schema_metadata(table.schema.metadata), path)
+
+    return change
+
+
+def metadata(**changes):
+    def change(path):
+        table = pq.read_table(path)
+        about = {**json.loads(table.schema.metadata[b"kgeval.dataset"]), **changes}
+        pq.write_table(table.replace_schema_metadata({"kgeval.dataset": json.dumps(about)}), path)
+
+    return change
+
+
+def not_utf8(path):
+    content = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
+    )
+    column("label", content)(path)
+
+
+ALTERED = {
+    "an id without a label": ("train", column("tail", [1, 2]), r"split train: triple 1 names entity id 2, but there"),
+    "a negative id": ("test", column("relation", [-1]), "names relation id -1"),
+    "a time without a label": ("train", column("time", [0, 7]), "names time id 7"),
+    "an empty cell": ("train", column("head", [0, None], pa.int32()), r"train\.parquet: its column head has empty"),
+    "ids that are text": ("train", column("head", ["a", "b"]), r"train\.parquet: it has no column head of int32"),
+    "broken ids": ("train", column("head", [0.5, 1]), r"it has no column head of int32 or int64"),
+    "a label twice": ("entities", column("label", ["a", "a"]), r"two ids carry the entity label 'a'"),
+    "a label that is missing": ("relations", column("label", [None], pa.string()), "relation label 0 is missing"),
+    "labels that are numbers": ("entities", column("label", [1, 2]), r"entities\.parquet: it has no column label of"),
+    "labels that are no text": ("entities", not_utf8, r"entities\.parquet: .*UTF"),
+    "no labels of times": ("times", lambda path: path.unlink(), "split train: triple 0 has a time, and the dataset"),
+    "another version": ("entities", metadata(version=2), "its metadata kgeval.dataset are not those of this version"),
+    "no name": ("entities", metadata(name=3), "its metadata kgeval.dataset are not those"),
+    "no test": ("test", lambda path: path.unlink(), r"test\.parquet: it is missing\. Convert the dataset again"),
+    "a device": ("test", lambda path: (path.unlink(), path.symlink_to("/dev/zero")), "it is a device, no file of data"),
+}
+
+
+@pytest.mark.parametrize(("name", "change", "message"), ALTERED.values(), ids=ALTERED)
+def test_altered_files_are_one_clear_error(converted, name, change, message):
+    change(converted / f"{name}.parquet")
+    with pytest.raises(DatasetError, match=message):
+        load_dataset(converted)
+
+
+@pytest.mark.parametrize("name", ["entities", "relations", "times", "train", "test"])
+def test_damaged_files_are_one_clear_error_or_the_same(converted, name):
+    """Cut anywhere, and with a byte of another value anywhere."""
+    path = converted / f"{name}.parquet"
+    whole = path.read_bytes()
+    for position in range(0, len(whole), max(1, len(whole) // 40)):
+        flipped = bytearray(whole)
+        flipped[position] ^= 0x55
+        for damaged in (whole[:position], bytes(flipped)):
+            path.write_bytes(damaged)
+            with suppress(DatasetError):
+                assert load_dataset(converted).name == "text"
