@@ -13,7 +13,7 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
@@ -39,8 +39,8 @@ class Checkpoint:
     """the source of the model's name and of each option"""
     name: str | None = None
     """the framework's name of the model, where that is not the name of its family"""
-    numbering: Numbering = "dataset"
-    """the meaning of its ids, where it has no labels: those of the dataset, of sorted labels, or of framework files"""
+    numbering: Numbering = "unknown"
+    """the meaning of its ids, where it has no labels"""
     layouts: tuple[str, ...] = ()
     """the layouts of datasets whose files have its ids, where ``numbering`` is ``files``"""
     lower_is_better: bool = False
@@ -138,6 +138,18 @@ class Checkpoint:
             entities=self.entities or sorted_labels(dataset, dataset.entities, self.num_entities),
             relations=self.relations or sorted_labels(dataset, dataset.relations, self.num_relations),
         )
+
+    def with_ids_of_dataset(self) -> Checkpoint:
+        """Return the checkpoint as one whose ids are those of the dataset: its user says so.
+
+        Raises
+        ------
+        UsageError
+            if it has labels, which tell what its ids are
+        """
+        if self.entities is not None and self.relations is not None:
+            raise UsageError(f"{self.files[0]}: the model has labels of its ids. Leave the option ids out.")
+        return replace(self, numbering="dataset", layouts=())
 
     def refuse_nonfinite(self) -> None:
         """Refuse arrays that contain NaN or infinity.

@@ -30,6 +30,7 @@ from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
+    notes_on_chance,
     notes_on_device,
     notes_on_missing_answers,
     notes_on_sides,
@@ -203,10 +204,11 @@ class ModelRanking:
         work = self.engine.kernel.stats()
         further = [note for side in sides for note in self._notes_on_candidates(side)] + notes_on_device(work)
         further += notes_on_missing_answers(self.scorer, data)
+        chance = notes_on_chance(self.scorer, dataset, data)
         return RankTable(
             data,
             evaluation.split,
-            tuple(dict.fromkeys([*self.notes, *notes, *further])),
+            tuple(dict.fromkeys([*chance, *self.notes, *notes, *further])),
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,

@@ -1,8 +1,8 @@
 """Match the ids of a model with those of a dataset, by label wherever there are labels.
 
-Ids without labels are taken as those of the dataset, with a note. Where they can only be those of a framework's files,
-and the dataset's were given by kgeval, PyKEEN or another framework's files, they are refused: every rank would be that
-of another entity.
+Ids without labels are taken as those of the dataset, with a note. Where they come from files, and kgeval or PyKEEN made
+up the dataset's ids, they are refused: every rank would be that of another entity. So are the ids of one framework's
+files on a dataset in the files of another.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ def align(
     """
     source = _labelled_source(model, dataset, entities, relations)
     labels, scorer = _labels(source, dataset), source.model
-    if source.numbering == "files":
-        _refuse_foreign_ids(source, dataset)
+    _refuse_foreign_ids(source, dataset)
     of_entities = match_ids(dataset, dataset.entities, labels[0], scorer.num_entities)
     # Arrays of triples speak only of the relations that these name.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
@@ -116,20 +115,24 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
 
 
 def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
-    """Refuse ids of a framework's files on a dataset that numbers its labels otherwise; a single one has no order."""
-    giver, model = dataset.id_source, source.model
-    if giver is None or giver in source.layouts:
+    """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
+    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in IMPLICIT_NUMBERINGS
+    of_framework = source.numbering == "files"
+    if giver is None or giver in source.layouts or not (of_framework or (source.numbering == "unknown" and implicit)):
         return
-    whose = f"{giver}'s own" if giver in IMPLICIT_NUMBERINGS else f"those of a folder in the layout {giver}"
+    whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
+    seen = "its ids are those of its framework's dataset folder" if of_framework else "no file tells what its ids are"
     for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),
     ):
         if model_labels is None and max(size, len(labels)) > 1:
             raise UsageError(
-                f"the model has no {labels.kind} labels: its ids are those of its framework's dataset folder, and the "
+                f"the model has no {labels.kind} labels: {seen}, and the "
                 f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
-                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder."
+                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder. If the "
+                f"model's ids are those of {dataset.name}, say so: the option ids=dataset (--option ids=dataset, "
+                "in Python load_checkpoint(…, ids='dataset'))."
             )
 
 

@@ -146,7 +146,7 @@ def test_the_format_may_be_named(tmp_path, ending):
         ("TransE", {"norm": "1"}, r"TransE: norm='1': Input should be 1 or 2"),
         ("TransE", {"norm": [1]}, r"TransE: norm=\[1\]: Input should be 1 or 2"),
         ("TransE", {"norm": 1, "nrm": 2}, r"unknown option 'nrm' for this checkpoint. Did you mean 'norm'\?"),
-        ("DistMult", {"norm": 1}, r"unknown option 'norm' for this checkpoint. Choose one of 'model'"),
+        ("DistMult", {"norm": 1}, r"unknown option 'norm' for this checkpoint. Choose one of 'ids', 'labels', 'model'"),
         ("DistMult", {"entity": 1}, r"unknown option 'entity'"),
         ("TuckER", {}, r"TuckER needs the array 'core'"),
     ],

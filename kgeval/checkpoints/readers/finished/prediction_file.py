@@ -9,6 +9,7 @@ from kgeval.checkpoints.without_formula import ModelWithoutFormula
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.scorers.adapters.prediction_lists import Key, OneList, PredictionLists
+from kgeval.scorers.scorer import Numbering
 
 
 class ListedOnce(NamedTuple):
@@ -24,6 +25,7 @@ class Predictions(ModelWithoutFormula):
     """A scorer that was read from a file of predictions. It speaks the ids of its dataset."""
 
     model: PredictionLists  # type: ignore[assignment]
+    numbering: Numbering = "dataset"
 
     def describe(self) -> dict[str, Any]:
         """Tell what it is: what ``kgeval inspect`` shows."""
