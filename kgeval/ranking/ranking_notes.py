@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
-from kgeval.data.triples import triple_of
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples, triple_of
 from kgeval.errors import InputError
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
@@ -122,6 +123,21 @@ def notes_on_sides(scorer: Aligned) -> list[str]:
     return [f"the model answers {scorer.sides[0]}s alone."] if len(scorer.sides) == 1 else []
 
 
+def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
+    """Say how many queries of the triples have no list, if the model has lists.
+
+    Raises
+    ------
+    InputError
+        if there are any, and they are not to count as unanswered
+    """
+    if not isinstance(scorer.scorer, PredictionLists):
+        return []
+    asked = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
+    note = scorer.scorer.note_on_unlisted(asked)
+    return [note] if note else []
+
+
 def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
     """Say of how many queries a list lacks the answer, which then ties with all that it leaves out."""
     if not isinstance(scorer.scorer, PredictionLists):
@@ -132,7 +148,7 @@ def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
     return [f"{what}: it ties with all entities that they leave out."] if missing else []
 
 
-def notes_on_chance(scorer: Aligned, dataset: Dataset, ranks: pa.Table) -> list[str]:
+def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:
     """Say that a model is no better than chance, as one is whose ids were taken for those of other labels.
 
     If ids are mixed up, the ranks of one answer move together: each distinct answer is one draw of a random ranking,
@@ -147,10 +163,11 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, ranks: pa.Table) -> list[
     if not low:
         return []
     values = ", ".join(f"AMRI of {side}s {index:.3f}" for side, index in low.items())
-    return [
-        f"the model is no better than chance ({values}): its ids or labels may be mixed up, or it has learned nothing. "
-        "Evaluate the split train: with the right ids, a trained model is far better there."
-    ]
+    what = (
+        f"the model is no better than chance ({values}): its ids or labels may be mixed up, or it has learned nothing."
+    )
+    further = "Evaluate the split train: with the right ids, a trained model is far better there."
+    return [what if split == "train" else f"{what} {further}"]
 
 
 def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:

@@ -18,16 +18,19 @@ from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
+from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.adapters.query_scorer import QueryScorer
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.matched_ids import match_ids, match_times
-from kgeval.scorers.model_labels import labelled, labels_of_pykeen, mode_of_pykeen
+from kgeval.scorers.matched_ids import asks_for_times, match_ids, match_times
+from kgeval.scorers.model_labels import labelled, labels_of_pykeen, mode_of_pykeen, with_times
 from kgeval.scorers.scorer import (
     LabelledModel,
     Scorer,
 )
+
+KINDS = ("entity", "relation")
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""
@@ -42,6 +45,7 @@ def align(
     *,
     entities: Labels | None = None,
     relations: Labels | None = None,
+    times: Labels | None = None,
 ) -> Aligned:
     """Make a scorer of whatever was given, and align it with a dataset.
 
@@ -51,7 +55,7 @@ def align(
         a scorer, a live PyKEEN model, or a callable ``f(heads, relations, tails) -> scores``
     dataset
         the graph; entities that only the model knows are left aside
-    entities, relations
+    entities, relations, times
         the labels of the model's ids, where it has none of its own
 
     Raises
@@ -60,7 +64,7 @@ def align(
         if the model has no labels, and another number of ids or those of other files; if no label agrees; or if the
         labels that are given are not as many as the model's ids, or not those of its own
     """
-    source = _labelled_source(model, dataset, entities, relations)
+    source = with_times(_labelled_source(model, dataset, entities, relations), times)
     labels, scorer = _labels(source, dataset), source.model
     _refuse_foreign_ids(source, dataset)
     of_entities = match_ids(dataset, dataset.entities, labels[0], scorer.num_entities)
@@ -69,11 +73,16 @@ def align(
     of_relations = match_ids(dataset, dataset.relations, labels[1], num_relations)
     of_times = match_times(source, dataset)
     notes = (*of_entities.notes, *of_relations.notes, *(of_times.notes if of_times else ()))
-    matches = (("entity", labels[0], of_entities), ("relation", labels[1], of_relations))
-    silent = [f"{kind} " for kind, model_labels, match in matches if model_labels is None and not match.notes]
-    if silent:
-        kind = silent[0] if len(silent) == 1 else ""
+    unlabelled = [
+        kind
+        for kind, model_labels, match in zip(KINDS, labels, (of_entities, of_relations), strict=True)
+        if model_labels is None and not match.notes
+    ]
+    unlabelled += ["time"] if asks_for_times(source, dataset) else []
+    if unlabelled:
+        kind = "" if {*KINDS} <= {*unlabelled} else f"{' and '.join(unlabelled)} "
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
+    notes += scorer.notes if isinstance(scorer, PredictionLists) else ()
     time_rows = of_times.rows if of_times else None
     return Aligned(scorer, of_entities.rows, of_relations.rows, notes, source, time_rows)
 

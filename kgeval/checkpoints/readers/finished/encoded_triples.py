@@ -53,8 +53,8 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     """Find the triples of a folder's arrays, and the labels of its entities.
 
     The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are; without labels their ids are
-    taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split`` names, by
-    default test, in its order.
+    taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split``
+    names, by default test, in its order.
 
     Raises
     ------
