@@ -16,6 +16,7 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family, release
+from kgeval.scorers.matched_ids import hint_on_inverses
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
 from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -56,6 +57,7 @@ class Checkpoint:
             if labels is not None and len(labels) != size:
                 raise CheckpointError(
                     f"{self.files[0]}: the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels."
+                    f"{hint_on_inverses(labels.kind, size or 0, len(labels))}"
                 )
 
     def __repr__(self) -> str:

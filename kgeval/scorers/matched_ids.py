@@ -55,8 +55,15 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
     raise UsageError(
         f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
         "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
-        "in Python as entities=[…] and relations=[…]."
+        f"in Python as entities=[…] and relations=[…].{hint_on_inverses(labels.kind, size, len(labels))}"
     )
+
+
+def hint_on_inverses(kind: str, size: int, labels: int) -> str:
+    """Say what twice as many relations as labels may be."""
+    if kind != "relation" or size != 2 * labels:
+        return ""
+    return f" {size} is twice {labels}: if the second half are inverse relations, say so: the option reciprocal=true."
 
 
 def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:

@@ -118,6 +118,16 @@ def test_relations_that_the_split_lacks_are_no_matter(tmp_path):
     assert evaluate(model, data).column("raw_greater").tolist() == [1]
 
 
+def test_a_table_alone_is_read_with_its_folder(tmp_path, folder):
+    anchors, relations, _ = DATA.test.queries_of_side("tail")
+    for name in ("tail_scores", "mine"):
+        np.save(tmp_path / f"{name}.npy", SCORES[anchors, relations])
+    assert as_counts(evaluate(load_checkpoint(tmp_path / "tail_scores.npy", dataset=DATA), DATA)) == EXPECTED
+    for format, name in (("scores", "tail_scores"), ("dual-encoder", "query")):
+        with pytest.raises(CheckpointError, match=rf"mine.npy: its name does not tell .*{name}.npy.* give the folder"):
+            load_checkpoint(tmp_path / "mine.npy", dataset=DATA, format=format)
+
+
 def test_what_an_encoder_needs_is_asked_for(folder):
     with pytest.raises(CheckpointError, match=r"does not say similarity.*similarity=dot or similarity=cosine"):
         load_checkpoint(folder, dataset=DATA)
