@@ -123,9 +123,9 @@ def test_a_table_alone_is_read_with_its_folder(tmp_path, folder):
     for name in ("tail_scores", "mine"):
         np.save(tmp_path / f"{name}.npy", SCORES[anchors, relations])
     assert as_counts(evaluate(load_checkpoint(tmp_path / "tail_scores.npy", dataset=DATA), DATA)) == EXPECTED
-    for format, name in (("scores", "tail_scores"), ("dual-encoder", "query")):
+    for reader, name in (("scores", "tail_scores"), ("dual-encoder", "query")):
         with pytest.raises(CheckpointError, match=rf"mine.npy: its name does not tell .*{name}.npy.* give the folder"):
-            load_checkpoint(tmp_path / "mine.npy", dataset=DATA, format=format)
+            load_checkpoint(tmp_path / "mine.npy", dataset=DATA, format=reader)
 
 
 def test_what_an_encoder_needs_is_asked_for(folder):
