@@ -31,6 +31,9 @@ RESTRICTED_SAMPLE = (
 CHANCE, NOISE = 0.1, 2.0
 """an adjusted mean rank index (AMRI) is about 0 if it is below the first, and no more standard deviations above 0"""
 
+FEW = 0.5
+"""the index that chance reaches with so few answers that nothing is said"""
+
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
     """Refuse a model that does not fit the dataset, or does not know triples that it has to, before any work.
@@ -175,11 +178,11 @@ def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:
     greater, tied, candidates = (ranks[name].to_numpy().astype(float) for name in ("greater", "tied", "candidates"))
     gained = (candidates - 1) / 2 - (greater + tied / 2)
     deviations = np.bincount(ranks[answers].to_numpy(), np.sqrt((candidates**2 - 1) / 12))
-    noise = float(np.linalg.norm(deviations))
-    if not noise:
+    noise, most = NOISE * float(np.linalg.norm(deviations)), float((candidates - 1).sum() / 2)
+    if noise >= FEW * most:
         return None
-    index = float(gained.sum() / ((candidates - 1) / 2).sum())
-    return index if index < CHANCE and gained.sum() < NOISE * noise else None
+    index = float(gained.sum() / most)
+    return index if index < CHANCE and gained.sum() < noise else None
 
 
 def undefined_rank(error: UndefinedScore, dataset: Dataset) -> str:

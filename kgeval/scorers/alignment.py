@@ -23,7 +23,7 @@ from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.adapters.query_scorer import QueryScorer
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.matched_ids import asks_for_times, hint_on_inverses, match_ids, match_times
+from kgeval.scorers.matched_ids import asks_for_times, match_ids, match_times
 from kgeval.scorers.model_labels import labelled, labels_of_pykeen, mode_of_pykeen, with_times
 from kgeval.scorers.scorer import (
     LabelledModel,
@@ -66,11 +66,11 @@ def align(
     """
     source = with_times(_labelled_source(model, dataset, entities, relations), times)
     labels, scorer = _labels(source, dataset), source.model
-    _refuse_foreign_ids(source, dataset)
     of_entities = match_ids(dataset, dataset.entities, labels[0], scorer.num_entities)
     # Arrays of triples speak only of the relations that these name.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
     of_relations = match_ids(dataset, dataset.relations, labels[1], num_relations)
+    _refuse_foreign_ids(source, dataset)
     of_times = match_times(source, dataset)
     notes = (*of_entities.notes, *of_relations.notes, *(of_times.notes if of_times else ()))
     unlabelled = [
@@ -141,7 +141,7 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
                 f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
                 "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder. If the "
                 f"model's ids are those of {dataset.name}, say so: the option ids=dataset (--option ids=dataset, "
-                f"in Python load_checkpoint(…, ids='dataset')).{hint_on_inverses(labels.kind, size, len(labels))}"
+                f"in Python load_checkpoint(…, ids='dataset'))."
             )
 
 
