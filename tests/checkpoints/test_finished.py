@@ -290,9 +290,8 @@ def test_a_query_without_a_list_is_refused_or_unanswered(tmp_path):
         "\n".join([*(json.dumps(json.loads(line) | {"predictions": []}) for line in lines[:3]), *lines[3:]])
     )
     left_out = {(line["head"], line["relation"]) for line in map(json.loads, lines[:3])}
-    asked = [(DATA.entities[h], DATA.relations[r]) for h, r, _ in DATA.test.ids.tolist()]
-    count = sum(query in left_out for query in asked)
-    said = rf"{count} of {len(asked)} queries have no list of predictions, such as \(e\d+, r\d+, \?\)"
+    asked = {(DATA.entities[h], DATA.relations[r]) for h, r, _ in DATA.test.ids.tolist()}
+    said = rf"{len(left_out & asked)} of {len(asked)} queries have no list of predictions, such as \(e\d+, r\d+, \?\)"
     for call in (evaluate, predict):
         with pytest.raises(InputError, match=r"queries have no list.*this split\?.*--option missing=unanswered"):
             call(load_checkpoint(path, dataset=DATA), DATA)

@@ -125,5 +125,5 @@ def test_a_run_needs_its_graph_and_a_list_for_each_query(tmp_path):
     with pytest.raises(CheckpointError, match=r"predictions do not name every entity\. Give the dataset"):
         load_checkpoint(path)
     path.write_text("tail-0-0 Q0 1 1 2 x\n")
-    with pytest.raises(InputError, match=f"of {len(DATA.test)} queries have no list of predictions"):
+    with pytest.raises(InputError, match=r"\d+ of \d+ queries have no list of predictions"):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)

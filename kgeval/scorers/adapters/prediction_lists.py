@@ -194,7 +194,7 @@ class PredictionLists:
         examples = [self._query_text(queries, int(rows[0])) for queries, rows in without if len(rows)]
         if not examples:
             return ""
-        count, total = sum(len(rows) for _, rows in without), sum(map(len, asked))
+        count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
         what = f"{count:,} of {total:,} queries have no list of predictions, such as {examples[0]}"
         if not self.unanswered:
             raise InputError(
@@ -222,3 +222,9 @@ def _spans(lists: SideLists, found: IntArray) -> tuple[IntArray, IntArray]:
     """Find where the list of each query begins and ends, given its row; one without a list has an empty one."""
     listed = found >= 0
     return lists.rows.offsets[found] * listed, lists.rows.offsets[found + 1] * listed
+
+
+def _distinct(queries: Queries, rows: IntArray | None = None) -> int:
+    """Count different queries, of all or of some rows: where each triple has its own, several ask the same."""
+    columns = [queries.anchors, queries.relations, *([] if queries.contexts is None else [queries.contexts])]
+    return len(np.unique(np.stack([column if rows is None else column[rows] for column in columns]), axis=1).T)
