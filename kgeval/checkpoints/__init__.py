@@ -21,6 +21,9 @@ from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
 
+IDS = "ids"
+"""the option by which a user says that a model's ids are the dataset's"""
+
 __all__ = ["Checkpoint", "as_model", "load_checkpoint", "read_checkpoint"]
 
 
@@ -49,7 +52,8 @@ def load_checkpoint(
     options
         what the files do not hold, under the framework's own names: ``model="TransE"``, ``p_norm=1``; for the native
         format under those of the model family: ``norm=1``. ``labels="FOLDER"`` names the folder of the labels, where
-        they do not lie beside the model. ``Checkpoint.origins`` tells where every option came from
+        they do not lie beside the model; ``ids="dataset"`` says that a model without labels has the dataset's ids.
+        ``Checkpoint.origins`` tells where every option came from
 
     Raises
     ------
@@ -97,7 +101,12 @@ def read_checkpoint(
         raise CheckpointError(
             f"{path}: the reader {reader.name!r} gave {checkpoint!r:.60}, where a Checkpoint is expected."
         )
+    ids = user_options.resolve(IDS, None, "")
     user_options.refuse_unused(path)
+    if ids not in (None, "dataset"):
+        raise UsageError(f"ids={ids!r}: expected ids=dataset, which says that the model's ids are the dataset's.")
+    if ids is not None:
+        checkpoint = checkpoint.with_ids_of_dataset()
     checkpoint = checkpoint if dataset is None else checkpoint.labelled(dataset)
     if nan == "error":
         checkpoint.refuse_nonfinite()

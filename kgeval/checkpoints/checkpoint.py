@@ -13,9 +13,10 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.alignment import sorted_labels
 from kgeval.scorers.family import Family, release
+from kgeval.scorers.matched_ids import hint_on_inverses
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
 from kgeval.scorers.wrappers.entity_types import Typed
 from kgeval.scorers.wrappers.reciprocal import Reciprocal
@@ -39,8 +40,8 @@ class Checkpoint:
     """the source of the model's name and of each option"""
     name: str | None = None
     """the framework's name of the model, where that is not the name of its family"""
-    numbering: Numbering = "dataset"
-    """the meaning of its ids, where it has no labels: those of the dataset, of sorted labels, or of framework files"""
+    numbering: Numbering = "unknown"
+    """the meaning of its ids, where it has no labels"""
     layouts: tuple[str, ...] = ()
     """the layouts of datasets whose files have its ids, where ``numbering`` is ``files``"""
     lower_is_better: bool = False
@@ -56,6 +57,7 @@ class Checkpoint:
             if labels is not None and len(labels) != size:
                 raise CheckpointError(
                     f"{self.files[0]}: the model has {size} {labels.kind} rows, but {len(labels)} {labels.kind} labels."
+                    f"{hint_on_inverses(labels.kind, size or 0, len(labels))}"
                 )
 
     def __repr__(self) -> str:
@@ -138,6 +140,18 @@ class Checkpoint:
             entities=self.entities or sorted_labels(dataset, dataset.entities, self.num_entities),
             relations=self.relations or sorted_labels(dataset, dataset.relations, self.num_relations),
         )
+
+    def with_ids_of_dataset(self) -> Checkpoint:
+        """Return the checkpoint as one whose ids are those of the dataset: its user says so.
+
+        Raises
+        ------
+        UsageError
+            if it has labels, which tell what its ids are
+        """
+        if self.entities is not None and self.relations is not None:
+            raise UsageError(f"{self.files[0]}: the model has labels of its ids. Leave the option ids out.")
+        return replace(self, numbering="dataset", layouts=())
 
     def refuse_nonfinite(self) -> None:
         """Refuse arrays that contain NaN or infinity.

@@ -11,11 +11,11 @@ relation_labels     likewise
 
 Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
 ``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
-"sorted", the places of its sorted labels; "files", those of its framework's files), ``layouts`` (a
+"sorted", the places of its sorted labels; "files", those of its framework's files; "unknown"), ``layouts`` (a
 JSON list of the layouts of datasets that have such files, if there are any), ``lower_is_better`` ("true" or "false":
 whether the framework's own evaluator takes the lowest score for the best) and, if it is another than the family's,
 ``name`` (what its framework calls the model). All but ``model`` may be missing: then there are no options, nothing is
-true, and ids are those of the dataset.
+true, and the numbering is unknown.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def save_checkpoint(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
-    extra = {"numbering": "dataset", "lower_is_better": "false"}
+    extra = {"numbering": "unknown", "lower_is_better": "false"}
     family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
     times = None
     if isinstance(model, Checkpoint):

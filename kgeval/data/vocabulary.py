@@ -85,8 +85,12 @@ class Vocabulary:
         if not isinstance(labels, Mapping):
             return cls(labels, kind)
         ids = list(labels.values())
-        if not all(isinstance(index, int | np.integer) for index in ids):
-            raise InputError(f"expected a dictionary of the id of each {kind} label, found {dict(labels)!r:.60}.")
+        wrong = next((key for key, index in labels.items() if not isinstance(index, int | np.integer)), None)
+        if wrong is not None:
+            turned = isinstance(wrong, int | np.integer) and isinstance(labels[wrong], str)
+            hint = " Turn it round: {label: index for index, label in labels.items()}." if turned else ""
+            found = f"found {{{wrong!r}: {labels[wrong]!r}}} in it"
+            raise InputError(f"expected a dictionary of the id of each {kind} label, {found}.{hint}")
         if sorted(ids) != list(range(len(ids))):
             raise InputError(
                 f"the {len(ids)} {kind} labels have ids from {min(ids)} to {max(ids)}; expected each of "

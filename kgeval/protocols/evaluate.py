@@ -20,6 +20,7 @@ from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.rank_table import RankTable
+from kgeval.scorers.alignment import align
 
 
 def evaluate(  # noqa: PLR0913
@@ -28,6 +29,7 @@ def evaluate(  # noqa: PLR0913
     *,
     entities: Labels | None = None,
     relations: Labels | None = None,
+    time_labels: Labels | None = None,
     split: Split = "test",
     sides: Side | Sequence[Side] | None = None,
     protocol: str | Protocol = "standard",
@@ -57,6 +59,8 @@ def evaluate(  # noqa: PLR0913
     entities, relations
         the label of each of the model's ids, where it has none of its own and its ids are not the dataset's: a list, an
         array or a ``Vocabulary``, or a dictionary of the id of each label
+    time_labels
+        likewise, of the ids of a temporal model's times
     split, sides
         which triples, and what is predicted of each: ``"head"``, ``"tail"``, ``"relation"``, or several. By default
         head and tail, or those that the model answers. Relations are ranked among all relations
@@ -140,4 +144,5 @@ def evaluate(  # noqa: PLR0913
     )
     model = as_model(model, dataset, nan=nan)
     resolved = find_protocol(protocol).resolve(settings, dataset)
-    return resolved.rank(model, dataset, entities=entities, relations=relations, progress=progress)
+    scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
+    return resolved.rank(scorer, dataset, progress=progress)

@@ -54,6 +54,7 @@ def explain(  # noqa: PLR0913
     metric: str = "mrr",
     entities: Labels | None = None,
     relations: Labels | None = None,
+    time_labels: Labels | None = None,
     split: Split = "test",
     sides: Side | Sequence[Side] | None = None,
     filter: Split | Sequence[Split] | None = None,
@@ -81,7 +82,7 @@ def explain(  # noqa: PLR0913
         their names, or ``Protocol`` objects
     metric
         ``mrr``, ``mr`` or ``hits@k``, with a side or for both
-    model, dataset, entities, relations, split, sides, filter, times, corruption, unseen, nan
+    model, dataset, entities, relations, time_labels, split, sides, filter, times, corruption, unseen, nan
         as :func:`kgeval.evaluate` takes them; an explicit filter or corruption is used with every protocol
     batch_size, memory_limit, threads, kernel, device, progress
         likewise; progress is that of one protocol after the other
@@ -126,7 +127,7 @@ def explain(  # noqa: PLR0913
     for it in chosen:
         require_relations(settings, it.rules)
     model = as_model(model, dataset, nan=nan)
-    scorer = align(model, dataset, entities=entities, relations=relations)
+    scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
     ranking = _RankingByProtocol(scorer, dataset, settings, framework_metric, progress)
     standard = find_protocol("standard")
     rows = tuple(

@@ -19,6 +19,7 @@ from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
+from kgeval.scorers.alignment import align
 
 KnownPolicy = Literal["keep", "drop"]
 
@@ -32,6 +33,7 @@ def predict(  # noqa: PLR0913
     known: KnownPolicy = "keep",
     entities: Labels | None = None,
     relations: Labels | None = None,
+    time_labels: Labels | None = None,
     split: Split = "test",
     sides: Side | Sequence[Side] | None = None,
     filter: Split | Sequence[Split] | None = None,
@@ -66,7 +68,7 @@ def predict(  # noqa: PLR0913
     unseen
         what to do with queries that name something the model does not know: ``"error"``, or to leave them out
         ``"drop"`` (or ``"worst"``, which is the same here)
-    model, dataset, entities, relations, nan, batch_size, memory_limit, threads, kernel, device
+    model, dataset, entities, relations, time_labels, nan, batch_size, memory_limit, threads, kernel, device
         as :func:`kgeval.evaluate` takes them
     progress
         likewise; a function is called with the number of queries that were just answered
@@ -113,4 +115,5 @@ def predict(  # noqa: PLR0913
     rows = None if queries is None else read_queries(queries, dataset)
     request = PredictionRequest(k, rows, drops_known=known == "drop")
     model = as_model(model, dataset, nan=nan)
-    return predict_model(model, dataset, settings, request, entities=entities, relations=relations, progress=progress)
+    scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
+    return predict_model(scorer, dataset, settings, request, progress=progress)

@@ -108,6 +108,15 @@ class Evaluation(Settings):
     estimate: Estimate | None = None
     """rank a sample of the triples until a metric is known to within an error; by default all are ranked"""
 
+    @field_validator("times", mode="before")
+    @classmethod
+    def _is_a_word(cls, value: Any) -> Any:
+        if value is not None and not isinstance(value, str):
+            raise ValueError(
+                "these are the known facts, 'same' or 'all'. The labels of a model's own times are given as time_labels"
+            )
+        return value
+
     @field_validator("estimate")
     @classmethod
     def _fits_sides_and_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:

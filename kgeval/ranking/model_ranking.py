@@ -22,6 +22,7 @@ from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
 from kgeval.progress import Progress, unreported
+from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
@@ -30,10 +31,12 @@ from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
+    notes_on_chance,
     notes_on_device,
     notes_on_missing_answers,
     notes_on_sides,
     notes_on_split,
+    notes_on_unlisted,
     require_relations,
     require_splits_of_corruption,
     undefined_rank,
@@ -41,6 +44,7 @@ from kgeval.ranking.ranking_notes import (
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
+from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
@@ -143,12 +147,13 @@ class ModelRanking:
             known = known[:-left]
         if not (sides and len(known)):
             raise InputError(f"{notes[-1]} Nothing is left to rank.")
+        triples = dataset.split(split)[: len(known)][known]
+        notes += notes_on_unlisted(scorer, triples, sides)
         allowed = np.ones(len(dataset.entities), np.bool_)
         if restrict_entities_to is not None:
             allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
             notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
         tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-        triples = dataset.split(split)[: len(known)][known]
         engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
         known_facts = known_triples(dataset, dataset.splits, evaluation.times)
         facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
@@ -208,10 +213,11 @@ class ModelRanking:
         work = self.engine.kernel.stats()
         further = [note for side in sides for note in self._notes_on_candidates(side)] + notes_on_device(work)
         further += notes_on_missing_answers(self.scorer, data)
+        chance = notes_on_chance(self.scorer, dataset, evaluation.split, data)
         return RankTable(
             data,
             evaluation.split,
-            tuple(dict.fromkeys([*self.notes, *notes, *further])),
+            tuple(dict.fromkeys([*chance, *self.notes, *notes, *further])),
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
@@ -305,9 +311,19 @@ class ModelRanking:
             ranked = self.engine.rank(self.scorer.scorer_of(task.queries.side), task)
         except UndefinedScore as error:
             raise ScoreError(undefined_rank(error, self.dataset)) from error
+        ranked = self._with_invented_answers(ranked, task)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.scorer, self.engine.tie_rule)
         return ranked
+
+    def _with_invented_answers(self, ranked: Ranked, task: RankingTask) -> Ranked:
+        """Let the answers of a list that name no entity keep their places: they count as wrong candidates."""
+        lists = self.scorer.scorer
+        if not isinstance(lists, PredictionLists):
+            return ranked
+        above, level, in_all = lists.invented_above(self.scorer.map_queries(task.queries), ranked.scores)
+        invented = RankCounts(above, level, in_all + 1)
+        return Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
 
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]

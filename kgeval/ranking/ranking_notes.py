@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
-from kgeval.data.triples import triple_of
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side, Triples, triple_of
 from kgeval.errors import InputError, counted
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
@@ -19,11 +21,18 @@ from kgeval.ranking.rules import Rules
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
+from kgeval.scorers.scorer import LabelledModel
 
 RESTRICTED_SAMPLE = (
     "candidates were drawn from all entities, and then restricted to the entities that may compete: queries have fewer "
     "than the sample's count."
 )
+
+CHANCE, NOISE = 0.1, 2.0
+"""an adjusted mean rank index (AMRI) is about 0 if it is below the first, and no more standard deviations above 0"""
+
+FEW = 0.5
+"""the index that chance reaches with so few answers that nothing is said"""
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
@@ -121,6 +130,21 @@ def notes_on_sides(scorer: Aligned) -> list[str]:
     return [f"the model answers {scorer.sides[0]}s alone."] if len(scorer.sides) == 1 else []
 
 
+def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
+    """Say how many queries of the triples have no list, if the model has lists.
+
+    Raises
+    ------
+    InputError
+        if there are any, and they are not to count as unanswered
+    """
+    if not isinstance(scorer.scorer, PredictionLists):
+        return []
+    asked = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
+    note = scorer.scorer.note_on_unlisted(asked)
+    return [note] if note else []
+
+
 def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
     """Say of how many queries a list lacks the answer, which then ties with all that it leaves out."""
     if not isinstance(scorer.scorer, PredictionLists):
@@ -129,6 +153,40 @@ def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
     missing = int((~listed).sum())
     what = f"the lists of predictions lack the answer of {missing:,} of the {len(listed):,} triples and sides"
     return [f"{what}: it ties with all entities that they leave out."] if missing else []
+
+
+def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:
+    """Say that a model is no better than chance, as one is whose ids were taken for those of other labels.
+
+    If ids are mixed up, the ranks of one answer move together: each distinct answer is one draw of a random ranking,
+    whose variance is known. Models whose ids come from the dataset itself are left out.
+    """
+    source = scorer.source
+    if isinstance(source, LabelledModel) and source.numbering == "dataset" and source.entities is dataset.entities:
+        return []
+    sides = ranks["side"].combine_chunks().dictionary_decode()
+    found = {side: _index_at_chance(ranks.filter(pc.equal(sides, side)), side) for side in pc.unique(sides).to_pylist()}
+    low = {side: index for side, index in found.items() if index is not None}
+    if not low:
+        return []
+    values = ", ".join(f"AMRI of {side}s {index:.3f}" for side, index in low.items())
+    what = (
+        f"the model is no better than chance ({values}): its ids or labels may be mixed up, or it has learned nothing."
+    )
+    further = "Evaluate the split train: with the right ids, a trained model is far better there."
+    return [what if split == "train" else f"{what} {further}"]
+
+
+def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:
+    """Compute the adjusted mean rank index of one side, or None where it is clearly better than chance."""
+    greater, tied, candidates = (ranks[name].to_numpy().astype(float) for name in ("greater", "tied", "candidates"))
+    gained = (candidates - 1) / 2 - (greater + tied / 2)
+    deviations = np.bincount(ranks[answers].to_numpy(), np.sqrt((candidates**2 - 1) / 12))
+    noise, most = NOISE * float(np.linalg.norm(deviations)), float((candidates - 1).sum() / 2)
+    if noise >= FEW * most:
+        return None
+    index = float(gained.sum() / most)
+    return index if index < CHANCE and gained.sum() < noise else None
 
 
 def undefined_rank(error: UndefinedScore, dataset: Dataset) -> str:

@@ -1,8 +1,8 @@
 """Match the ids of a model with those of a dataset, by label wherever there are labels.
 
-Ids without labels are taken as those of the dataset, with a note. Where they can only be those of a framework's files,
-and the dataset's were given by kgeval, PyKEEN or another framework's files, they are refused: every rank would be that
-of another entity.
+Ids without labels are taken as those of the dataset, with a note. Where they come from files, and kgeval or PyKEEN made
+up the dataset's ids, they are refused: every rank would be that of another entity. So are the ids of one framework's
+files on a dataset in the files of another.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
+from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.adapters.query_scorer import QueryScorer
 from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.matched_ids import match_ids, match_times
-from kgeval.scorers.model_labels import labelled, labels_of_pykeen, mode_of_pykeen
+from kgeval.scorers.matched_ids import asks_for_times, match_ids, match_times
+from kgeval.scorers.model_labels import labelled, labels_of_pykeen, mode_of_pykeen, with_times
 from kgeval.scorers.scorer import (
     LabelledModel,
     Scorer,
 )
+
+KINDS = ("entity", "relation")
 
 IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
 """who makes up the ids of datasets whose files have none"""
@@ -42,6 +45,7 @@ def align(
     *,
     entities: Labels | None = None,
     relations: Labels | None = None,
+    times: Labels | None = None,
 ) -> Aligned:
     """Make a scorer of whatever was given, and align it with a dataset.
 
@@ -51,7 +55,7 @@ def align(
         a scorer, a live PyKEEN model, or a callable ``f(heads, relations, tails) -> scores``
     dataset
         the graph; entities that only the model knows are left aside
-    entities, relations
+    entities, relations, times
         the labels of the model's ids, where it has none of its own
 
     Raises
@@ -60,21 +64,25 @@ def align(
         if the model has no labels, and another number of ids or those of other files; if no label agrees; or if the
         labels that are given are not as many as the model's ids, or not those of its own
     """
-    source = _labelled_source(model, dataset, entities, relations)
+    source = with_times(_labelled_source(model, dataset, entities, relations), times)
     labels, scorer = _labels(source, dataset), source.model
-    if source.numbering == "files":
-        _refuse_foreign_ids(source, dataset)
     of_entities = match_ids(dataset, dataset.entities, labels[0], scorer.num_entities)
     # Arrays of triples speak only of the relations that these name.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
     of_relations = match_ids(dataset, dataset.relations, labels[1], num_relations)
+    _refuse_foreign_ids(source, dataset)
     of_times = match_times(source, dataset)
     notes = (*of_entities.notes, *of_relations.notes, *(of_times.notes if of_times else ()))
-    matches = (("entity", labels[0], of_entities), ("relation", labels[1], of_relations))
-    silent = [f"{kind} " for kind, model_labels, match in matches if model_labels is None and not match.notes]
-    if silent:
-        kind = silent[0] if len(silent) == 1 else ""
+    unlabelled = [
+        kind
+        for kind, model_labels, match in zip(KINDS, labels, (of_entities, of_relations), strict=True)
+        if model_labels is None and not match.notes
+    ]
+    unlabelled += ["time"] if asks_for_times(source, dataset) else []
+    if unlabelled:
+        kind = "" if {*KINDS} <= {*unlabelled} else f"{' and '.join(unlabelled)} "
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
+    notes += scorer.notes if isinstance(scorer, PredictionLists) else ()
     time_rows = of_times.rows if of_times else None
     return Aligned(scorer, of_entities.rows, of_relations.rows, notes, source, time_rows)
 
@@ -116,20 +124,24 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
 
 
 def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
-    """Refuse ids of a framework's files on a dataset that numbers its labels otherwise; a single one has no order."""
-    giver, model = dataset.id_source, source.model
-    if giver is None or giver in source.layouts:
+    """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
+    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in IMPLICIT_NUMBERINGS
+    of_framework = source.numbering == "files"
+    if giver is None or giver in source.layouts or not (of_framework or (source.numbering == "unknown" and implicit)):
         return
-    whose = f"{giver}'s own" if giver in IMPLICIT_NUMBERINGS else f"those of a folder in the layout {giver}"
+    whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
+    seen = "its ids are those of its framework's dataset folder" if of_framework else "no file tells what its ids are"
     for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),
     ):
         if model_labels is None and max(size, len(labels)) > 1:
             raise UsageError(
-                f"the model has no {labels.kind} labels: its ids are those of its framework's dataset folder, and the "
+                f"the model has no {labels.kind} labels: {seen}, and the "
                 f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
-                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder."
+                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder. If the "
+                f"model's ids are those of {dataset.name}, say so: the option ids=dataset (--option ids=dataset, "
+                f"in Python load_checkpoint(…, ids='dataset'))."
             )
 
 

@@ -57,8 +57,15 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
     raise UsageError(
         f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
         "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
-        "in Python as entities=[…] and relations=[…]."
+        f"in Python as entities=[…] and relations=[…].{hint_on_inverses(labels.kind, size, len(labels))}"
     )
+
+
+def hint_on_inverses(kind: str, size: int, labels: int) -> str:
+    """Say what twice as many relations as labels may be."""
+    if kind != "relation" or size != 2 * labels:
+        return ""
+    return f" {size} is twice {labels}: if the second half are inverse relations, say so: the option reciprocal=true."
 
 
 def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:
@@ -106,10 +113,19 @@ def match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | None:
         why = "have none. Give it a graph with a fourth column, the time of each fact."
         raise UsageError(f"the model scores facts at a time, and the triples of dataset {dataset.name} {why}")
     if labels is None and size != len(dataset.times):
-        why = "they cannot be matched. Put the file ts_id (label<TAB>id) beside the model."
+        why = (
+            "they cannot be matched. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…]."
+        )
         there = f"dataset {dataset.name} has {len(dataset.times)}"
         raise UsageError(f"the model has {size} times and no labels of them, {there}: {why}")
     return match_ids(dataset, dataset.times, labels, size)
+
+
+def asks_for_times(source: LabelledModel, dataset: Dataset) -> bool:
+    """Whether a model gets the dataset's own ids of times: nothing labels its times, or says that they are sorted."""
+    if dataset.times is None or getattr(source, "times", None) is not None or source.numbering == "sorted":
+        return False
+    return getattr(source.model, "num_times", None) is not None or bool(getattr(source.model, "takes_times", False))
 
 
 def _count_in_train(dataset: Dataset, labels: Vocabulary) -> int:

@@ -59,6 +59,24 @@ def labelled(
     return cast("LabelledModel", replace(cast("Any", scorer), entities=found[0], relations=found[1]))
 
 
+def with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
+    """Put labels to the ids of a model's times.
+
+    Raises
+    ------
+    UsageError
+        if it has no times, or other labels of its own
+    """
+    if times is None:
+        return source
+    model, found, own = source.model, Vocabulary.of(times, "time"), getattr(source, "times", None)
+    if getattr(model, "takes_times", getattr(model, "num_times", None) is not None) is False:
+        raise UsageError("time_labels: the model takes no times. A function takes them as its fourth argument, times.")
+    if own is not None and own != found:
+        raise UsageError("the model has time labels of its own, and time_labels= says others. Leave time_labels out.")
+    return cast("LabelledModel", replace(cast("Any", source), times=found))
+
+
 def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
     """Take a dataset's labels for those of a live PyKEEN model, where PyKEEN gave the dataset's ids too."""
     labels = {"entities": dataset.entities, "relations": dataset.relations}

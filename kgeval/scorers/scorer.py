@@ -16,8 +16,9 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.numerics.similarity import Similarity, canonical
 
-Numbering = Literal["dataset", "sorted", "files"]
-"""the meaning of ids without labels: the dataset's, the positions of its sorted labels, or those of framework files"""
+Numbering = Literal["dataset", "sorted", "files", "unknown"]
+"""the meaning of ids without labels: the dataset's, the positions of its sorted labels, those of framework files, or
+that nothing tells it"""
 
 
 @runtime_checkable

@@ -102,7 +102,9 @@ def test_queries_without_predictions_are_refused(tmp_path, lists):
     (tmp_path / "p.txt").write_text("".join(written(lists).splitlines(keepends=True)[:3]))
     predictions = load_checkpoint(tmp_path / "p.txt", dataset=DATA)
     for side, asked in (("head", r"\(\?, r\d\d, e\d{4}\)"), ("tail", r"\(e\d{4}, r\d\d, \?\)")):
-        with pytest.raises(InputError, match=f"there are no predictions for {asked}. Are they those of this split?"):
+        with pytest.raises(
+            InputError, match=f"queries have no list of predictions, such as {asked}. Are the lists those"
+        ):
             evaluate(predictions, DATA, sides=(side,))
 
 

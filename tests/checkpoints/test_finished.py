@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 
-from kgeval import Dataset, evaluate, load_checkpoint, load_dataset
+from kgeval import Dataset, evaluate, load_checkpoint, load_dataset, predict
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError, InputError
@@ -49,7 +50,9 @@ EXPECTED = brute_force(lambda h, r, t: SCORES[h, r, t], DATA, sides=("tail",))
 
 def test_without_labels_the_rows_are_those_of_the_dataset(folder):
     model = load_checkpoint(folder, dataset=DATA, similarity="dot")
-    assert as_counts(evaluate(model, DATA)) == EXPECTED
+    table = evaluate(model, DATA)
+    assert as_counts(table) == EXPECTED
+    assert "the model has no entity labels; its entity ids were taken as those of dataset random." in table.notes
     assert model.describe()["rows"] == {"tail": [len(DATA.test), 30]}
 
 
@@ -106,11 +109,23 @@ def test_tables_may_be_safetensors(tmp_path, folder):
 def test_relations_that_the_split_lacks_are_no_matter(tmp_path):
     data = Dataset.from_labels(train=[("a", "r", "b"), ("a", "s", "b")], test=[("a", "r", "a")])
     np.save(tmp_path / "tail_scores.npy", [[0.5, 0.7]])
-    assert evaluate(load_checkpoint(tmp_path, dataset=data), data).column("greater").tolist() == [0]  # b is known
+    assert evaluate(load_checkpoint(tmp_path, dataset=data, ids="dataset"), data).column("greater").tolist() == [
+        0
+    ]  # b is known
     np.save(tmp_path / "entity.npy", np.eye(2))
     np.save(tmp_path / "query.npy", [[0.5, 0.7]])
-    model = load_checkpoint(tmp_path, dataset=data, format="dual-encoder", similarity="dot")
+    model = load_checkpoint(tmp_path, dataset=data, format="dual-encoder", similarity="dot", ids="dataset")
     assert evaluate(model, data).column("raw_greater").tolist() == [1]
+
+
+def test_a_table_alone_is_read_with_its_folder(tmp_path, folder):
+    anchors, relations, _ = DATA.test.queries_of_side("tail")
+    for name in ("tail_scores", "mine"):
+        np.save(tmp_path / f"{name}.npy", SCORES[anchors, relations])
+    assert as_counts(evaluate(load_checkpoint(tmp_path / "tail_scores.npy", dataset=DATA), DATA)) == EXPECTED
+    for reader, name in (("scores", "tail_scores"), ("dual-encoder", "query")):
+        with pytest.raises(CheckpointError, match=rf"mine.npy: its name does not tell .*{name}.npy.* give the folder"):
+            load_checkpoint(tmp_path / "mine.npy", dataset=DATA, format=reader)
 
 
 def test_what_an_encoder_needs_is_asked_for(folder):
@@ -135,7 +150,7 @@ def test_what_cannot_be_used_is_refused(folder):
     vectors = np.eye(30)
     vectors[3, 4] = np.nan
     np.save(folder / "entity.npy", vectors)
-    with pytest.raises(CheckpointError, match=r"the array 'entity' holds nan at row 3 .e0003., column 4"):
+    with pytest.raises(CheckpointError, match=r"the array 'entity' holds nan at row 3, column 4"):
         load_checkpoint(folder, dataset=DATA, similarity="dot")
     (folder / "entity.npy").write_bytes(b"no array")
     with pytest.raises(CheckpointError, match=r"entity.npy: not a readable array"):
@@ -184,13 +199,58 @@ def test_a_list_of_heads_and_one_of_a_single_triple(tmp_path):
         assert np.argmax(scores) == best
 
 
-def test_text_that_is_no_entity_is_left_out_where_that_is_said(tmp_path):
+def test_text_that_is_no_entity_is_refused_unless_it_is_said_what_it_is(tmp_path):
     path = tmp_path / "lists.jsonl"
     path.write_text('{"head": "e0000", "relation": "r00", "predictions": ["no such thing", "e0004", "e0004"]}')
-    with pytest.raises(CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unknown=drop"):
+    with pytest.raises(CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unknown=keep;.*unknown=drop"):
         load_checkpoint(path, dataset=DATA)
-    model = load_checkpoint(path, dataset=DATA, unknown="drop")
-    assert model.describe()["listed"] == {"tail": 1}
+    with pytest.raises(CheckpointError, match=r"unknown='no': expected error, keep or drop"):
+        load_checkpoint(path, dataset=DATA, unknown="no")
+    for unknown in ("drop", "keep"):
+        model = load_checkpoint(path, dataset=DATA, unknown=unknown)
+        assert model.describe()["listed"] == {"tail": 1}
+
+
+def with_invented(scored):
+    """A list of each query with texts that name no entity at its start and in it, and one of its entities again."""
+    lines, lists = [], {}
+    for h, r in sorted({(h, r) for h, r, _ in DATA.test.ids.tolist()}):
+        best = [DATA.entities[int(e)] for e in np.argsort(-SCORES[h, r], kind="stable")[:12]]
+        listed = ["nobody", "nothing", *best[:3], "none", *best[3:], best[0]]
+        lists[h, r] = list(dict.fromkeys(listed))
+        # With scores, the text and the entity after it tie.
+        values = [-place // 2 for place in range(len(listed) - 1)]
+        pairs = list(zip(listed, [*values, values[2]], strict=True))
+        lines.append(
+            {"head": DATA.entities[h], "relation": DATA.relations[r], "predictions": pairs if scored else listed}
+        )
+    return "\n".join(map(json.dumps, lines)), lists
+
+
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("unknown", ["keep", "drop"])
+def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(tmp_path, unknown, scored):
+    """Counted by hand, down the list: known answers of the query are passed over, invented ones are not."""
+    path = tmp_path / "lists.jsonl"
+    text, lists = with_invented(scored)
+    path.write_text(text)
+    table = evaluate(load_checkpoint(path, dataset=DATA, unknown=unknown), DATA)
+    facts = {tuple(row) for split in DATA.splits.values() for row in split.ids.tolist()}
+    for row in table.to_pandas().itertuples():
+        listed, answer = lists[row.head, row.relation], DATA.entities[row.tail]
+        scores = {label: -place // 2 if scored else -place for place, label in enumerate(listed)}
+        own = scores.get(answer, -np.inf)
+        rivals = [DATA.entities[e] for e in range(30) if (row.head, row.relation, e) not in facts]
+        rivals += [label for label in listed if label not in DATA.entities] if unknown == "keep" else []
+        found = [scores.get(label, -np.inf) for label in rivals]
+        assert (row.greater, row.tied) == (sum(s > own for s in found), sum(s == own for s in found))
+        assert row.candidates == len(rivals) + 1
+    invented = "kept its place as a wrong answer" if unknown == "keep" else "was left out, and later ones moved up"
+    assert f"{3 * len(lists)} predictions name no entity; each {invented} (unknown={unknown})." in table.notes
+    again = (
+        f"{len(lists)} predictions repeat an earlier one of the same list: the first counts, and later ones move up."
+    )
+    assert again in table.notes
 
 
 @pytest.mark.parametrize(
@@ -200,6 +260,10 @@ def test_text_that_is_no_entity_is_left_out_where_that_is_said(tmp_path):
         ('{"head": "e0000", "relation": "r00", "predictions": 3}', "line 1: expected a list or an object"),
         ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", "x"]]}', "line 1: expected labels, or pairs"),
         ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", NaN]]}', "line 1: expected labels, or pairs"),
+        (
+            '{"h": "e0000", "r": "r00", "answers": []}',
+            r"expected the keys head .or tail., relation.* found 'h', 'r', 'an",
+        ),
         ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity, found 3"),
         ('{"head": "e0000", "relation": "r99", "predictions": []}', "unknown relation 'r99'"),
         ('{"head": "e0000", "side": "up", "relation": "r00", "predictions": []}', "side 'up'; expected head or tail"),
@@ -217,11 +281,27 @@ def test_a_malformed_line_is_named(tmp_path, line, message):
         load_checkpoint(path, dataset=DATA)
 
 
-def test_a_query_without_a_list_is_named(tmp_path):
-    path = tmp_path / "lists.jsonl"
-    path.write_text('{"head": "e0000", "relation": "r00", "predictions": []}')
-    with pytest.raises(InputError, match="there are no predictions for"):
+def test_a_query_without_a_list_is_refused_or_unanswered(tmp_path):
+    """Unanswered is what an empty list is: the missing lines change no count."""
+    path, full = tmp_path / "lists.jsonl", tmp_path / "full.jsonl"
+    lines = lists("labels")[0].splitlines()
+    path.write_text("\n".join(lines[3:]))
+    full.write_text(
+        "\n".join([*(json.dumps(json.loads(line) | {"predictions": []}) for line in lines[:3]), *lines[3:]])
+    )
+    left_out = {(line["head"], line["relation"]) for line in map(json.loads, lines[:3])}
+    asked = {(DATA.entities[h], DATA.relations[r]) for h, r, _ in DATA.test.ids.tolist()}
+    said = rf"{len(left_out & asked)} of {len(asked)} queries have no list of predictions, such as \(e\d+, r\d+, \?\)"
+    for call in (evaluate, predict):
+        with pytest.raises(InputError, match=r"queries have no list.*this split\?.*--option missing=unanswered"):
+            call(load_checkpoint(path, dataset=DATA), DATA)
+    with pytest.raises(InputError, match=said):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)
+    table = evaluate(load_checkpoint(path, dataset=DATA, missing="unanswered"), DATA)
+    assert as_counts(table) == as_counts(evaluate(load_checkpoint(full, dataset=DATA), DATA))
+    assert any(re.fullmatch(rf"{said}: they count as unanswered\.", note) for note in table.notes)
+    with pytest.raises(CheckpointError, match="missing='no': expected error or unanswered"):
+        load_checkpoint(path, dataset=DATA, missing="no")
 
 
 def test_a_line_may_be_the_list_of_one_time(tmp_path):

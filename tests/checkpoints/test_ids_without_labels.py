@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from kgeval import Dataset, Triples, Vocabulary, load_checkpoint, load_dataset, save_checkpoint
+from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset, save_checkpoint
 from kgeval.errors import CheckpointError
 from kgeval.scorers.alignment import align
 from tests.checkpoints.conftest import arrays_of, write_arrays
@@ -19,6 +21,7 @@ from tests.checkpoints.layouts import (
     pbg_static,
     rotate_code,
 )
+from tests.conftest import random_dataset
 
 
 @pytest.fixture
@@ -98,6 +101,56 @@ def test_ids_of_files_are_not_taken_for_those_that_kgeval_gave(tmp_path, writer)
         load_checkpoint(tmp_path / "native.safetensors", dataset=made_up)
 
 
+def own_arrays(kind, folder, data, order):
+    """Write a random DistMult with its entities in an order of its own (int[row]).
+
+    Return its options, and the score of each test triple.
+    """
+    rng = np.random.default_rng(1)
+    vectors, table = (rng.normal(size=(len(labels), 4)) for labels in (data.entities, data.relations))
+    queries = vectors[data.test.heads] * table[data.test.relations]
+    scores = queries @ vectors.T
+    if kind == "npz":
+        np.savez(folder / "mine.npz", entity=vectors[order], relation=table)
+        options = {"model": "DistMult"}
+    elif kind == "tensors":
+        torch.save({"ent": torch.tensor(vectors[order]), "rel": torch.tensor(table)}, folder / "mine.pt")
+        options = {"model": "DistMult", "entity": "ent", "relation": "rel"}
+    elif kind == "vectors":
+        np.save(folder / "entity.npy", vectors[order])
+        np.save(folder / "query.npy", queries)
+        options = {"similarity": "dot"}
+    else:
+        np.save(folder / "tail_scores.npy", scores[:, order])
+        options = {}
+    return options, scores[np.arange(len(scores)), data.test.tails]
+
+
+@pytest.mark.parametrize("source", ["kgeval", "PyKEEN", "rotate", None])
+@pytest.mark.parametrize("kind", ["npz", "tensors", "vectors", "scores"])
+def test_own_arrays_are_not_taken_for_ids_that_were_made_up(tmp_path, kind, source):
+    """Every answer has the score that numpy computes, or the ids are refused; those of files are taken, with a note."""
+    data = replace(random_dataset(3, entities=12, triples=60), id_source=source)
+    order = np.random.default_rng(2).permutation(12)
+    (tmp_path / "model").mkdir()
+    options, expected = own_arrays(kind, tmp_path / "model", data, order)
+    said = {"ids": "dataset"} if source in ("kgeval", "PyKEEN") else {}
+    if said:
+        with pytest.raises(CheckpointError, match=rf"no file tells what .* {source}'s own.*labels=FOLDER.*ids=dataset"):
+            load_checkpoint(tmp_path / "model", dataset=data, **options)
+        with pytest.raises(CheckpointError, match="expected ids=dataset"):
+            load_checkpoint(tmp_path / "model", dataset=data, ids="mine", **options)
+    taken = load_checkpoint(tmp_path / "model", dataset=data, **said, **options)
+    assert any("ids were taken as those of dataset random" in note for note in evaluate(taken, data).notes)
+    for name, labels in (("entities", [data.entities[int(row)] for row in order]), ("relations", data.relations)):
+        lines = (f"{row}\t{label}\n" for row, label in enumerate(labels))
+        (tmp_path / f"{name}.dict").write_text("".join(lines), encoding="utf-8")
+    named = load_checkpoint(tmp_path / "model", dataset=data, labels=str(tmp_path), **options)
+    np.testing.assert_allclose(evaluate(named, data, sides="tail").column("score"), expected)
+    with pytest.raises(CheckpointError, match=r"has labels of its ids\. Leave the option ids out"):
+        load_checkpoint(tmp_path / "model", dataset=data, labels=str(tmp_path), ids="dataset", **options)
+
+
 @pytest.mark.parametrize("layout", ["libkge", "openke"])
 def test_ids_of_files_are_those_of_the_frameworks_own_layout(tmp_path, layout):
     """The same graph in two frameworks' folders, numbered in opposite orders."""
@@ -165,5 +218,5 @@ def test_ids_of_bigraph_are_those_of_its_names(tmp_path):
 
 def test_a_numbering_that_is_none_is_refused(tmp_path):
     write_arrays(tmp_path / "m.safetensors", arrays_of("DistMult"), format="kgeval", model="DistMult", numbering="x")
-    with pytest.raises(CheckpointError, match="the numbering 'x' is none of dataset, sorted, files"):
+    with pytest.raises(CheckpointError, match="the numbering 'x' is none of dataset, sorted, files, unknown"):
         load_checkpoint(tmp_path)

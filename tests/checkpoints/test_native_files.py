@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from tests.checkpoints.conftest import (
     write_arrays,
     write_labels,
 )
+from tests.conftest import random_dataset
 
 ENDINGS = [".npz", ".safetensors"]
 
@@ -146,7 +149,7 @@ def test_the_format_may_be_named(tmp_path, ending):
         ("TransE", {"norm": "1"}, r"TransE: norm='1': Input should be 1 or 2"),
         ("TransE", {"norm": [1]}, r"TransE: norm=\[1\]: Input should be 1 or 2"),
         ("TransE", {"norm": 1, "nrm": 2}, r"unknown option 'nrm' for this checkpoint. Did you mean 'norm'\?"),
-        ("DistMult", {"norm": 1}, r"unknown option 'norm' for this checkpoint. Choose one of 'model'"),
+        ("DistMult", {"norm": 1}, r"unknown option 'norm' for this checkpoint. Choose one of 'ids', 'labels', 'model'"),
         ("DistMult", {"entity": 1}, r"unknown option 'entity'"),
         ("TuckER", {}, r"TuckER needs the array 'core'"),
     ],
@@ -161,6 +164,21 @@ def test_reciprocal_is_a_truth_value_or_refused(tmp_path, value):
     path = write_arrays(tmp_path / "m.npz", arrays_of("DistMult", relations=4))
     with pytest.raises(CheckpointError, match="reciprocal"):
         load_checkpoint(path, model="DistMult", reciprocal=value)
+
+
+def test_twice_as_many_relations_may_be_their_inverses(tmp_path):
+    """Reciprocal models are saved with the rows of the inverses after those of the relations."""
+    data = replace(random_dataset(3), id_source="kgeval")
+    arrays = {"entity": np.ones((30, 4)), "relation": np.ones((8, 4))}
+    path, hint = write_arrays(tmp_path / "m.npz", arrays), "8 is twice 4: if the second half .*option reciprocal=true"
+    (tmp_path / "entities.tsv").write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(data.entities)))
+    for source in ("kgeval", None):
+        with pytest.raises(CheckpointError, match=hint):
+            load_checkpoint(path, dataset=replace(data, id_source=source), model="DistMult")
+    (tmp_path / "relations.tsv").write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(data.relations)))
+    with pytest.raises(CheckpointError, match=f"8 relation rows, but 4 relation labels.*{hint}"):
+        load_checkpoint(path, dataset=data, model="DistMult")
+    assert load_checkpoint(path, dataset=data, model="DistMult", reciprocal=True).num_relations == 4
 
 
 def test_a_reciprocal_model_has_an_even_number_of_relation_rows(model_file):

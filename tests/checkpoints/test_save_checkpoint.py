@@ -114,7 +114,7 @@ def test_the_metadata_are_those_of_the_format(tmp_path):
         "model": "TransE",
         "options": {"norm": 2},
         "reciprocal": "true",
-        "numbering": "dataset",
+        "numbering": "unknown",
         "lower_is_better": "false",
     }
     assert json.loads(labels.tobytes()) == ENTITIES

@@ -122,8 +122,8 @@ def test_a_malformed_line_is_named(tmp_path, lines, message):
 
 def test_a_run_needs_its_graph_and_a_list_for_each_query(tmp_path):
     path = written(tmp_path / "run.trec", k=2)
-    with pytest.raises(CheckpointError, match=r"a run does not name every entity\. Give the dataset"):
+    with pytest.raises(CheckpointError, match=r"predictions do not name every entity\. Give the dataset"):
         load_checkpoint(path)
     path.write_text("tail-0-0 Q0 1 1 2 x\n")
-    with pytest.raises(InputError, match="there are no predictions for"):
+    with pytest.raises(InputError, match=r"\d+ of \d+ queries have no list of predictions"):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)

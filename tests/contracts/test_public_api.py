@@ -96,7 +96,7 @@ def test_a_checkpoint_is_evaluated_without_pykeen(tmp_path):
     code = (
         f"import numpy as np, kgeval; np.savez({file!r}, entity=np.eye(2), relation=np.ones((1, 2))); "
         f"data = kgeval.load_dataset({str(tmp_path)!r}); "
-        f"model = kgeval.load_checkpoint({file!r}, model='DistMult'); "
+        f"model = kgeval.load_checkpoint({file!r}, model='DistMult', ids='dataset'); "
         "assert len(kgeval.evaluate(model, data)) == 2"
     )
     assert "pykeen" not in loaded_after(code)

@@ -91,6 +91,11 @@ def test_the_table_comes_back_from_its_file(tmp_path):
         ({"queries": [("?", "r00", "?")]}, "query 0, .*a query is a triple with '\\?'"),
         ({"queries": [("e0001", "r00", "?"), ("e0001", "?", "e0002")]}, "query 1"),
         ({"queries": [("e0001", "r00", "e0002")]}, "query 0"),
+        ({"queries": [("e0000", "?", "e0001")]}, r"query 0, .'e0000', '\?', 'e0001'.: it asks for the relation"),
+        (
+            {"queries": np.array([[0, -1, 1]])},
+            "query 0.*it asks for the relation, and predictions are of heads and tai",
+        ),
         ({"queries": [(99, 0, "?")]}, "query 0.* not those of the dataset, with one entity missing"),
         ({"queries": [("e0001", "r00")]}, "query 0, .*no three parts"),
         ({"queries": ["abc"]}, "query 0, 'abc': it has no three parts"),

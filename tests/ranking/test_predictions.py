@@ -192,7 +192,7 @@ def test_prediction_lists_predict_what_they_list():
         assert table.column("entity_label").tolist() == ["bee", "cat"]
         assert table.column("raw_tied").tolist() == [1, 1]
         assert table.column("raw_candidates").tolist() == [4, 4]
-    with pytest.raises(InputError, match=r"no predictions for \(bee, eats, \?\)"):
+    with pytest.raises(InputError, match=r"1 of 1 queries have no list of predictions, such as \(bee, eats, \?\)"):
         predict(lists, dataset, queries=[("bee", "eats", "?")])
 
 

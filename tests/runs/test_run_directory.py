@@ -119,7 +119,7 @@ def test_labels_beside_the_model_have_a_fingerprint_too(config, place):
     folder.mkdir()
     np.savez(folder / "m.npz", entity=np.ones((9, 2)), relation=np.ones((2, 2)))
     (folder / "entities.tsv").write_text("".join(f"{index}\te{index}\n" for index in range(9)))
-    keys = {"model": {"path": "model", "options": {"model": "DistMult"}}}
+    keys = {"model": {"path": "model", "options": {"model": "DistMult", "ids": "dataset"}}}
     manifest = json.loads((make(config, **keys) / "manifest.json").read_text())
     assert {"model/m.npz", "model/entities.tsv"} <= manifest["sha256"].keys()
 

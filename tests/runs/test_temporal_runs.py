@@ -38,7 +38,7 @@ def dated(place):
     return place
 
 
-MODEL = {"path": "timed.npz", "options": {"model": "TComplEx"}}
+MODEL = {"path": "timed.npz", "options": {"model": "TComplEx", "ids": "dataset"}}
 
 
 def test_shards_and_their_merge_are_the_whole_run(dated, config):

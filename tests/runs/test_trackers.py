@@ -41,7 +41,7 @@ def config(tmp_path, checkpoint):
 
 
 def one(checkpoint):
-    return {"path": str(checkpoint), "options": {"model": "DistMult"}}
+    return {"path": str(checkpoint), "options": {"model": "DistMult", "ids": "dataset"}}
 
 
 class Recorder(ResultTracker):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import VectorScorer, evaluate, load_checkpoint
+from kgeval import Baseline, VectorScorer, evaluate, load_checkpoint, summarize
 from kgeval.scorers.families.products.distmult import DistMult
 from tests.conftest import random_dataset
 
@@ -30,6 +30,21 @@ class Vectors(VectorScorer):
 
 def told(model, **settings):
     return [note for note in evaluate(model, DATA, **settings).notes if "told apart" in note]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_model_whose_ids_are_mixed_up_is_told_of_first(seed):
+    """It knows every fact. With its labels in another order it is at chance, which no baseline is told."""
+    facts = np.zeros((30, 4, 30))
+    for split in DATA.splits.values():
+        facts[tuple(split.ids.T)] = 1
+    order = np.random.default_rng(seed).permutation(30)
+    mixed = evaluate(lambda h, r, t: facts[order[h], r, order[t]], DATA)
+    index = summarize(mixed, ["head.amri", "tail.amri"])
+    said = f"(AMRI of heads {index['head.amri']:.3f}, AMRI of tails {index['tail.amri']:.3f})"
+    assert mixed.notes[0].startswith(f"the model is no better than chance {said}: its ids or labels may be mixed up")
+    for model in (lambda h, r, t: facts[h, r, t], Baseline("random")):
+        assert not any("chance" in note for note in evaluate(model, DATA).notes)
 
 
 ZERO, EQUAL, MOST = (

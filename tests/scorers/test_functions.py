@@ -181,10 +181,11 @@ class TwoArguments(nn.Module):
     ("function", "message"),
     [
         (lambda pairs, tails: tails, r"<lambda>\(pairs, tails\) cannot be called as f\(heads, relations, tails\)"),
+        (lambda h, r: h, r"positional arguments\. If it scores all tails .* kgeval\.QueryScorer\(lambda anchors, rel"),
         (lambda h, r, t, weight: t, "missing a required argument: 'weight'"),
         (TwoArguments(), r"TwoArguments\(pairs, tails\) cannot be called as"),
     ],
-    ids=["two", "four", "module"],
+    ids=["two", "of queries", "four", "module"],
 )
 def test_other_arguments_are_refused(function, message):
     for start in (lambda: evaluate(function, DATA), lambda: CallableScorer(function, 30, 4)):

@@ -158,7 +158,11 @@ def test_a_scorers_own_attributes_are_its_labels():
         ({"entities": list(range(30))}, "entity label 0 is 0 of type int: labels are text"),
         ({"entities": "entities.tsv"}, "expected entity labels as a list of text, not str"),
         ({"entities": {"a": 1, "b": 2}}, "the 2 entity labels have ids from 1 to 2; expected each of 0 to 1 once"),
-        ({"entities": {0: "a"}}, "expected a dictionary of the id of each entity label, found {0: 'a'}"),
+        (
+            {"entities": {0: "acquired_abnormality" * 4}},
+            f"found {{0: '{'acquired_abnormality' * 4}'}} in it. Turn it round: {{label: index for index, label in",
+        ),
+        ({"entities": {"a": "b"}}, "expected a dictionary of the id of each entity label, found {'a': 'b'} in it."),
         ({"entities": ["a", "a"]}, "two ids carry the entity label 'a'"),
     ],
 )

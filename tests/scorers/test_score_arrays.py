@@ -133,6 +133,18 @@ def test_what_is_no_array_is_refused(returned):
         evaluate(lambda h, r, t: returned, DATA)
 
 
+def test_scores_with_something_beside_them_are_refused_with_the_cure():
+    with pytest.raises(ScoreError, match=r"gave tuple, .*Give the scores alone, as an array or a tensor\."):
+        evaluate(lambda h, r, t: (h * 1.0, 0.5), DATA)
+
+
+def test_a_score_table_in_its_own_ids_says_that_its_triples_are_too():
+    order = np.random.default_rng(0).permutation(30)
+    table = ScoreTable(DATA.test, tail=np.zeros((len(DATA.test), 30)), entities=[DATA.entities[int(i)] for i in order])
+    with pytest.raises(InputError, match=r"has no row for the tail query.*triples are .* in its own ids, whose labels"):
+        evaluate(table, DATA)
+
+
 @pytest.mark.parametrize(
     ("head", "tail", "message"),
     [

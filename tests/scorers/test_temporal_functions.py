@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgeval import CallableScorer, Dataset, QueryScorer, evaluate, predict
+from kgeval import CallableScorer, Dataset, QueryScorer, evaluate, explain, predict, summarize
 from kgeval.errors import InputError, UsageError
 from kgeval.scorers.families.products.tcomplex import TComplEx
 
@@ -21,6 +21,7 @@ ARRAYS = {
     name: RNG.integers(-2, 3, (rows, 6)).astype(float) for name, rows in (("entity", 9), ("relation", 2), ("time", 4))
 }
 MODEL = TComplEx(**ARRAYS)
+KNOWN = (DATA.entities, DATA.relations, DATA.times)
 COUNTS = ["side", "triple", "greater", "tied", "candidates", "time"]
 
 
@@ -72,6 +73,49 @@ def test_times_may_have_labels_of_their_own_order(kind):
     with pytest.raises(InputError, match="that the model does not know"):
         evaluate(unknown, DATA)
     assert {*evaluate(unknown, DATA, unseen="drop").column("time")} == {"2014-01-01"}
+
+
+def plain(function):
+    return function
+
+
+@pytest.mark.parametrize("wrap", [plain, CallableScorer, QueryScorer])
+def test_own_times_are_labelled_or_told_of(wrap):
+    """Own entity and relation ids with labels, own times without any: never in silence."""
+    orders = {name: RNG.permutation(len(ARRAYS[name])) for name in ARRAYS}
+    entity, relation, time = orders.values()
+    labels = [[known[int(row)] for row in order] for known, order in zip(KNOWN, orders.values(), strict=True)]
+    entities, relations, times = labels
+    if wrap is QueryScorer:
+
+        def own(anchors, relations, side, times):
+            return of_queries(entity[anchors], relation[relations], side, time[times])[:, entity]
+    else:
+
+        def own(heads, relations, tails, times):
+            return score(entity[heads], relation[relations], entity[tails], time[times])
+
+    model = wrap(own) if wrap is plain else wrap(own, 9, 2)
+    named = {"entities": entities, "relations": {label: row for row, label in enumerate(relations)}}
+    expected = evaluate(MODEL, DATA)
+    table = evaluate(model, DATA, **named, time_labels={label: row for row, label in enumerate(times)})
+    assert table.to_pandas()[COUNTS].equals(expected.to_pandas()[COUNTS])
+    assert not any("taken as" in note for note in table.notes)
+    found = predict(model, DATA, k=3, **named, time_labels=times).to_pandas()
+    assert found[["entity", "score"]].equals(predict(MODEL, DATA, k=3).to_pandas()[["entity", "score"]])
+    assert explain(model, DATA, ["libkge"], **named, time_labels=times).standard == summarize(expected)["mrr"]
+    silent = evaluate(model, DATA, **named)
+    assert "the model has no time labels; its time ids were taken as those of dataset labels." in silent.notes
+    assert not silent.to_pandas()[COUNTS].equals(expected.to_pandas()[COUNTS])
+
+
+def test_what_labels_no_time_is_refused():
+    with pytest.raises(InputError, match=r"times: these are the known facts, 'same' or 'all'.*given as time_labels"):
+        evaluate(score, DATA, times={"2014-01-01": 0})
+    with pytest.raises(InputError, match=r"time_labels: the model takes no times"):
+        evaluate(lambda h, r, t: h, DATA, time_labels=list(DATA.times))
+    with pytest.raises(InputError, match=r"the model has time labels of its own, and time_labels= says others"):
+        evaluate(CallableScorer(score, 9, 2, times=list(DATA.times)), DATA, time_labels=["1", "2", "3", "4"])
 
 
 def test_predictions_are_at_the_time_of_their_query():

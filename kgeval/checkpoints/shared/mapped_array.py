@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.arrays import FloatArray
+from kgeval.checkpoints.shared.locate import folder_of
 from kgeval.checkpoints.shared.safetensors_file import read_safetensors
-from kgeval.errors import CheckpointError, FileError, reason
+from kgeval.errors import CheckpointError, FileError, UsageError, reason
 from kgeval.files.opening import checked
 
 NUMPY, SAFE = ".npy", ".safetensors"
@@ -34,6 +35,25 @@ def table_file(folder: Path, name: str) -> Path | None:
 def has_table(folder: Path, *names: str) -> bool:
     """Whether a folder has one of some tables."""
     return any((folder / f"{name}{suffix}").is_file() for name in names for suffix in (NUMPY, SAFE))
+
+
+def folder_of_tables(path: Path, *names: str) -> Path:
+    """Return the folder of some tables: the path, or the folder around it if it is one of the tables.
+
+    Raises
+    ------
+    UsageError
+        if it is another file
+    """
+    if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
+        known = " or ".join(f"{name}{NUMPY}" for name in names)
+        raise UsageError(f"{path}: its name does not tell what it is. Call it {known}, or give the folder of these.")
+    return folder_of(path)
+
+
+def is_table(path: Path, *names: str) -> bool:
+    """Whether a path is one of some tables, a ``.npy``, or a folder that has one."""
+    return has_table(path, *names) if path.is_dir() else path.stem in names and path.suffix == NUMPY
 
 
 def mapped_array(file: Path) -> FloatArray:

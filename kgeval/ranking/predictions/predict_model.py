@@ -17,7 +17,6 @@ from kgeval.data.known import KnownAnswers, KnownTimes, known_triples
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import triple_of
-from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError
 from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine import UndefinedScore
@@ -64,8 +63,6 @@ def predict_model(
     evaluation: Evaluation,
     request: PredictionRequest,
     *,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
     progress: Progress | bool | None = None,
     title: str | None = None,
 ) -> PredictionTable:
@@ -73,7 +70,7 @@ def predict_model(
 
     Parameters
     ----------
-    model, dataset, entities, relations, progress
+    model, dataset, progress
         as :func:`kgeval.predict` takes them
     evaluation
         the settings; their corruption is left aside
@@ -91,7 +88,7 @@ def predict_model(
     """
     evaluation.require_entities("predictions")
     dataset = as_dataset(dataset)
-    scorer = align(model, dataset, entities=entities, relations=relations)
+    scorer = align(model, dataset)
     evaluation = evaluation.for_model(scorer)
     if request.rows is None:
         split, parts = evaluation.split, [*queries_of_split(dataset, evaluation.split, evaluation.sides)]

@@ -23,6 +23,12 @@ PARTS = (3, 4)
 EXPECTED = "a query is a triple with '?' in the place of head or tail, such as ('Rome', 'capital_of', '?')"
 
 
+NO_RELATIONS = (
+    "it asks for the relation, and predictions are of heads and tails alone (evaluate ranks relations with the side "
+    "relation)"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class NumberedQueries:
     """Queries of one side, and the number of each."""
@@ -115,7 +121,8 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
     wrong |= (ids[:, 3:] < 0).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        _refuse(row, ids[row].tolist(), "its ids are not those of the dataset, with one entity missing")
+        why = "its ids are not those of the dataset, with one entity missing"
+        _refuse(row, ids[row].tolist(), NO_RELATIONS if missing[row, 1] else why)
     return ids
 
 
@@ -128,6 +135,8 @@ def _from_rows(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
             _refuse(number, row, "it has no three parts")
         if len(row) != len(rows[0]):
             _refuse(number, row, f"it has {len(row)} parts, and the first query {len(rows[0])}")
+        if row[1] is None or (isinstance(row[1], str) and row[1] == MISSING):
+            _refuse(number, tuple(row), NO_RELATIONS)
     if len(rows) == 0:
         return np.empty((0, 3), np.int64)
     kinds = _kinds(dataset, len(rows[0]))

@@ -23,6 +23,13 @@ a temporal model, with ``times`` as the fourth"""
 
 OF_TRIPLES = ("heads", "relations", "tails")
 
+PAIR = ("heads", "relations")
+
+PAIR_HINT = (
+    " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
+    "f(anchors, relations), sides='tail')."
+)
+
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""
 
@@ -136,8 +143,10 @@ def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str])
         signature.bind(*parameters)
     except TypeError as error:
         name = getattr(function, "__name__", type(function).__name__)
+        of_pairs = len([one for one in signature.parameters.values() if one.kind in POSITIONAL]) == len(PAIR)
         raise InputError(
             f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
+            f"{PAIR_HINT if of_pairs else ''}"
         ) from error
 
 

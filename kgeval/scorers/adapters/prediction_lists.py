@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -23,6 +23,9 @@ graph the time that it was made for, where it is not for all times"""
 
 ALL_LISTS = -1
 
+INVENTED = -1
+"""in the place of an entity, an answer that names none, as a language model invents them"""
+
 BATCH_SCORES = 2**20
 """scores that are laid out over all entities at a time"""
 
@@ -31,9 +34,9 @@ class OneList(NamedTuple):
     """The candidates that were listed once, in their order."""
 
     ids: IntArray
-    """int64[listed entity]"""
+    """int64[listed answer], its entity, or ``INVENTED``"""
     scores: Float64Array
-    """float64[listed entity]"""
+    """float64[listed answer]"""
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> OneList:
@@ -48,9 +51,9 @@ class SideLists:
     places: Mapping[Key, int]
     """the row of each triple's own list"""
     rows: Rows
-    """the listed entities, in the order of the list"""
+    """the listed answers, in the order of the list: entities, or ``INVENTED``"""
     scores: Float64Array
-    """float64[listed entity]"""
+    """float64[listed answer]"""
 
     @classmethod
     def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
@@ -64,12 +67,14 @@ class SideLists:
     def with_queries(self) -> SideLists:
         """The same lists, followed by one of each query, of all its lists together.
 
-        An entity has the score there that it has in its own list, where it is an answer, or else in the first list.
+        An entity has the score there that it has in its own list, where it is an answer, or else in the first list;
+        invented answers are those of a list alone.
         """
         together: dict[Key, dict[int, float]] = {}
         for (anchor, relation, answer, *time), row in self.places.items():
             part = slice(*self.rows.offsets[row : row + 2])
             own = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
+            own.pop(INVENTED, None)
             query = together.setdefault((anchor, relation, ALL_LISTS, *time), {})
             for entity, score in own.items():
                 query.setdefault(entity, score)
@@ -123,6 +128,10 @@ class PredictionLists:
     sides: Mapping[Side, SideLists]
     entities: Vocabulary
     relations: Vocabulary
+    unanswered: bool = False
+    """whether a query without a list counts as unanswered, as one with an empty list does"""
+    notes: tuple[str, ...] = ()
+    """what to know about the lists"""
 
     @property
     def num_entities(self) -> int:
@@ -144,27 +153,78 @@ class PredictionLists:
         Raises
         ------
         InputError
-            if a query has no list, not even an empty one
+            if a query has no list, not even an empty one, and is not to count as unanswered
         """
-        lists = self.sides.get(queries.side, SideLists.of({}))
-        found = lists.rows_of(queries)
+        lists, found = self._lists_of(queries)
         if (found < 0).any():
-            lists = lists.with_queries
-            found = lists.rows_of(queries)
-        if (found < 0).any():
-            query = self._query_text(queries, int(np.argmax(found < 0)))
-            raise InputError(f"there are no predictions for {query}. Are they those of this split?")
-        offsets, places = lists.rows.offsets, np.arange(len(lists.scores))
+            self.note_on_unlisted([queries])
+        spans = _spans(lists, found)
         scores = np.empty((len(queries), candidates.shape[-1]))
         for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
-            listed = Rows.spans(offsets[found[part]], offsets[found[part] + 1], places)
-            whole = np.full((len(listed), self.num_entities), -np.inf)
+            listed = Rows.spans(*(ends[part] for ends in spans), np.arange(len(lists.scores)))
+            # Invented answers go to a further column, the last, which no candidate has.
+            whole = np.full((len(listed), self.num_entities + 1), -np.inf)
             whole[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
             wanted = np.broadcast_to(candidates, scores.shape)[part]
             scores[part] = np.take_along_axis(whole, wanted, axis=1)
         return scores
 
+    def invented_above(self, queries: Queries, scores: Float64Array) -> tuple[IntArray, IntArray, IntArray]:
+        """Count the invented answers that a list has above each answer, at its score, and in all; int64[answer] each.
+
+        ``scores`` are those of the answers, float64[answer].
+        """
+        lists, found = self._lists_of(queries)
+        invented = np.flatnonzero(lists.rows.ids == INVENTED)
+        first, last = (np.searchsorted(invented, ends)[queries.owners] for ends in _spans(lists, found))
+        listed = Rows.spans(first, last, invented)
+        above, answers = lists.scores[listed.ids] - scores[listed.owners], listed.owners
+        counts = (np.bincount(answers[which], minlength=len(scores)) for which in (above > 0, above == 0))
+        return (*counts, last - first)
+
+    def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
+        """Say how many queries have no list, not even an empty one; nothing where all have one.
+
+        Raises
+        ------
+        InputError
+            if there are such queries, and they are not to count as unanswered
+        """
+        without = [(queries, np.flatnonzero(self._lists_of(queries)[1] < 0)) for queries in asked]
+        examples = [self._query_text(queries, int(rows[0])) for queries, rows in without if len(rows)]
+        if not examples:
+            return ""
+        count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
+        what = f"{count:,} of {total:,} queries have no list of predictions, such as {examples[0]}"
+        if not self.unanswered:
+            raise InputError(
+                f"{what}. Are the lists those of this split? To count such queries as unanswered, say so: the option "
+                "missing=unanswered (--option missing=unanswered)."
+            )
+        return f"{what}: they count as unanswered."
+
+    def _lists_of(self, queries: Queries) -> tuple[SideLists, IntArray]:
+        """Find the list of each query, −1 where there is none; the lists, and int64[query]."""
+        lists = self.sides.get(queries.side, SideLists.of({}))
+        found = lists.rows_of(queries)
+        if (found < 0).any():
+            lists = lists.with_queries
+            found = lists.rows_of(queries)
+        return lists, found
+
     def _query_text(self, queries: Queries, index: int) -> str:
         """Spell a query: ``(?, eats, cat)``."""
         known, relation = self.entities[int(queries.anchors[index])], self.relations[int(queries.relations[index])]
         return f"({known}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {known})"
+
+
+def _spans(lists: SideLists, found: IntArray) -> tuple[IntArray, IntArray]:
+    """Find where the list of each query begins and ends, given its row; one without a list has an empty one."""
+    listed = found >= 0
+    return lists.rows.offsets[found] * listed, lists.rows.offsets[found + 1] * listed
+
+
+def _distinct(queries: Queries, rows: IntArray | None = None) -> int:
+    """Count different queries, of all or of some rows: where each triple has its own, several ask the same."""
+    columns = [queries.anchors, queries.relations, *([] if queries.contexts is None else [queries.contexts])]
+    return len(np.unique(np.stack([column if rows is None else column[rows] for column in columns]), axis=1).T)

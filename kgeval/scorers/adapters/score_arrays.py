@@ -33,7 +33,10 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
         array = np.asarray(detached(scores))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
         kind = type(scores).__name__
-        raise ScoreError(f"{source} gave {kind}, which is no array of real numbers: {reason(error)}.") from error
+        raise ScoreError(
+            f"{source} gave {kind}, which is no array of real numbers: {reason(error)}. Give the scores alone, as an "
+            "array or a tensor."
+        ) from error
     if np.ma.is_masked(scores):
         raise ScoreError(
             f"{source} gave masked scores; give NaN where there is none, and say nan='worst' (--nan worst)."

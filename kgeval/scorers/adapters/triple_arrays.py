@@ -87,8 +87,11 @@ class TripleArrays:
             query = int(np.argmax(missing))
             anchor = _label(self.entities, "entity", queries.anchors[query])
             relation = _label(self.relations, "relation", queries.relations[query])
+            own = self.entities is not None or self.relations is not None
+            ids = " in its own ids, whose labels are entities= and relations=, and not in the dataset's" if own else ""
             raise InputError(
-                f"the {self.what} has no row for the {queries.side} query with anchor {anchor} and relation {relation}."
+                f"the {self.what} has no row for the {queries.side} query with anchor {anchor} and relation "
+                f"{relation}. Its triples are to be those that are evaluated{ids}."
             )
         return rows.ids[rows.offsets[:-1]]
 

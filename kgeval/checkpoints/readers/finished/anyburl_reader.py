@@ -12,15 +12,20 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.finished.prediction_file import ListedOnce, Predictions
+from kgeval.checkpoints.readers.finished.prediction_file import (
+    ListedOnce,
+    Predictions,
+    dataset_of_lists,
+    note_on_repeats,
+    predictions_of,
+)
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import open_text
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import CheckpointError, DatasetError, did_you_mean
-from kgeval.scorers.adapters.prediction_lists import Key, OneList, PredictionLists, SideLists
+from kgeval.scorers.adapters.prediction_lists import Key, OneList, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
 
@@ -34,7 +39,7 @@ LONGEST = 2**16
 """characters of a line that are looked at to recognise the file"""
 
 
-def read(path: Path, options: Options) -> Checkpoint:
+def read(path: Path, options: Options) -> Predictions:
     """Read predictions of three lines a triple: ``head relation tail``, ``Heads: entity confidence …``, ``Tails: …``.
 
     Entities and confidences stand between tabs; or as ``entity_{confidence}`` between spaces. With the option
@@ -47,25 +52,26 @@ def read(path: Path, options: Options) -> Checkpoint:
         if the dataset is not given, which tells the entities that are not listed; or with the line that is malformed,
         or names what the dataset does not have
     """
-    dataset = options.dataset
-    if dataset is None:
-        raise CheckpointError(f"{path}: predictions do not name every entity. Give the dataset that they are about.")
+    dataset = dataset_of_lists(path, options)
     order = options.resolve("order", None, "") or "confidence"
     if order not in ORDERS:
         raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
     found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
+    repeats = 0
     try:
-        for side, key, listed in _lists(path, dataset):
+        for (side, key, listed), cells in _lists(path, dataset):
             found[side][key] = listed
+            repeats += cells - len(listed.ids)
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
     sides = {side: SideLists.of(lists) for side, lists in found.items() if lists}
-    model = PredictionLists(sides, dataset.entities, dataset.relations)
-    model = model.by_place() if order == "listed" else model
-    return Predictions(model, "anyburl", (path,), dataset.entities, dataset.relations, options.origins)
+    if order == "listed":
+        sides = {side: lists.by_place() for side, lists in sides.items()}
+    return predictions_of("anyburl", path, options, sides, note_on_repeats(repeats))
 
 
-def _lists(path: Path, dataset: Dataset) -> Iterator[ListedOnce]:
+def _lists(path: Path, dataset: Dataset) -> Iterator[tuple[ListedOnce, int]]:
+    """Yield each list, and how many predictions its line has."""
     entities = {label: index for index, label in enumerate(dataset.entities)}
     relations = {label: index for index, label in enumerate(dataset.relations)}
     triple: tuple[int, int, int] | None = None
@@ -87,7 +93,7 @@ def _lists(path: Path, dataset: Dataset) -> Iterator[ListedOnce]:
             if side in seen:
                 raise CheckpointError(f"{where}: {mark} a second time for the same triple.")
             seen.add(side)
-            yield listed
+            yield listed, len(cells) // 2
 
 
 def _cells(line: str) -> list[str]:

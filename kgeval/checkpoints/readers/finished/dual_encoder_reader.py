@@ -9,7 +9,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.finished.array_model import ArrayModel
 from kgeval.checkpoints.readers.finished.encoded_triples import encoded_triples
-from kgeval.checkpoints.shared.mapped_array import has_table, mapped_array, table_file
+from kgeval.checkpoints.shared.mapped_array import folder_of_tables, has_table, mapped_array, table_file
 from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.adapters.dual_encoder import DualEncoder
 from kgeval.scorers.numerics.similarity import Similarity
@@ -29,6 +29,7 @@ def read(path: Path, options: Options) -> ArrayModel:
     CheckpointError
         if the dataset or the similarity is not known, or an array is damaged or has another shape
     """
+    path = folder_of_tables(path, ENTITY, *QUERY.values())
     similarity = options.require("similarity", None, str(path), get_args(Similarity))
     found = encoded_triples(path, options)
     entity = table_file(path, ENTITY)

@@ -26,7 +26,8 @@ class EncodedTriples:
     """The triples, in ids of the model's entities and of the dataset's relations, and the labels of these."""
 
     triples: Triples
-    entities: Vocabulary
+    entities: Vocabulary | None
+    """None where nothing labels the model's entities"""
     relations: Vocabulary
     files: tuple[Path, ...]
     """those that were read"""
@@ -51,9 +52,9 @@ class EncodedTriples:
 def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     """Find the triples of a folder's arrays, and the labels of its entities.
 
-    The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are; without labels they are those
-    of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split`` names, by
-    default test, in its order.
+    The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are; without labels their ids are
+    taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split``
+    names, by default test, in its order.
 
     Raises
     ------
@@ -76,10 +77,12 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
             columns, source, files = _columns_of_split(dataset, name), f"split {name} of {dataset.name}", label_files
     except InputError as error:
         raise CheckpointError(str(error)) from error
-    own = dataset.entities if entities is None else entities
     heads, relations, tails = columns
-    ids = np.stack([_own_ids(own, dataset, heads), relations, _own_ids(own, dataset, tails)], axis=1)
-    return EncodedTriples(Triples(ids), own, dataset.relations, files, source)
+    if entities is not None:
+        heads, tails = _own_ids(entities, dataset, heads), _own_ids(entities, dataset, tails)
+    return EncodedTriples(
+        Triples(np.stack([heads, relations, tails], axis=1)), entities, dataset.relations, files, source
+    )
 
 
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:

@@ -8,7 +8,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.finished.array_model import ArrayModel
 from kgeval.checkpoints.readers.finished.encoded_triples import encoded_triples
-from kgeval.checkpoints.shared.mapped_array import has_table, mapped_array, table_file
+from kgeval.checkpoints.shared.mapped_array import folder_of_tables, is_table, mapped_array, table_file
 from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.adapters.array_scorers import ScoreTable
 
@@ -25,6 +25,7 @@ def read(path: Path, options: Options) -> ArrayModel:
     CheckpointError
         if the dataset is not known, or an array is damaged or has another shape
     """
+    path = folder_of_tables(path, *SCORES.values())
     found = encoded_triples(path, options)
     files = {side: file for side, name in SCORES.items() if (file := table_file(path, name))}
     scores = {side: mapped_array(file) for side, file in files.items()}
@@ -41,6 +42,6 @@ def read(path: Path, options: Options) -> ArrayModel:
 READER = Reader(
     name="scores",
     summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
-    recognises=lambda path: path.is_dir() and has_table(path, *SCORES.values()),
+    recognises=lambda path: is_table(path, *SCORES.values()),
     read=read,
 )

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.finished.prediction_file import Predictions
+from kgeval.checkpoints.readers.finished.prediction_file import Predictions, dataset_of_lists, predictions_of
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import line_of, open_text, read_columns
 from kgeval.data.io.trec_names import ID, NAME
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import CheckpointError, DatasetError
-from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, PredictionLists, SideLists
+from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
 
 COLUMNS = ("query", "iteration", "entity", "rank", "score", "run")
 
@@ -45,16 +45,12 @@ def read(path: Path, options: Options) -> Predictions:
     CheckpointError
         if the dataset is not known; or with the line that is malformed, or names what the dataset does not have
     """
-    if options.dataset is None:
-        raise CheckpointError(f"{path}: a run does not name every entity. Give the dataset that it is about.")
     try:
-        run = _Run.read(path, options.dataset)
+        run = _Run.read(path, dataset_of_lists(path, options))
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
-    dataset = options.dataset
     sides = {side: run.lists(side) for side in SIDES if (run.queries.sides == side).any()}
-    model = PredictionLists(sides, dataset.entities, dataset.relations)
-    return Predictions(model, "trec", (path,), dataset.entities, dataset.relations, options.origins)
+    return predictions_of("trec", path, options, sides)
 
 
 class _Column(NamedTuple):

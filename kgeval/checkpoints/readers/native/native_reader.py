@@ -17,6 +17,7 @@ from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.label_files import read_labels
+from kgeval.checkpoints.shared.locate import find_labels
 from kgeval.checkpoints.shared.mapped_array import OF_QUERIES, has_table
 from kgeval.checkpoints.shared.named_arrays import model_of_arrays
 from kgeval.checkpoints.shared.safetensors_file import read_safetensors
@@ -47,13 +48,15 @@ class NativeFile:
     reciprocal: bool | None
     name: str | None = None
     """what a framework called the model"""
-    numbering: Numbering = "dataset"
+    numbering: Numbering = "unknown"
     layouts: tuple[str, ...] = ()
     lower_is_better: bool = False
 
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read arrays, and their labels from the file itself or from ``entities.tsv`` and ``relations.tsv`` beside it.
+
+    The option ``labels`` names another folder of label files, as for other formats.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     if missing := [name for name in ("entity", "relation") if name not in stored.arrays]:
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
         raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")
-    labels, label_files = _labels(file, stored)
+    labels, label_files = _labels(file, stored, options)
     model = model_of_arrays(
         file, stored.arrays, options, model=stored.model, stored=stored.options, reciprocal=stored.reciprocal
     )
@@ -94,7 +97,11 @@ def _file(path: Path) -> Path:
     return files[0]
 
 
-def _labels(file: Path, stored: NativeFile) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
+def _labels(file: Path, stored: NativeFile, options: Options) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
+    if (folder := options.resolve("labels", None, "")) is not None:
+        found = find_labels(file.parent, Options({"labels": folder}))
+        named = {"entity": found.entities, "relation": found.relations, "time": found.times}
+        return {kind: labels for kind, labels in named.items() if labels is not None} | stored.labels, found.files
     beside = {"entity": file.with_name("entities.tsv"), "relation": file.with_name("relations.tsv")}
     files = {kind: path for kind, path in beside.items() if kind not in stored.labels and path.is_file()}
     return {**stored.labels, **{kind: read_labels(path, kind) for kind, path in files.items()}}, tuple(files.values())
@@ -119,7 +126,7 @@ def _read_safetensors(file: Path) -> NativeFile:
     try:
         options = _parse_json(metadata.get("options", "{}"), dict)
         reciprocal = _parse_json(metadata.get("reciprocal", "null"), (bool, NoneType))
-        numbering = _numbering(metadata.get("numbering", "dataset"))
+        numbering = _numbering(metadata.get("numbering", "unknown"))
         layouts = tuple(map(str, _parse_json(metadata.get("layouts", "[]"), list)))
         lower_is_better = _parse_json(metadata.get("lower_is_better", "false"), bool)
         budget = Budget(file, times=JSON)

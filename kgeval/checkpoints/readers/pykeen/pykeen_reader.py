@@ -101,7 +101,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         found = _labels(file, options)
         if (name := model.class_name) in BASELINES:
             files = (file, *found[2])
-            return PyKEENBaseline(baseline_of(model), "pykeen", files, *found[:2], options.origins, name=name)
+            labelled = (*found[:2], options.origins)
+            return PyKEENBaseline(baseline_of(model), "pykeen", files, *labelled, name=name, numbering="dataset")
         inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
@@ -115,7 +116,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
-    return Checkpoint(whole, "pykeen", (file, *found[2]), *found[:2], options.origins, name=name)
+    return Checkpoint(whole, "pykeen", (file, *found[2]), *found[:2], options.origins, name=name, numbering="dataset")
 
 
 def _refuse_sigmoids(model: Module) -> None:
@@ -150,7 +151,8 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
         raise CheckpointError(f"{file}: {error}") from error
     tensors.refuse_unused(name, *IGNORED_TENSORS)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
-    return Checkpoint(whole, "pykeen", (file, *files), entities, relations, options.origins, name=name)
+    labelled = (entities, relations, options.origins)
+    return Checkpoint(whole, "pykeen", (file, *files), *labelled, name=name, numbering="dataset")
 
 
 def model_of_state(tensors: Tensors, name: str, options: Options, *, stored: Mapping[str, Any], where: str) -> Module:
