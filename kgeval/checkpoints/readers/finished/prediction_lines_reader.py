@@ -26,6 +26,9 @@ from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, Key, OneList, Pr
 
 SUFFIXES = {".jsonl", ".ndjson"}
 
+KEYS = {"relation", "predictions"}
+"""what every line has"""
+
 LONGEST = 2**26
 """characters that a line may have"""
 
@@ -140,14 +143,29 @@ def _object(where: str, line: str) -> dict[str, Any]:
 
 
 def _recognises(path: Path) -> bool:
+    return isinstance(content := _first(path), dict) and content.keys() >= KEYS
+
+
+def _lacks(path: Path) -> str:
+    content = _first(path)
+    if content is None:
+        return ""
+    found = f"the keys {', '.join(map(repr, content))}" if isinstance(content, dict) else f"{content!r:.40}"
+    return (
+        f"Its first line has {found}. A list of predictions has 'relation', 'predictions', and the label of 'head' or "
+        "'tail', whichever is asked about."
+    )
+
+
+def _first(path: Path) -> Any:
+    """Read the first line of a file of JSON lines; None where it is none."""
     if not path.is_file() or path.suffix.lower() not in SUFFIXES:
-        return False
+        return None
     try:
         with open_text(path) as text:
-            content = json.loads(text.readline(LONGEST))
+            return json.loads(text.readline(LONGEST))
     except (DatasetError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and {"relation", "predictions"} <= content.keys()
+        return None
 
 
 READER = Reader(
@@ -155,4 +173,5 @@ READER = Reader(
     summary="a .jsonl file of lists (head or tail, relation, predictions: labels, with scores or best first)",
     recognises=_recognises,
     read=read,
+    lacks=_lacks,
 )
