@@ -161,14 +161,19 @@ def test_all_relations_of_the_inference_graph_may_be_new_where_the_benchmark_is_
     assert data.notes[1].startswith("3 of 3 train triples have a relation that the training graph lacks: (xi, knows")
 
 
-def test_real_folders_of_ingram(shared):
-    """Counts of the files, by their lines; every entity that is asked about is in the inference graph."""
-    folder = shared / "data/ingram-wk-100"
-    data = load_dataset(folder)
-    lines = {split: (folder / f"{name}.txt").read_text("utf-8").splitlines() for split, name in INGRAM.items()}
-    assert {split: len(triples) for split, triples in data.splits.items()} == {s: len(r) for s, r in lines.items()}
-    assert len(data.entities) == len({label for row in lines["train"] for label in row.split("\t")[::2]})
-    assert len(data.training_graph.train) == 49_875
+def test_candidates_of_a_folder_of_ingram_are_those_that_ultra_counts(shared):
+    """Its own loader and filter: for every test triple and side, as many entities compete, the answer left out."""
+    data = load_dataset(shared / "data/ingram-nl-0")
+    assert len(data.training_graph.train) == 7796
+    table = kgeval.evaluate(lambda h, r, t: 0 * h, data, entities=data.entities, relations=data.relations).to_pandas()
+    lines = (shared / "cases/ultra/ingram-nl-0/expected_ranks.tsv").read_text("utf-8").splitlines()
+    columns, *rows = (line.split("\t") for line in lines)
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    expected = {(row["head"], row["relation"], row["tail"], row["side"]): int(row["n_candidates"]) + 1 for row in found}
+    heads, tails = ([data.entities[row] for row in table[side]] for side in ("head", "tail"))
+    keys = zip(heads, (data.relations[row] for row in table["relation"]), tails, table["side"], strict=True)
+    assert dict(zip(keys, table["candidates"].tolist(), strict=True)) == expected
+    assert len(expected) == len(table) == 2 * 763
 
 
 def test_a_relation_of_the_training_graphs_valid_triples_alone_is_not_learned(tmp_path):
