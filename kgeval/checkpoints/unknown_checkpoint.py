@@ -22,6 +22,9 @@ from kgeval.pickles.unpickle import StubObject
 SHOWN = 6
 """tensors, files or folders that are named"""
 
+MOST_FILES = 100
+"""files of a folder that may be a checkpoint: none has more, and a folder of downloads may have thousands"""
+
 NUMPY = ".npy"
 
 LOCAL_HEADER = 512
@@ -116,10 +119,15 @@ def _advice(path: Path, files: Sequence[Path], tensors: Mapping[str, Any], array
 
 def _part_of(folder: Path) -> str:
     """Say that a folder is one checkpoint as a whole, and not only a place of files that are."""
-    files, place = files_of(folder), folder.absolute()
-    for name, reader in formats().items():
-        if reader.recognises(place) and not any(reader.recognises(file) for file in files if file.is_file()):
-            return f"It belongs to a checkpoint in the format {name}: give its folder, {str(folder)!r}."
+    try:
+        files, place = files_of(folder), folder.absolute()
+        if len(files) > MOST_FILES:
+            return ""
+        for name, reader in formats().items():
+            if reader.recognises(place) and not any(reader.recognises(file) for file in files if file.is_file()):
+                return f"It belongs to a checkpoint in the format {name}: give its folder, {str(folder)!r}."
+    except OSError:  # a folder, or a file of others in it, that may not be read
+        pass
     return ""
 
 

@@ -36,6 +36,10 @@ def test_facts_of_red_gnn_are_train_triples(folder):
     assert {data.triple(*row) for row in data.train.ids.tolist()} == {
         f"({h}, {r}, {t})" for h, r, t in SPLITS["train"] + FACTS
     }
+    assert data.notes[0].startswith(
+        "facts.txt and train.txt together are train, as in RED-GNN's code; the layout labels"
+    )
+    assert len(load_dataset(folder, layout="labels").train) == 2
     assert "facts.txt" in {file.name for file in data.files}
     scores = lambda h, r, t: (3 * h + r + 5 * t) % 4  # noqa: E731
     table = kgeval.evaluate(scores, data, entities=data.entities)

@@ -5,6 +5,7 @@ Their training messages run over ``facts``, and their training queries are ``tra
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
@@ -12,6 +13,8 @@ from kgeval.data.layout import Layout
 from kgeval.data.layouts import label_layout
 
 FACTS = {"facts": ("facts",)}
+
+NOTE = "{0} and {1} together are train, as in RED-GNN's code; the layout labels (--layout labels) reads {1} alone."
 
 
 def read(folder: Path) -> Dataset:
@@ -24,7 +27,8 @@ def read(folder: Path) -> Dataset:
     """
     facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
     files = label_layout.find_needed(folder)
-    return label_layout.read_files(folder.resolve().name, files, further_train=(facts,))
+    dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,))
+    return replace(dataset, notes=(*dataset.notes, NOTE.format(facts.name, files["train"].name)))
 
 
 LAYOUT = Layout(
