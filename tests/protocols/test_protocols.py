@@ -112,6 +112,20 @@ def test_what_is_level_with_an_answer(name, scores, expected):
     assert rank(name, scores) == expected
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_ampligraph_1_is_its_own_comparison(seed):
+    """``perform_comparision`` of its EmbeddingModel.py (1.4.0), of all entities of train and of the known ones.
+
+    The answer, b, is among both; a rank is one more than the difference, or without a filter than the former.
+    """
+    scores = np.random.default_rng(seed).integers(-6, 7, 6) * 4e-6
+    whole = (scores * 1e5).astype(np.int32)
+    competing, known = [whole[[1, 2, 3, 4]], whole[[1, 2]]]  # train lacks a and f
+    at_least, of_known = (int((part >= whole[1]).sum()) for part in (competing, known))
+    assert rank("ampligraph1", scores) == at_least + 1 - of_known
+    assert rank("ampligraph1", scores, "raw") == at_least + 1
+
+
 def test_random_ties_are_those_of_the_summary():
     data = random_dataset(4)
     table = evaluate(lambda h, r, t: (h + t) % 3, data, protocol="sun-random")
