@@ -16,7 +16,7 @@ from kgeval.checkpoints.reader import Reader, formats
 from kgeval.checkpoints.recognise import recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.errors import CheckpointError, UsageError, did_you_mean
+from kgeval.errors import CheckpointError, InputError, UsageError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
@@ -94,9 +94,14 @@ def read_checkpoint(
     if nan not in {"error", "worst"}:
         raise CheckpointError(f"unknown policy nan={nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
     user_options = Options(options, dataset)
-    with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
-        reader = _reader(path, format, options)
-        checkpoint = reader.read(path, user_options)
+    reader = _reader(path, format, options)
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
+            checkpoint = reader.read(path, user_options)
+    except Exception:
+        user_options.refuse_missing()  # with the right value, what was wrong may not be
+        raise
+    user_options.refuse_missing()
     if not isinstance(checkpoint, Checkpoint):
         raise CheckpointError(
             f"{path}: the reader {reader.name!r} gave {checkpoint!r:.60}, where a Checkpoint is expected."

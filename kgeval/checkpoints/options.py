@@ -10,6 +10,12 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import UsageError, did_you_mean
 from kgeval.scorers.family import Family
 
+FEW = 4
+"""the most values of a missing option of which one is taken for granted, to find out what else is missing"""
+
+MODEL = ("model", "model_name", "scoring_type")
+"""what frameworks call the option that further options depend on"""
+
 
 class Options:
     """The options of a checkpoint, each of which its reader must use.
@@ -39,6 +45,8 @@ class Options:
         self.resolved: dict[str, Any] = {}
         """what each option is"""
         self._known: list[str] = []
+        self._missing: dict[str, tuple[str, list[str]]] = {}
+        """of each required option that nobody gives: where it could have been, and how to give it"""
 
     def resolve(self, name: str, stored: Any, where: str) -> Any:
         """Take an option from the user or from the file, which must not contradict each other.
@@ -66,21 +74,56 @@ class Options:
     def require(self, name: str, stored: Any, where: str, choices: Sequence[Any]) -> Any:
         """Take an option as :meth:`resolve` does, which must be one of some values.
 
+        Where nobody gives it and it has few values, the first of them is returned, so that reading goes on to the
+        other options that are missing: :meth:`refuse_missing` then asks for all of them.
+
         Raises
         ------
         UsageError
-            if neither the user nor the file says it, or if it is none of them
+            if nobody gives it and it has many values, or if it is none of them
         """
         value = self.resolve(name, stored, where)
         texts = [str(choice).lower() if isinstance(choice, bool) else choice for choice in choices]
         expected = " or ".join(f"{name}={text}" for text in texts)
         if value is None:
-            raise UsageError(f"{where} does not say {name}, which the scores depend on: give the option {expected}.")
+            self._missing[name] = where, [f"{name}={text}" for text in texts]
+            if len(choices) > FEW:
+                self.refuse_missing()
+            return choices[0]
         for choice in choices:
             if _as_text(value) == _as_text(choice):
                 self.resolved[name] = choice
                 return choice
         raise UsageError(f"{where}: {name}={value!r}: expected {expected}.")
+
+    def refuse_missing(self) -> None:
+        """Refuse to go on without the required options that neither the user nor the files give.
+
+        Raises
+        ------
+        UsageError
+            with all that are missing, and their values
+
+        Examples
+        --------
+        >>> options = Options({})
+        >>> _ = options.require("p_norm", None, "m.ckpt", [1, 2]), options.require("bias", None, "m.ckpt", [True])
+        >>> options.refuse_missing()
+        Traceback (most recent call last):
+        kgeval.errors.UsageError: m.ckpt does not say p_norm and bias, ...: give the options p_norm=1 or p_norm=2; ...
+        """
+        if not self._missing:
+            return
+        places = list(dict.fromkeys(where for where, _ in self._missing.values()))
+        asked = [" or ".join(values) for _, values in self._missing.values()]
+        first, (_, values) = next(iter(self._missing.items()))
+        if first in MODEL and len(asked) > 1:
+            asked[1] = f"and with {values[0]} also {asked[1]}"
+        does, option = "does" if len(places) == 1 else "do", "option" if len(asked) == 1 else "options"
+        raise UsageError(
+            f"{_and(places)} {does} not say {_and([*self._missing])}, which the scores depend on: give the {option} "
+            f"{'; '.join(asked)}."
+        )
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:
         """Record where a family's options came from: a setting of the framework's, or else its code.
@@ -109,3 +152,7 @@ class Options:
 def _as_text(value: Any) -> str:
     """Write a value so that equal values are the same text: ``True`` is ``"true"``, and 2.0 is ``"2"``."""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).lower()
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

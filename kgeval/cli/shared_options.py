@@ -119,6 +119,7 @@ CORRUPTION = click.option(
 )
 
 
+NAN = click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
 CHECKPOINT_FORMAT = click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
 
 
@@ -130,18 +131,19 @@ def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
 def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command whose ``--format`` is that of what it writes: ``--set model.format`` is the other."""
     dataset = click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
-    return click.argument("checkpoint")(dataset(_how_both_are_read(command)))
+    return click.argument("checkpoint")(dataset(how_both_are_read(SET(command))))
 
 
 def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command that takes a run too, which knows its dataset."""
     dataset = click.option("--dataset", help="Of a checkpoint: a folder in any known layout, or a PyKEEN name.")
     return click.argument("source", metavar="RUN_OR_CHECKPOINT")(
-        dataset(_how_both_are_read(CHECKPOINT_FORMAT(command)))
+        dataset(how_both_are_read(SET(CHECKPOINT_FORMAT(command))))
     )
 
 
-def _how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
+def how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how a dataset and the files of a checkpoint are read."""
     options = (
         click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]"),
         NAMES,
@@ -151,7 +153,6 @@ def _how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="K=V",
             help="Settings that its files do not store, such as model=ComplEx; may be repeated.",
         ),
-        SET,
     )
     for option in reversed(options):
         command = option(command)

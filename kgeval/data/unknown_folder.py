@@ -32,7 +32,7 @@ class _Fit(NamedTuple):
 
 
 def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
-    """List the files in a folder that no layout recognises, and the files of each layout.
+    """List the files in a folder that no layout recognises, and what the nearest layout needs.
 
     >>> print(describe_unknown(Path("kgeval/data/layouts"), {}).splitlines()[0])
     folder 'kgeval/data/layouts' is in no known layout.
@@ -54,7 +54,7 @@ def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
         fits = [_fit(folder, known.name, known.needs, [entry.name for entry in entries]) for known in layouts.values()]
         nearest = max(fits, key=lambda fit: fit.nearness, default=None)
         lines += _nearest_layout(nearest) if nearest is not None and nearest.nearness > (0, 0) else []
-        lines += ["Known layouts:", *(f"  {known.name}: {known.summary}" for known in layouts.values())]
+        lines += ["'kgeval list datasets' shows the known layouts."]
     return "\n  ".join([f"folder {str(folder)!r} is in no known layout.", *lines])
 
 

@@ -35,8 +35,15 @@ JSON = 10
 """the same, for JSON as Python objects"""
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+"""the first line of the small text that stands for a file which Git LFS has, until it is fetched"""
+
+MAX_POINTER = 1024
+"""the bytes that such a text has at most"""
+
+
 def refuse_special(path: Path) -> None:
-    """Refuse a path to a pipe, a socket, a device or a file of the system; a missing file passes.
+    """Refuse a path to a pipe, a socket, a device, a file of the system or a Git LFS pointer; a missing file passes.
 
     Raises
     ------
@@ -50,14 +57,17 @@ def refuse_special(path: Path) -> None:
     kgeval.errors.FileError: /dev/null: it is a device, no file of data. Copy what it gives into a file.
     """
     try:
-        mode, place = path.stat().st_mode, path.resolve()
+        status, place = path.stat(), path.resolve()
     except (OSError, ValueError, RuntimeError):
         return
+    mode = status.st_mode
     what = SPECIAL.get(stat.S_IFMT(mode), "")
     if not what and any(place.is_relative_to(system) for system in SYSTEM):
         what = "a part of the system"
     if what:
         raise FileError(f"{path}: it is {what}, no file of data. Copy what it gives into a file.")
+    if stat.S_ISREG(mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
+        raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch that: git lfs pull.")
 
 
 def checked(path: Path, *, times: int = 0) -> int:
@@ -151,6 +161,14 @@ def read_json(path: Path, *, strict: bool = False) -> Any:
 
 def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _begins_with(path: Path, beginning: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(beginning)) == beginning
+    except OSError:
+        return False  # who opens it says why
 
 
 def _written(path: Path, size: int) -> int:

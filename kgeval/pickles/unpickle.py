@@ -203,12 +203,17 @@ class _Unpickler(pickle.Unpickler):
         return Storage(data)
 
 
-def _text(budget: Budget, kind: Any, content: Any) -> str:
-    """Return the text of a numpy scalar."""
-    if not isinstance(kind, _NumpyType) or not kind.name.startswith("U") or not isinstance(content, bytes):
-        raise PickleError("the pickle holds a numpy scalar that is no text.")
+def _scalar(budget: Budget, kind: Any, content: Any) -> str | int | float | bool:
+    """Return the text or the number of a numpy scalar, as one of Python's own."""
+    if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
+        raise PickleError("the pickle holds a numpy scalar that is made of no bytes.")
     budget.take(len(content))
-    return content.decode("utf-32-le").rstrip("\0")
+    if kind.name.startswith("U"):
+        return content.decode("utf-32-le").rstrip("\0")
+    if len(content) != kind.numeric().itemsize:
+        raise PickleError(f"the pickle holds a numpy scalar of {kind.name} that is made of {len(content)} bytes.")
+    value: int | float | bool = np.frombuffer(content, kind.numeric())[0].item()
+    return value
 
 
 def _empty_array(budget: Budget, *_: Any) -> Any:
@@ -240,8 +245,8 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v2": lambda _, *args: tensor(*args),
     "torch._utils._rebuild_parameter": lambda _, *args: args[0],
     "_codecs.encode": _bytes,
-    "numpy.core.multiarray.scalar": _text,
-    "numpy._core.multiarray.scalar": _text,
+    "numpy.core.multiarray.scalar": _scalar,
+    "numpy._core.multiarray.scalar": _scalar,
     "numpy.core.multiarray._reconstruct": _empty_array,
     "numpy._core.multiarray._reconstruct": _empty_array,
     "numpy.core.numeric._frombuffer": _array_from_buffer,

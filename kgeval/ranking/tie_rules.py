@@ -62,13 +62,13 @@ def tied_under(transform: Callable[[Float64Array], Float64Array]) -> TieRule:
     return interval
 
 
-def truncate_to_3_decimals(scores: Float64Array) -> Float64Array:
-    """Cut scores to whole thousandths, towards zero: all between −0.001 and 0.001 become the same.
+def truncate_to_decimals(decimals: int) -> Callable[[Float64Array], Float64Array]:
+    """Cut scores after some decimals, towards zero: with 3, all between −0.001 and 0.001 become the same.
 
-    >>> truncate_to_3_decimals(np.array([0.0019, -0.0009])).tolist()
+    >>> truncate_to_decimals(3)(np.array([0.0019, -0.0009])).tolist()
     [1.0, -0.0]
     """
-    return np.trunc(1000 * scores)
+    return lambda scores: np.trunc(10**decimals * scores)
 
 
 def sigmoid32(scores: Float64Array) -> Float64Array:

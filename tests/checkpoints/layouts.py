@@ -625,10 +625,12 @@ def ampligraph1_hole(folder):
 
 
 def ampligraph1_transe(folder):
-    """The norm of the distance is among the hyperparameters."""
+    """The norm of the distance is among the hyperparameters, and ids may be numpy's numbers."""
     ampligraph1_hole(folder)
     content = pickle.loads((folder / "model.pkl").read_bytes())
-    settings = {"k": 4, "embedding_model_params": {"norm": 2}}
+    for name in ("ent_to_idx", "rel_to_idx"):
+        content[name] = {label: np.int64(row) for label, row in content[name].items()}
+    settings = {"k": np.int64(4), "embedding_model_params": {"norm": np.int64(2)}, "lr": np.float64(0.1)}
     content |= {"class_name": "TransE", "hyperparams": settings}
     (folder / "model.pkl").write_bytes(pickle.dumps(content))
     e, r = table(7, 4).astype(float), table(3, 4, 1)

@@ -261,7 +261,7 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
         ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", "x"]]}', "line 1: expected labels, or pairs"),
         ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", NaN]]}', "line 1: expected labels, or pairs"),
         (
-            '{"h": "e0000", "r": "r00", "answers": []}',
+            '{"head": "e0000", "relation": "r00", "predictions": []}\n{"h": "e0000", "r": "r00", "answers": []}',
             r"expected the keys head .or tail., relation.* found 'h', 'r', 'an",
         ),
         ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity, found 3"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from kgeval import Dataset, Triples, Vocabulary, load_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.data.queries import Queries
-from kgeval.errors import CheckpointError, KgevalError
+from kgeval.errors import CheckpointError, KgevalError, UsageError
 from kgeval.scorers.alignment import align
 from tests.checkpoints.layouts import (
     ENTITIES,
@@ -27,6 +28,8 @@ from tests.checkpoints.layouts import (
     openke_transr,
     pbg_static,
     rotate_code,
+    table,
+    torch,
     torchkge_transe,
 )
 
@@ -77,6 +80,21 @@ def test_what_the_files_do_not_say_is_asked_for(tmp_path, graph, name, writer):
         given_ = {key: value for key, value in options.items() if key != missing}
         with pytest.raises(CheckpointError, match=f"does not say .*: give the option {missing}="):
             load_checkpoint(tmp_path, dataset=graph, **given_)
+
+
+def test_labels_of_ampligraph_1_may_be_numpys_numbers(tmp_path):
+    """Its ids are those of np.unique: of triples that are an array of integers, labels are integers too."""
+    labels = np.unique([30, 7, 12])
+    content = {
+        "class_name": "DistMult",
+        "hyperparams": {"k": np.int32(2)},
+        "ent_to_idx": dict(zip(labels, range(3), strict=True)),
+        "rel_to_idx": {np.int64(1): 0},
+        "model_params": [table(3, 2), table(1, 2)],
+    }
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(content))
+    checkpoint = load_checkpoint(tmp_path)
+    assert (list(checkpoint.entities), list(checkpoint.relations)) == (["7", "12", "30"], ["1"])
 
 
 def test_labels_may_lie_in_another_folder(tmp_path, graph):
@@ -189,7 +207,49 @@ def test_a_dicee_model_of_random_points_has_no_scores(tmp_path, graph, model):
         load_checkpoint(tmp_path, dataset=graph)
 
 
-@pytest.mark.parametrize("degree", [None, 0, 1.5, -1, 6, True, "2"])
+def test_the_degree_of_dicees_lfmult_is_asked_for(tmp_path, graph):
+    dicee_lfmult(tmp_path)
+    stored = load_checkpoint(tmp_path, dataset=graph)
+    path = tmp_path / "configuration.json"
+    config = json.loads(path.read_text("utf-8"))
+    del config["degree"]
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"does not say degree, .* give the option, such as degree=1; at most 5"):
+        load_checkpoint(tmp_path, dataset=graph)
+    told = load_checkpoint(tmp_path, dataset=graph, degree=2)
+    assert told.origins["degree"] == "option"
+    query = Queries.of(graph.test, "tail")
+    assert np.array_equal(told.scores(query, np.arange(7)), stored.scores(query, np.arange(7)))
+
+
+@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
+def test_all_options_that_are_missing_are_asked_for_together(tmp_path, graph, name, writer):
+    """Where the model is given, the message has every further option that it needs."""
+    _, _, options = writer(tmp_path)
+    if len(options) < 2:
+        return
+    model = {key: value for key, value in options.items() if key == "model"}
+    with pytest.raises(UsageError, match=r"give the options? ") as refusal:
+        load_checkpoint(tmp_path, dataset=graph, **model)
+    asked = set(re.findall(r"(\w+)=", str(refusal.value)))
+    assert asked == options.keys() - model.keys()
+
+
+def test_what_depends_on_a_model_that_is_missing_too_is_asked_for_with_it(tmp_path, graph):
+    state = {"ent_embeddings.weight": torch.ones(7, 4), "rel_embeddings.weight": torch.ones(3, 4)}
+    torch.save(state | {"zero_const": torch.ones(1), "pi_const": torch.ones(1)}, tmp_path / "m.ckpt")
+    expected = (
+        "m.ckpt does not say model, p_norm and norm_flag, which the scores depend on: give the options model=TransE or "
+        "model=DistMult; and with model=TransE also p_norm=1 or p_norm=2; norm_flag=true or norm_flag=false."
+    )
+    with pytest.raises(UsageError) as refusal:
+        load_checkpoint(tmp_path, dataset=graph)
+    assert str(refusal.value) == expected
+    assert load_checkpoint(tmp_path, dataset=graph, model="TransE", p_norm=1, norm_flag=True).family.name == "TransE"
+    assert load_checkpoint(tmp_path, dataset=graph, model="DistMult").family.name == "DistMult"
+
+
+@pytest.mark.parametrize("degree", [0, 1.5, -1, 6, True, "2"])
 def test_the_degree_of_dicees_lfmult_divides_its_rows(tmp_path, graph, degree):
     dicee_lfmult(tmp_path)
     path = tmp_path / "configuration.json"

@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.reader import formats
 from kgeval.errors import CheckpointError, PickleError
 from tests.checkpoints.conftest import ENTITIES, RELATIONS, arrays_of, write_arrays
 from tests.checkpoints.layouts import labelled, rotate_code, table, tensors, torch, torchkge_transr
-
-LONGEST = 140
-"""characters of a line"""
 
 
 def said_of(path, **options):
@@ -29,46 +25,117 @@ def stranger():
     return tensors(nodes__weight=table(7, 4), edges__weight=table(3, 4))
 
 
+LIST = "'kgeval list formats' shows the known formats."
+
+
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_tensors_are_told_with_their_shapes_and_two_ways_out(tmp_path, wrapped):
+def test_a_state_dict_of_ones_own_gets_its_shapes_two_ways_out_and_the_list(tmp_path, wrapped):
     state = stranger()
     torch.save({"model_state_dict": state, "epoch": 3} if wrapped else state, tmp_path / "m.pt")
-    lines = said_of(tmp_path / "m.pt")
-    assert lines[:3] == [
-        "'/m.pt' is in no known checkpoint format.",
-        "m.pt is a state_dict with nodes.weight [7, 4], edges.weight [3, 4].",
-        "Two ways to evaluate such arrays:",
-    ]
-    assert "name them by the options entity=NAME and relation=NAME, and give the option model" in lines[4]
-    assert "kgeval.evaluate(module, dataset) takes a PyTorch module" in lines[6]
-    assert lines[7] == "Known formats:"
-    assert [line.split(":")[0].strip() for line in lines[8:]] == list(formats())
-    assert max(map(len, lines)) <= LONGEST
+    what, advice, last = said_of(tmp_path / "m.pt")
+    known = "is in no known checkpoint format: it is a state_dict with nodes.weight [7, 4], edges.weight [3, 4]."
+    assert what == f"'/m.pt' {known}"
+    assert "--option model=MODEL --option entity=NAME --option relation=NAME" in advice
+    assert "kgeval.evaluate(module, dataset) in Python" in advice
+    assert last == LIST
 
 
 def test_one_tensor_of_a_usual_name_is_no_hint_at_a_format(tmp_path):
     torch.save(tensors(ent__weight=table(7, 4), rel__weight=table(3, 4)), tmp_path / "m.pt")
-    assert not [line for line in said_of(tmp_path / "m.pt") if line.startswith("Nearest")]
+    assert "Nearest" not in " ".join(said_of(tmp_path / "m.pt"))
+
+
+def test_the_one_tensor_that_is_missing_is_named(tmp_path):
+    torch.save(tensors(E__weight=table(7, 4), R__weight=table(3, 4)), tmp_path / "m.pt")
+    assert "Nearest: tucker, without W. If it is that, name it: --format NAME." in said_of(tmp_path / "m.pt")[1]
+    with pytest.raises(CheckpointError, match=r"m\.pt: the tensor 'W' is missing"):
+        load_checkpoint(tmp_path / "m.pt", format="tucker")
 
 
 def test_an_option_that_no_format_could_take_is_named(tmp_path):
     torch.save(stranger(), tmp_path / "m.pt")
-    lines = said_of(tmp_path / "m.pt", entity="nodes.weight")
-    assert "Not used: the option 'entity'. Only a known format has options, each its own." in lines
+    assert "Not used: the option 'entity'; only a known format has" in said_of(tmp_path / "m.pt", entity="a")[1]
 
 
 def test_arrays_of_numpy_are_described(tmp_path):
     np.save(tmp_path / "e.npy", np.zeros((7, 4)))
-    assert said_of(tmp_path / "e.npy")[1:3] == ["e.npy is an array of float64 [7, 4].", "Known formats:"]
+    what, advice, _ = said_of(tmp_path / "e.npy")
+    assert what.endswith("it is an array of float64 [7, 4].")
+    assert "a folder with tail_scores.npy or head_scores.npy" in advice
     (tmp_path / "saved").mkdir()
     for name, dtype in (("nodes", np.float32), ("query", np.float16)):
         np.save(tmp_path / "saved" / f"{name}.npy", np.zeros((7, 4), dtype))
     (tmp_path / "saved/torn.npy").write_bytes(b"\x93NUMPY\x01\x00")
-    assert said_of(tmp_path / "saved")[2:5] == [
-        "nodes.npy is an array of float32 [7, 4].",
-        "query.npy is an array of float16 [7, 4].",
-        "Two ways to evaluate such arrays:",
-    ]
+    what, advice, _ = said_of(tmp_path / "saved")
+    arrays = "(nodes.npy an array of float32 [7, 4]; query.npy an array of float16 [7, 4])"
+    assert what.endswith(f"it is a folder with nodes.npy, query.npy, torn.npy {arrays}.")
+    assert "an .npz file with the names entity and relation" in advice
+
+
+def test_a_file_of_a_folder_that_is_a_checkpoint_is_told_to_be_one(tmp_path):
+    (tmp_path / "saved").mkdir()
+    np.save(tmp_path / "saved/entity.npy", np.zeros((7, 4)))
+    np.save(tmp_path / "saved/query.npy", np.zeros((7, 4)))
+    advice = said_of(tmp_path / "saved/query.npy")[1]
+    assert advice == "It belongs to a checkpoint in the format dual-encoder: give its folder, ''."
+
+
+NEAR = {
+    "five.yaml": ("dataset: umls\n", "If it is a configuration: kgeval run"),
+    "lists.json": ('{"head": "ant", "predictions": []}\n{"head": "bee"}\n', "call it .jsonl"),
+    "lists.jsonl": (
+        '{"h": "ant", "answers": []}\n',
+        "has the keys 'h', 'answers'. A list of predictions has 'relation',",
+    ),
+    "list.jsonl": ("[1, 2]\n", "Its first line has [1, 2]. A list of predictions has"),
+    "vectors.txt": ("ant 0.5 -1 2e-3 4\nbee 1 1 1 1\ncat 0 0 0 0\n", "put '3 4' (rows and width) before them."),
+    "triples.txt": ("ant\tlikes\tbee\n", "a dataset is the folder around it"),
+    "ranks.parquet": ("PAR1", "If it has ranks: kgeval summarize"),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_a_file_that_is_nearly_readable_gets_the_cure(tmp_path, name):
+    content, cure = NEAR[name]
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    what, advice, last = said_of(tmp_path / name)
+    assert "is in no known checkpoint format: it is a ." in what
+    assert cure in advice
+    assert last == LIST
+
+
+def test_vectors_without_their_first_line_are_read_with_the_one_that_is_told(tmp_path):
+    rows = NEAR["vectors.txt"][0]
+    (tmp_path / "v.txt").write_text(rows)
+    with pytest.raises(CheckpointError, match=r"expected the numbers of rows and of columns.*put '3 4'"):
+        load_checkpoint(tmp_path / "v.txt", format="word2vec", model="DistMult")
+    (tmp_path / "v.txt").write_text(f"3 4\n{rows}")
+    assert load_checkpoint(tmp_path / "v.txt", model="DistMult").family.entity.tolist()[0] == [0.5, -1, 0.002, 4]
+
+
+def test_a_run_and_a_dataset_are_told_to_be(tmp_path):
+    (tmp_path / "run").mkdir()
+    for name in ("manifest.json", "ranks.parquet"):
+        (tmp_path / "run" / name).write_text("{}")
+    assert said_of(tmp_path / "run")[1].startswith("It is a run of kgeval: kgeval summarize")
+    (tmp_path / "graph").mkdir()
+    for split in ("train", "test"):
+        (tmp_path / "graph" / f"{split}.txt").write_text("a\tr\tb\n")
+    assert said_of(tmp_path / "graph")[1].startswith("It is a dataset: give it as --dataset")
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+
+
+@pytest.mark.parametrize("name", ["m.pt", "m.npz", "m.safetensors", "vectors.bin", "saved/config.json", "saved/x.npy"])
+def test_a_pointer_of_git_lfs_is_named_as_one(tmp_path, name):
+    (tmp_path / "saved").mkdir()
+    (tmp_path / name).write_text(POINTER)
+    for path in {tmp_path / name, (tmp_path / name).parent}:
+        with pytest.raises(
+            CheckpointError, match=r"a pointer of Git LFS, not the file itself\. Fetch that: git lfs pull"
+        ):
+            load_checkpoint(path)
 
 
 def test_arrays_of_other_names_are_told_with_those_expected(tmp_path):
@@ -94,8 +161,10 @@ def test_empty_files_are_told_to_be(tmp_path):
         load_checkpoint(tmp_path / "m.pt")
     (tmp_path / "saved").mkdir()
     (tmp_path / "saved/checkpoint").touch()
-    assert said_of(tmp_path / "saved")[1] == "It is a folder with checkpoint (empty)."
-    assert said_of(tmp_path / "saved/checkpoint")[1] == "It is an empty file."
+    assert said_of(tmp_path / "saved")[0].endswith("it is a folder with checkpoint (empty).")
+    what, advice, _ = said_of(tmp_path / "saved/checkpoint")
+    assert what.endswith("it is an empty file.")
+    assert advice == "Save it again, or copy it again."
 
 
 def test_the_way_out_that_is_told_leads_to_a_model(tmp_path):
@@ -112,17 +181,15 @@ def test_a_folder_tells_its_files_and_the_tensors_among_them(tmp_path):
     folder.mkdir()
     torch.save(stranger(), folder / "m.pt")
     (folder / "notes.txt").write_text("hello", encoding="utf-8")
-    assert said_of(folder)[1:3] == [
-        "It is a folder with m.pt, notes.txt.",
-        "m.pt is a state_dict with nodes.weight [7, 4], edges.weight [3, 4].",
-    ]
+    inside = "(m.pt, a state_dict with nodes.weight [7, 4], edges.weight [3, 4])"
+    assert said_of(folder)[0].endswith(f"it is a folder with m.pt, notes.txt {inside}.")
 
 
 def test_a_folder_tells_which_file_is_missing(tmp_path):
     rotate_code(tmp_path)
     (tmp_path / "checkpoint").unlink()
     (told,) = (line for line in said_of(tmp_path) if line.startswith("Nearest"))
-    assert "rotate, which also has checkpoint." in told
+    assert "rotate, without checkpoint." in told
 
 
 def test_a_folder_of_checkpoints_names_them(tmp_path):
@@ -138,21 +205,21 @@ def test_a_folder_of_checkpoints_names_them(tmp_path):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ({"epoch": 3, "lr": 0.1}, "m.pt is a dictionary with epoch, lr."),
-        ([1, 2], "m.pt is a pickled list."),
+        ({"epoch": 3, "lr": 0.1}, "it is a dictionary with epoch, lr."),
+        ([1, 2], "it is a pickled list."),
         ({f"layer{i}.weight": torch.ones(i + 1) for i in range(9)}, "layer5.weight [6] and 3 more."),
     ],
 )
 def test_other_contents_are_told_too(tmp_path, content, told):
     torch.save(content, tmp_path / "m.pt")
-    assert said_of(tmp_path / "m.pt")[1].endswith(told)
+    assert said_of(tmp_path / "m.pt")[0].endswith(told)
 
 
 def test_an_empty_folder_and_a_text_are_no_riddles(tmp_path):
     (tmp_path / "empty").mkdir()
-    (tmp_path / "m.txt").write_text("hello", encoding="utf-8")
-    assert said_of(tmp_path / "empty")[1] == "It is an empty folder."
-    assert said_of(tmp_path / "m.txt")[1] == "Known formats:"
+    (tmp_path / "m").write_text("hello", encoding="utf-8")
+    assert said_of(tmp_path / "empty") == ["'/empty' is in no known checkpoint format: it is an empty folder.", LIST]
+    assert said_of(tmp_path / "m") == ["'/m' is in no known checkpoint format: it is a text or binary file.", LIST]
 
 
 def test_what_is_damaged_is_no_unknown_format(tmp_path):
@@ -171,9 +238,7 @@ def test_a_file_of_pykg2vec_is_not_taken_for_openkes(tmp_path):
     torch.save(state, tmp_path / "model.vec.pt")
     options = {"model": "TransE", "p_norm": 1, "norm_flag": True}
     (told,) = (line for line in said_of(tmp_path / "model.vec.pt", **options) if line.startswith("Nearest"))
-    assert told.startswith(
-        "Nearest: openke, which also has pi_const and zero_const; pykg2vec, which also has config.npy"
-    )
+    assert told.startswith("Nearest: openke, without pi_const and zero_const; pykg2vec, without config.npy")
     assert load_checkpoint(tmp_path / "model.vec.pt", format="openke", **options).format == "openke"
     labelled(tmp_path, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
     assert load_checkpoint(tmp_path / "model.vec.pt", **options).format == "openke"

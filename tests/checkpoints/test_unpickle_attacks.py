@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.pickled import read_any, read_torch
 from kgeval.pickles.unpickle import StubObject
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import (
@@ -320,14 +320,27 @@ def test_streams_in_streams_are_no_crash(tmp_path):
 
 
 @pytest.mark.parametrize("module", ["numpy.core.multiarray", "numpy._core.multiarray"])
-def test_a_scalar_of_numpy_is_text_or_refused(file, module):
-    text = called(named("numpy", "dtype"), value("U3"), value(False), value(True))
-    assert (
-        read_torch(archive(file, program(called(named(module, "scalar"), text, value("abc".encode("utf-32-le"))))))
-        == "abc"
-    )
-    number = called(named("numpy", "dtype"), value("f8"))
-    refuse(archive(file, program(called(named(module, "scalar"), number, value(bytes(8))))), "no text")
+def test_a_scalar_of_numpy_is_a_text_or_a_number_or_refused(file, module):
+    def scalar(kind, content):
+        dtype = called(named("numpy", "dtype"), value(kind), value(False), value(True))
+        return archive(file, program(called(named(module, "scalar"), dtype, value(content))))
+
+    assert read_torch(scalar("U3", "abc".encode("utf-32-le"))) == "abc"
+    for number in (np.float64(0.1), np.float32(3), np.int64(-5), np.uint8(200), np.bool_(True)):
+        found = read_torch(scalar(number.dtype.str[1:], number.tobytes()))
+        assert (found, type(found)) == (number.item(), type(number.item()))
+    refuse(scalar("f8", bytes(16)), "a numpy scalar of f8 that is made of 16 bytes")
+    refuse(scalar("i4", bytes(3)), "made of 3 bytes")
+    for kind in ("O", "V8", "M8", "S3"):
+        refuse(scalar(kind, bytes(8)), "no plain numbers")
+
+
+def test_numpys_own_pickles_of_scalars_are_read(tmp_path):
+    """AmpliGraph 1 keeps what it drew and calibrated, and labels of a graph of numbers, as numpy's scalars."""
+    content = {np.str_("ant"): np.int64(3), "norm": np.float64(0.25), "flags": [np.bool_(False), np.float32(2)]}
+    for protocol in (2, 4, 5):
+        (tmp_path / "m.pkl").write_bytes(pickle.dumps(content, protocol=protocol))
+        assert read_any(tmp_path / "m.pkl") == {"ant": 3, "norm": 0.25, "flags": [False, 2.0]}
 
 
 def test_the_state_of_a_dtype_leaves_no_trace(file):

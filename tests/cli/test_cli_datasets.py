@@ -20,7 +20,9 @@ ROWS = "ant\teats\tbee\nbee\teats\tant\n"
         (ROWS + "ant\teats\tbee\t1\n", "graph/test.txt, line 3: 4 columns where 3 columns"),
         (ROWS + "ant eats bee\n", "graph/test.txt, line 3: 1 column where 3 columns"),
         ("head\trelation\ttail\n", "graph/test.txt: no triples in it"),
-        ("ant,eats,bee\n", "graph/test.txt, line 1: 1 column where 3 columns"),
+        ("ant,eats,bee\n", "(head, relation, tail) are expected. Commas separate columns in .csv files only: rename"),
+        ("ant,eats,bee,P1,x\n", "rename the file. Statements with qualifiers, as in WD50K, are not supported: keep"),
+        (ROWS + "ant\teats\tbee\tP1\tx\n", "Statements with qualifiers, as in WD50K, are not supported: keep head"),
     ],
 )
 def test_text_that_does_not_fit_is_named_with_its_line(refused, place, content, message):

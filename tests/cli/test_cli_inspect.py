@@ -50,6 +50,23 @@ def test_a_checkpoint_is_described(data):
     assert described["files"] == ["model/arrays.npz", "model/entities.tsv", "model/relations.tsv"]
 
 
+def test_inspect_takes_how_both_are_read_as_evaluate_does(data, refused, place):
+    """What the messages recommend is what it takes: --format, --layout, --nan, --option."""
+    options = ("--option", "model=DistMult")
+    assert data("inspect", "model", *options, "--format", "native", "--dataset", "graph", "--layout", "labels")
+    assert data("inspect", "graph/", "--layout", "labels")["triples"]["test"] == 6
+    entity = np.full((8, 4), np.nan)
+    np.savez(place / "nan.npz", entity=entity, relation=np.ones((3, 4)))
+    assert "say nan='worst' (--nan worst)" in refused("inspect", "nan.npz", *options)
+    assert data("inspect", "nan.npz", *options, "--nan", "worst")["entities"] == 8
+
+
+def test_complex_queries_are_refused_as_such_in_a_folder_of_pickles(refused, place):
+    (place / "beta").mkdir()
+    (place / "beta/train-queries.pkl").write_bytes(b"\x80\x04N.")
+    assert "holds complex queries (train-queries.pkl)" in refused("inspect", "beta")
+
+
 def test_predictions_are_described_with_the_dataset_that_they_are_about(data, refused, place):
     (place / "p.txt").write_text("ant eats bee\nHeads: ant\t0.5\t\nTails: bee\t0.5\tcat\t0.25\t\n")
     described = data("inspect", "p.txt", "--dataset", "graph/")
@@ -100,9 +117,12 @@ def test_people_get_a_page_of_several_runs(done, place):
         ([], "Missing argument 'PATH'"),
         (["no/such"], "no such folder 'no/such'"),
         (["nation"], "Did you mean 'nations'"),
-        (["config.yaml"], "'config.yaml' is a file"),
-        (["graph/test.txt"], "'graph/test.txt' is a file"),
-        (["run/config.yaml"], "is a file"),
+        (["config.yaml"], "If it is a configuration: kgeval run config.yaml"),
+        (["graph/test.txt"], "a dataset is the folder around it, with train, valid and test files"),
+        (["run/config.yaml"], "kgeval run run/config.yaml"),
+        (["model", "--format", "pykene"], "unknown checkpoint format 'pykene'. Did you mean 'pykeen'?"),
+        (["graph/", "--layout", "opnke"], "unknown dataset layout 'opnke'. Did you mean 'openke'?"),
+        (["graph/", "--format", "native"], "'graph': expected one .npz or .safetensors file in it, found none"),
         (["."], "'.' holds 1 folder that is a checkpoint: model. Give one of them."),
         (["model"], "give the option model"),
         (["model", "--option", "model"], "--option 'model': expected KEY=VALUE"),
@@ -189,18 +209,29 @@ def test_a_path_that_is_no_text_is_refused(refused, place):
     assert "is not UTF-8 text" in refused("inspect", os.fsdecode(b"graph-\xff"))
 
 
-def test_inspect_tells_what_an_unknown_file_holds(place, refused):
+def test_inspect_tells_what_an_unknown_file_holds(place, refused, data):
     torch = pytest.importorskip("torch")
     torch.save({"nodes.weight": torch.ones(8, 4), "edges.weight": torch.ones(3, 4)}, place / "stranger.pt")
     said = refused("inspect", "stranger.pt")
-    assert "stranger.pt is a state_dict with nodes.weight [8, 4], edges.weight [3, 4].\n" in said
+    assert "it is a state_dict with nodes.weight [8, 4], edges.weight [3, 4].\n" in said
+    assert len(said.splitlines()) == 3
+    named = ("--option", "entity=nodes.weight", "--option", "relation=edges.weight", "--option", "model=DistMult")
+    assert data("inspect", "stranger.pt", *named)["format"] == "state-dict"
     assert "A dataset is a folder" not in said
+
+
+def test_inspect_tells_how_far_an_interrupted_run_has_come(place, refused):
+    shards = place / "big/.kgeval.partial/shards"
+    shards.mkdir(parents=True)
+    (shards / "run.json").write_text('{"shards": 4}')
+    said = refused("inspect", "big")
+    assert "'big' holds no results yet. A run was interrupted there: 0 of 4 shards are done" in said
 
 
 def test_inspect_tells_what_an_array_is(place, refused):
     np.save(place / "e.npy", np.zeros((8, 4)))
     said = refused("inspect", "e.npy")
-    assert "e.npy is an array of float64 [8, 4]." in said
+    assert "it is an array of float64 [8, 4]." in said
     assert "A dataset is a folder" not in said
 
 

@@ -26,6 +26,7 @@ EVALUATED = {
     "test": [("wren", "likes", "xi"), ("yak", "likes", "wren")],
 }
 ILPC = {"train": "inference", "valid": "inference_validation", "test": "inference_test"}
+INGRAM = {"train": "msg", "valid": "valid", "test": "test"}
 
 
 def write(folder, splits, names=None):
@@ -46,6 +47,17 @@ def ilpc(tmp_path, learned=LEARNED, evaluated=EVALUATED):
     return write(tmp_path / "small", evaluated, ILPC)
 
 
+def ingram(tmp_path, learned=LEARNED, evaluated=EVALUATED):
+    write(tmp_path / "small", evaluated, INGRAM)
+    return write(tmp_path / "small", {"train": learned["train"]})
+
+
+def mtdea(tmp_path, learned=LEARNED, evaluated=EVALUATED):
+    write(tmp_path / "small-trans", learned)
+    graph = {split: evaluated[split] for split in ("train", "test")}
+    return write(tmp_path / "small-ind", graph, {"train": "observe", "test": "test"})
+
+
 def pykeen(tmp_path):
     """Lay the files where PyKEEN keeps those that it downloaded, and load the dataset by its name."""
     cache = tmp_path / "ilpc2022small"
@@ -58,13 +70,14 @@ def facts(data, split):
     return {data.triple(*row) for row in data.split(split).ids.tolist()}
 
 
-@pytest.mark.parametrize("write_folder", [grail, ilpc])
+@pytest.mark.parametrize("write_folder", [grail, ilpc, ingram, mtdea])
 def test_the_inference_graph_is_evaluated(tmp_path, write_folder):
     data = load_dataset(write_folder(tmp_path))
     assert list(data.entities) == ["wren", "xi", "yak", "zebu"]
     assert list(data.relations) == ["eats", "likes"]  # those of the training graph, in its order
-    for split, rows in EVALUATED.items():
-        assert facts(data, split) == {f"({h}, {r}, {t})" for h, r, t in rows}
+    assert set(data.splits) == set(EVALUATED) - ({"valid"} if write_folder is mtdea else set())
+    for split in data.splits:
+        assert facts(data, split) == {f"({h}, {r}, {t})" for h, r, t in EVALUATED[split]}
     assert facts(data.training_graph, "train") == {f"({h}, {r}, {t})" for h, r, t in LEARNED["train"]}
     assert list(data.training_graph.relations) == list(data.relations)
     assert not set(data.training_graph.entities) & set(data.entities)
@@ -140,6 +153,29 @@ def test_graphs_without_a_common_relation_are_refused(tmp_path):
             load_dataset(grail(tmp_path, learned, evaluated))
 
 
+@pytest.mark.parametrize("write_folder", [ingram, mtdea])
+def test_all_relations_of_the_inference_graph_may_be_new_where_the_benchmark_is_about_that(tmp_path, write_folder):
+    evaluated = {split: [(h, "knows", t) for h, _, t in rows] for split, rows in EVALUATED.items()}
+    data = load_dataset(write_folder(tmp_path, evaluated=evaluated))
+    assert list(data.relations) == ["eats", "likes", "knows"]
+    assert data.notes[1].startswith("3 of 3 train triples have a relation that the training graph lacks: (xi, knows")
+
+
+def test_candidates_of_a_folder_of_ingram_are_those_that_ultra_counts(shared):
+    """Its own loader and filter: for every test triple and side, as many entities compete, the answer left out."""
+    data = load_dataset(shared / "data/ingram-nl-0")
+    assert len(data.training_graph.train) == 7796
+    table = kgeval.evaluate(lambda h, r, t: 0 * h, data, entities=data.entities, relations=data.relations).to_pandas()
+    lines = (shared / "cases/ultra/ingram-nl-0/expected_ranks.tsv").read_text("utf-8").splitlines()
+    columns, *rows = (line.split("\t") for line in lines)
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    expected = {(row["head"], row["relation"], row["tail"], row["side"]): int(row["n_candidates"]) + 1 for row in found}
+    heads, tails = ([data.entities[row] for row in table[side]] for side in ("head", "tail"))
+    keys = zip(heads, (data.relations[row] for row in table["relation"]), tails, table["side"], strict=True)
+    assert dict(zip(keys, table["candidates"].tolist(), strict=True)) == expected
+    assert len(expected) == len(table) == 2 * 763
+
+
 def test_a_relation_of_the_training_graphs_valid_triples_alone_is_not_learned(tmp_path):
     learned, evaluated = (
         {**graph, "valid": [(h, "knows", t)]} for graph in (LEARNED, EVALUATED) for h, _, t in graph["valid"]
@@ -198,8 +234,12 @@ def test_stored_vectors_and_scorers_of_queries(tmp_path):
 
 
 @settings(max_examples=20)
-@given(seed=st.integers(0, 10**6), filter=st.sets(st.sampled_from(["train", "valid", "test"])))
-def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory, seed, filter):
+@given(
+    seed=st.integers(0, 10**6),
+    filter=st.sets(st.sampled_from(["train", "valid", "test"])),
+    write_folder=st.sampled_from([grail, ingram]),
+)
+def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory, seed, filter, write_folder):
     """No entity and no triple of the training graph counts, whatever its labels sort to."""
     rng = np.random.default_rng(seed)
     place = tmp_path_factory.mktemp("random")
@@ -212,7 +252,7 @@ def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory
     learned = {"train": [*rows(labels[:8], 12), (labels[0], "r0", labels[1])]}
     evaluated = {"train": [*rows(labels[8:], 14), (labels[8], "r0", labels[9])]}
     evaluated |= {split: rows(labels[8:], 4) for split in ("valid", "test")}
-    data = load_dataset(grail(place, learned, evaluated))
+    data = load_dataset(write_folder(place, learned, evaluated))
     assert set(data.entities) == {label for part in evaluated.values() for h, _, t in part for label in (h, t)}
     scores = rng.integers(0, 4, (len(data.entities), len(data.relations), len(data.entities)))
     table = kgeval.evaluate(lambda h, r, t: scores[h, r, t], data, entities=data.entities, filter=sorted(filter))

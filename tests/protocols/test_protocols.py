@@ -26,6 +26,7 @@ NAMES = (
     *(
         "anyburl",
         "ampligraph",
+        "ampligraph1",
         "bordes-filtered",
         "bordes-raw",
         "conve",
@@ -74,6 +75,7 @@ def test_every_protocol_of_the_contract_is_there():
         ("pbg", 4, 5),
         # f does not occur in train, so it does not compete; unfiltered, the answer ties with itself.
         ("ampligraph", 3, 5),
+        ("ampligraph1", 3, 5),
         ("ampligraph-best", -1, 1),
         ("ampligraph-middle", 1, 3),
         # f comes after the last entity of train, e.
@@ -97,6 +99,10 @@ def test_ties_and_the_answer_itself(name, filtered, raw):
         ("ampligraph", (-1, 0.0019, 9, 0.001, -1, -1), 2),
         ("ampligraph", (-1, 0.0009, 9, -0.0009, -1, -1), 2),
         ("ampligraph", (-1, 0.0019, 9, 0.00099, -1, -1), 1),
+        # Version 1 cuts hundred-thousandths.
+        ("ampligraph1", (-1, 0.0019, 9, 0.001, -1, -1), 1),
+        ("ampligraph1", (-1, 0.000019, 9, 0.00001, -1, -1), 2),
+        ("ampligraph1", (-1, 0.000009, 9, -0.000009, -1, -1), 2),
         # A sigmoid in float32 is 1 from 16.64 on.
         ("tucker", (0, 16.7, 9, 30, 0, 0), 1.5),
         ("conve", (0, 15, 9, 16, 0, 0), 2),
@@ -104,6 +110,20 @@ def test_ties_and_the_answer_itself(name, filtered, raw):
 )
 def test_what_is_level_with_an_answer(name, scores, expected):
     assert rank(name, scores) == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ampligraph_1_is_its_own_comparison(seed):
+    """``perform_comparision`` of its EmbeddingModel.py (1.4.0), of all entities of train and of the known ones.
+
+    The answer, b, is among both; a rank is one more than the difference, or without a filter than the former.
+    """
+    scores = np.random.default_rng(seed).integers(-6, 7, 6) * 4e-6
+    whole = (scores * 1e5).astype(np.int32)
+    competing, known = [whole[[1, 2, 3, 4]], whole[[1, 2]]]  # train lacks a and f
+    at_least, of_known = (int((part >= whole[1]).sum()) for part in (competing, known))
+    assert rank("ampligraph1", scores) == at_least + 1 - of_known
+    assert rank("ampligraph1", scores, "raw") == at_least + 1
 
 
 def test_random_ties_are_those_of_the_summary():

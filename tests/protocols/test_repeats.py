@@ -13,7 +13,16 @@ from kgeval.protocols.protocol import find_protocol, protocols
 from tests.brute_force import brute_force
 from tests.conftest import random_dataset
 
-ONCE = {"standard", "bordes-raw", "bordes-filtered", "sun-random", "ampligraph", "ampligraph-best", "ampligraph-middle"}
+ONCE = {
+    "standard",
+    "bordes-raw",
+    "bordes-filtered",
+    "sun-random",
+    "ampligraph",
+    "ampligraph1",
+    "ampligraph-best",
+    "ampligraph-middle",
+}
 ONCE |= {"conve-128", "pykeen", "ogb"}
 """settings that are no framework's, frameworks whose readers drop repetitions, and what depends on where they stand"""
 

@@ -14,7 +14,7 @@ from kgeval.data.queries import Queries
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rules import Rules
-from kgeval.ranking.tie_rules import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_3_decimals
+from kgeval.ranking.tie_rules import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
 from kgeval.scorers.families.distances.transe import TransE
 from kgeval.scorers.families.products.distmult import DistMult
 from tests.brute_force import as_counts, brute_force
@@ -23,7 +23,8 @@ from tests.conftest import random_dataset
 DATA = random_dataset(seed=3)
 KERNELS = ["reference", "compiled", "float32"]
 TRANSFORMS = {
-    "thousandths": truncate_to_3_decimals,
+    "thousandths": truncate_to_decimals(3),
+    "hundred-thousandths": truncate_to_decimals(5),
     "sigmoid32": sigmoid32,
     "clamp": clamp(0.5),
     "nothing": lambda scores: scores,

@@ -25,7 +25,7 @@ from kgeval.checkpoints.shared.normalisation import fold_batch_norm
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.io.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, DatasetError
+from kgeval.errors import CheckpointError, DatasetError, UsageError
 from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.distances.transe import TransE
@@ -144,6 +144,8 @@ def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
     if name == "AConEx":
         technique = config.get("scoring_technique")
         config["scoring_technique"] = options.require("scoring_technique", technique, CONFIG, [*BY_TRIPLE, *BY_QUERY])
+    if name == "LFMult":
+        config["degree"] = options.resolve("degree", config.get("degree"), CONFIG)
     return name
 
 
@@ -221,6 +223,11 @@ def _aconex(parts: Parts) -> Family:
 def _lfmult(parts: Parts) -> Family:
     degree = parts[3].get("degree")
     width = parts[0].shape[1]
+    if degree is None:
+        raise UsageError(
+            f"{CONFIG} does not say degree, which the scores depend on: give the option, such as degree=1; at most "
+            f"{width - 1}."
+        )
     if type(degree) is not int or not 0 < degree < width:
         raise CheckpointError(f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}.")
     return LFMult(parts[0], parts[1], degree=degree)
@@ -237,7 +244,7 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
     "TransE": lambda parts: TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2),
 }
 
-SETTINGS = {"Keci": ("p", "q"), "LFMult": ("degree",)}
+SETTINGS = {"Keci": ("p", "q")}
 """what else of the configuration a model is made by"""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration, present
-from kgeval.cli.shared_options import BY, DIGITS, JSON, QUIET, run_or_model_and_dataset, split_at_commas
+from kgeval.cli.shared_options import BY, DIGITS, JSON, NAN, QUIET, run_or_model_and_dataset, split_at_commas
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets
@@ -52,7 +52,7 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
     help="A split whose triples are known answers, or none; may be repeated.  [default: all]",
 )
 @click.option("--unseen", help="Triples the model does not know: error or drop.  [default: error]")
-@click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
+@NAN
 @click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no set.")
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no set.")
 @click.option("--threads", type=int, help="Threads to use; they change no set.")

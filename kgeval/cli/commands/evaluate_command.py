@@ -16,6 +16,7 @@ from kgeval.cli.shared_options import (
     FOLDER,
     JSON,
     METRIC,
+    NAN,
     QUIET,
     interval_block,
     intervals,
@@ -49,7 +50,7 @@ from kgeval.cli.shared_options import (
 @CORRUPTION
 @click.option("--protocol", help="The framework whose rules are followed.  [default: standard]")
 @click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
-@click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
+@NAN
 @click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no rank.")
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
 @click.option("--threads", type=int, help="Threads to use; they change no rank.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import pairs
-from kgeval.cli.shared_options import JSON, NAMES
+from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, NAN, how_both_are_read
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
 
 @click.command("inspect")
 @click.argument("path")
-@click.option(
-    "--option", "options", multiple=True, metavar="K=V", help="Settings that a checkpoint's files do not store."
-)
 @click.option("--dataset", help="Dataset whose labels are used where a checkpoint stores none.")
-@NAMES
+@how_both_are_read
+@CHECKPOINT_FORMAT
+@NAN
 @JSON
-def command(path: str, options: tuple[str, ...], dataset: str | None, names: tuple[str, ...], as_json: bool) -> None:
+def command(path: str, as_json: bool, **settings: Any) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.inspect_page import show_page
     from kgeval.cli.streams import say_json
     from kgeval.errors import ConfigError
 
-    description = _describe(path, pairs(options, "--option"), dataset, names)
+    description = _describe(path, settings)
     kind = next(iter(description))
-    if names and kind != "dataset":
+    if settings["names"] and kind != "dataset":
         raise ConfigError(f"--names: {path!r} is a {kind}; names are those of a dataset. Leave them out.")
     if as_json:
         say_json(description)
@@ -38,38 +37,65 @@ def command(path: str, options: tuple[str, ...], dataset: str | None, names: tup
         show_page(description)
 
 
-def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tuple[str, ...]) -> dict[str, Any]:
-    from kgeval.checkpoints import read_checkpoint
+def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.checkpoints.reader import formats
-    from kgeval.checkpoints.recognise import holds_models, recognise
-    from kgeval.data.layout import layouts
-    from kgeval.data.loading import load_dataset
-    from kgeval.errors import DatasetError
     from kgeval.paths import exists_safely
-    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, is_run, is_several
 
     place = Path(path)
-    if exists_safely(place) and (is_run(place) or is_several(place)):
+    if not exists_safely(place):
+        return {"dataset": path, **_dataset(path, settings)}
+    if results := _results(path, place):
+        return results
+    said = settings["options"] or settings["format"] != "auto"
+    if said or any(reader.recognises(place) for reader in formats().values()):
+        return {"checkpoint": path, **_checkpoint(place, settings)}
+    return {"dataset": path, **_folder(place, settings)}
+
+
+def _results(path: str, place: Path) -> dict[str, Any]:
+    """Describe a run, complete or not, several of them or a table of ranks; nothing where it is none of these."""
+    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, is_run, is_several
+
+    if is_run(place) or is_several(place):
         return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
     interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
-    if exists_safely(place) and (place / RANKS).is_file():
+    if (place / RANKS).is_file():
         return {**interrupted, **_ranks(place)}
-    if exists_safely(place) and (place / LABELS).is_file():
+    if (place / LABELS).is_file():
         return {**interrupted, **_labels(place)}
-    if place.suffix == ".parquet" and exists_safely(place):
-        return {"table": path, **_ranks(place)}
-    if exists_safely(place) and any(reader.recognises(place) for reader in formats().values()):
-        graph = None if dataset is None else load_dataset(dataset)
-        return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
+    return {"table": path, **_ranks(place)} if place.suffix == ".parquet" else {}
+
+
+def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    from kgeval.checkpoints import read_checkpoint
+    from kgeval.data.loading import load_dataset
+
+    dataset = settings["dataset"]
+    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"])
+    options = pairs(settings["options"], "--option")
+    nan = settings["nan"] or "error"
+    return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
+
+
+def _folder(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Describe a dataset in a folder; what is none is told with what is in it, as a checkpoint where it may be one."""
+    from kgeval.checkpoints.recognise import recognise
+    from kgeval.checkpoints.unknown_checkpoint import holds_models
+    from kgeval.data.layout import layouts
+    from kgeval.errors import DatasetError
+    from kgeval.run_directory.contents import progress_of
+
     try:
-        return {"dataset": path, **_dataset(path, names)}
+        return _dataset(str(path), settings)
     except DatasetError as error:
-        if exists_safely(place) and holds_models(place):
-            recognise(place, options)  # raises an error that says what is in the folder
-        if exists_safely(place) and place.is_dir() and not any(known.recognises(place) for known in layouts().values()):
-            hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
-            raise DatasetError(f"{error}\n{hint}") from error
-        raise
+        if settings["layout"] != "auto" or any(known.recognises(path) for known in layouts().values()):
+            raise
+        if interrupted := progress_of(path):
+            raise DatasetError(f"{str(path)!r} holds no results yet.{interrupted}") from error
+        if holds_models(path):
+            recognise(path)  # raises an error that says what is in the folder
+        hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
+        raise DatasetError(f"{error}\n{hint}") from error
 
 
 def _run(folder: Path) -> dict[str, Any]:
@@ -114,12 +140,12 @@ def _labels(path: Path) -> dict[str, Any]:
     }
 
 
-def _dataset(path: str, names: tuple[str, ...]) -> dict[str, Any]:
+def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.human_names import num_named
     from kgeval.data.leaks import find_leaks, notes_on_leaks
     from kgeval.data.loading import load_dataset
 
-    dataset = load_dataset(path, names=names)
+    dataset = load_dataset(path, layout=settings["layout"], names=settings["names"])
     weighted, leaks = dataset.confidences, find_leaks(dataset)
     # The numbers of swapped triples are shown; the note on them says what they mean.
     noted = "test" if "test" in leaks else next(iter(leaks), "")

@@ -124,13 +124,13 @@ def _baselines() -> Listing:
 def _formats() -> Listing:
     from kgeval.checkpoints.reader import formats
 
-    return ["name", "files"], [[reader.name, reader.summary] for reader in formats().values()]
+    return ["name", "files"], [[name, reader.summary] for name, reader in sorted(formats().items())]
 
 
 def _protocols() -> Listing:
     from kgeval.protocols.protocol import protocols
 
-    return ["name", "rules"], [[protocol.name, protocol.summary] for protocol in protocols().values()]
+    return ["name", "rules"], [[name, protocol.summary] for name, protocol in sorted(protocols().items())]
 
 
 def _corruptions() -> Listing:
@@ -156,7 +156,7 @@ def _datasets() -> Listing:
     from kgeval.data.layout import layouts
     from kgeval.data.layouts.pykeen_layout import names
 
-    folders = [["folder", layout.name, layout.summary] for layout in layouts().values()]
+    folders = [["folder", name, layout.summary] for name, layout in sorted(layouts().items())]
     return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
 
 

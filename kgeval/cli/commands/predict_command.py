@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration, present
-from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone, split_at_commas
+from kgeval.cli.shared_options import JSON, NAN, QUIET, model_and_dataset_alone, split_at_commas
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     help="A split whose triples are known answers, or none; may be repeated.  [default: all]",
 )
 @click.option("--unseen", help="Queries with what the model does not know: error or drop.  [default: error]")
-@click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
+@NAN
 @click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no prediction.")
 @click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no prediction.")
 @click.option("--threads", type=int, help="Threads to use; they change no prediction.")

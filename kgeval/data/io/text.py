@@ -34,6 +34,10 @@ READ = 4
 MAX_LINE = 2**26
 """characters that a line may have"""
 
+COMMAS = "Commas separate columns in .csv files only: rename the file."
+
+QUALIFIED = "Statements with qualifiers, as in WD50K, are not supported: keep head, relation and tail of each row."
+
 UNDECODABLE = re.compile("[\ud800-\udfff]")
 
 
@@ -219,10 +223,22 @@ def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.Dat
     expected = f"{len(names)} columns ({', '.join(names)})"
     for row in walk:
         if len(row.cells) != len(names):
-            raise DatasetError(
-                f"{path}, line {row.line}: {counted(len(row.cells), 'column')} where {expected} are expected."
-            )
+            problem = f"{counted(len(row.cells), 'column')} where {expected} are expected. {_cure(row.cells, names)}"
+            raise DatasetError(f"{path}, line {row.line}: {problem.rstrip()}")
         for name, cell in zip(names, row.cells, strict=True):
             if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
                 raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")
     raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")
+
+
+def _cure(cells: Sequence[str], names: Sequence[str]) -> str:
+    """Say what to do about a row of triples with another number of columns, where that can be seen."""
+    if "tail" not in names:
+        return ""
+    split_at_commas = cells[0].split(",") if len(cells) == 1 else []
+    if len(split_at_commas) < len(names):
+        split_at_commas = []
+    row = split_at_commas or cells
+    qualified = len(row) > 4 and len(row) % 2 and not all(map(WHOLE_NUMBER.fullmatch, row))
+    cures = [COMMAS] * bool(split_at_commas) + [QUALIFIED] * bool(qualified)
+    return " ".join(cures)

@@ -16,7 +16,9 @@ from kgeval.errors import DatasetError
 EVALUATED: tuple[Split, ...] = ("valid", "test")
 
 
-def with_training_graph(dataset: Dataset, training: Dataset, *, same_ids: bool = False) -> Dataset:
+def with_training_graph(
+    dataset: Dataset, training: Dataset, *, same_ids: bool = False, new_relations: bool = False
+) -> Dataset:
     """Put the graph that models learn from beside the graph that they are evaluated on, and note what they share.
 
     Parameters
@@ -27,15 +29,17 @@ def with_training_graph(dataset: Dataset, training: Dataset, *, same_ids: bool =
         the graph that models learn from
     same_ids
         whether entities have ids in place of labels, which say nothing of what the graphs share
+    new_relations
+        whether the benchmark is about relations that the training graph lacks, so that all of them may be new
 
     Raises
     ------
     DatasetError
-        if no relation of the inference graph is in the train triples of the training graph
+        if no relation of the inference graph is in the train triples of the training graph, and none may be new
     """
     relations = training.relations.ids(dataset.relations.labels)
     relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
-    if not (relations[dataset.train.relations] >= 0).any():
+    if not new_relations and not (relations[dataset.train.relations] >= 0).any():
         raise DatasetError(
             f"dataset {dataset.name}: no relation of the inference graph is in the training graph {training.name}, "
             f"which has {training.relations[0]!r}: nothing that a model learns there says anything here."

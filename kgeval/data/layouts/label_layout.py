@@ -12,6 +12,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.io.headers import common_header
 from kgeval.data.io.triple_files import read_triples
 from kgeval.data.layout import Layout
+from kgeval.data.layouts.unread_triples import notes_on_unread_triples
 from kgeval.data.numbering import NumberedGraph, number
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
@@ -85,21 +86,26 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
     """
     place = folder.resolve()
     dataset = read_files(place.name, find_needed(folder, needs))
-    if "train" in candidates(place.parent / f"{place.name}_ind"):
-        return replace(dataset, notes=(*dataset.notes, BESIDE.format(place.name)))
-    return dataset
+    inductive = "train" in candidates(place.parent / f"{place.name}_ind")
+    notes = [*([BESIDE.format(place.name)] if inductive else []), *notes_on_unread_triples(folder, dataset)]
+    return replace(dataset, notes=(*dataset.notes, *notes))
 
 
-def read_files(name: str, files: Mapping[str, Path], relations: Vocabulary | None = None) -> Dataset:
-    """Read the files of the splits; relations that are given keep their ids, and others come after them."""
-    graph, header = _number_files(files, relations)
+def read_files(
+    name: str, files: Mapping[str, Path], relations: Vocabulary | None = None, further_train: Sequence[Path] = ()
+) -> Dataset:
+    """Read the files of the splits; relations that are given keep their ids, and others come after them.
+
+    The triples of ``further_train`` are train triples too.
+    """
+    graph, header = _number_files(files, relations, further_train)
     pa.default_memory_pool().release_unused()  # the text of a large graph
     return Dataset.build(
         name,
         graph.splits,
         entities=graph.entities,
         relations=graph.relations,
-        files=tuple(files.values()),
+        files=(*files.values(), *further_train),
         confidences=graph.confidences,
         id_source="kgeval",
         times=graph.times,
@@ -107,15 +113,22 @@ def read_files(name: str, files: Mapping[str, Path], relations: Vocabulary | Non
     )
 
 
-def _number_files(files: Mapping[str, Path], relations: Vocabulary | None) -> tuple[NumberedGraph, list[str]]:
+def _number_files(
+    files: Mapping[str, Path], relations: Vocabulary | None, further_train: Sequence[Path]
+) -> tuple[NumberedGraph, list[str]]:
     """Read and number the splits, whose text is dropped then; and the header that none of them says is one."""
-    tables = {split: read_triples(path) for split, path in files.items()}
+    tables = {path: read_triples(path) for path in (*files.values(), *further_train)}
     if header := common_header(tables.values()):
-        tables = {split: table.slice(1) for split, table in tables.items()}
+        tables = {path: table.slice(1) for path, table in tables.items()}
+    splits = {split: tables[path] for split, path in files.items()}
+    for path in further_train:
+        if tables[path].column_names != splits["train"].column_names:
+            raise DatasetError(f"{path} and {files['train']} are both train triples, but have different columns.")
+        splits["train"] = pa.concat_tables([splits["train"], tables[path]])
     if relations is not None:
-        found = {label for table in tables.values() for label in table["relation"].unique().to_pylist()}
+        found = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
         relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
-    return number(tables, files, relations=relations), header
+    return number(splits, files, relations=relations), header
 
 
 LAYOUT = Layout(

@@ -21,6 +21,7 @@ from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.data.dataset import Dataset
 from kgeval.errors import did_you_mean
+from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.runs.config.pykeen_components import refuse_unknown, refuse_unknown_device
 from kgeval.runs.config.types import PathText, Scalar, as_validation_error, or_text
@@ -67,6 +68,7 @@ class CheckpointConfig(Settings):
     @field_validator("path")
     @classmethod
     def _there(cls, value: str) -> str:
+        refuse_special(Path(value))
         if not exists_safely(Path(value)):
             raise ValueError(f"no such file or folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
         return value

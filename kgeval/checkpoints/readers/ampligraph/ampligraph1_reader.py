@@ -1,4 +1,7 @@
-"""AmpliGraph 1's models: one pickle of plain dictionaries and arrays, with labels, hyperparameters and both tables."""
+"""AmpliGraph 1's models: one pickle of plain dictionaries and arrays, with labels, hyperparameters and both tables.
+
+Its own evaluation, which is not that of AmpliGraph 2, is the protocol ``ampligraph1``.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,9 @@ from kgeval.scorers.families.products.distmult import DistMult
 from kgeval.scorers.family import Family
 
 NAMES = frozenset({"class_name", "hyperparams", "ent_to_idx", "rel_to_idx", "model_params"})
+
+LABELS = (str, int)
+"""types of labels: those of a graph whose triples were an array of numbers are numbers"""
 
 NORM = 1
 """the p of TransE's distance where its hyperparameters do not say it"""
@@ -70,10 +76,10 @@ def _norm(settings: Any) -> Any:
 
 
 def _vocabulary(file: Path, ids: Any, kind: str) -> Vocabulary:
-    typed = isinstance(ids, dict) and all(type(row) is int and isinstance(label, str) for label, row in ids.items())
+    typed = isinstance(ids, dict) and all(type(row) is int and type(label) in LABELS for label, row in ids.items())
     if not typed or sorted(ids.values()) != list(range(len(ids))):
         raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on of labels.")
-    return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
+    return Vocabulary(map(str, sorted(ids, key=ids.__getitem__)), kind)
 
 
 def _fits(file: Path) -> bool:
@@ -82,7 +88,7 @@ def _fits(file: Path) -> bool:
 
 READER = Reader(
     name="ampligraph-1",
-    summary="a model that AmpliGraph 1 saved (.pkl)",
+    summary="a model that AmpliGraph 1 saved (.pkl); its own evaluation is the protocol ampligraph1",
     recognises=lambda path: contains_file(path, _fits),
     read=read,
 )

@@ -1,0 +1,109 @@
+"""Folders of other benchmarks beside train, valid and test: read right, refused, or noted; never passed over."""
+
+from __future__ import annotations
+
+import pytest
+
+import kgeval
+from kgeval import load_dataset
+from kgeval.errors import DatasetError
+from tests.brute_force import as_counts, brute_force
+
+SPLITS = {
+    "train": [("ant", "likes", "bee"), ("bee", "eats", "cat")],
+    "valid": [("ant", "eats", "cat")],
+    "test": [("bee", "likes", "cat")],
+}
+FACTS = [("cat", "likes", "ant"), ("bee", "likes", "dog")]
+
+
+def text(rows):
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for split, rows in SPLITS.items():
+        (tmp_path / f"{split}.txt").write_text(text(rows))
+    return tmp_path
+
+
+def test_facts_of_red_gnn_are_train_triples(folder):
+    """Its code makes the graph of test queries of both files, and filters by both; entities.txt lists labels."""
+    (folder / "facts.txt").write_text(text(FACTS))
+    (folder / "entities.txt").write_text("ant\nbee\ncat\ndog\n")
+    data = load_dataset(folder)
+    assert {data.triple(*row) for row in data.train.ids.tolist()} == {
+        f"({h}, {r}, {t})" for h, r, t in SPLITS["train"] + FACTS
+    }
+    assert data.notes[0].startswith(
+        "facts.txt and train.txt together are train, as in RED-GNN's code; the layout labels"
+    )
+    assert len(load_dataset(folder, layout="labels").train) == 2
+    assert "facts.txt" in {file.name for file in data.files}
+    scores = lambda h, r, t: (3 * h + r + 5 * t) % 4  # noqa: E731
+    table = kgeval.evaluate(scores, data, entities=data.entities)
+    assert as_counts(table) == brute_force(scores, data)
+    # bee likes dog is a fact, so that dog does not compete with cat.
+    assert table.column("candidates")[table.column("side").astype(str) == "tail"].tolist() == [3]
+
+
+def test_facts_with_other_columns_than_train_are_refused(folder):
+    (folder / "facts.txt").write_text("cat\tlikes\tant\t0.5\n")
+    with pytest.raises(DatasetError, match=r"facts\.txt and .*train\.txt are both train .* different columns"):
+        load_dataset(folder)
+
+
+@pytest.mark.parametrize("name", ["train-queries.pkl", "test_ans_2c.pkl"])
+def test_complex_queries_are_refused_by_name(folder, name):
+    (folder / name).write_bytes(b"\x80")
+    with pytest.raises(DatasetError, match=f"holds complex queries .{name}.* single triples only.*--layout labels"):
+        load_dataset(folder)
+    assert load_dataset(folder, layout="labels").sha256() is not None
+    for split in SPLITS:
+        (folder / f"{split}.txt").unlink()
+    with pytest.raises(DatasetError, match=r"complex queries .* has no train and test files of triples beside them"):
+        load_dataset(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("support.txt", FACTS),
+        ("aux.tsv", [*SPLITS["train"], ("cat", "eats", "bee")]),
+        ("graph.txt", [("new", "likes", "newer")]),
+        ("extra.txt", [("ant", "hunts", "cat")]),
+        ("weighted.txt", [("cat", "likes", "ant", "0.5")]),
+    ],
+)
+def test_other_triples_beside_the_splits_are_noted(folder, name, rows):
+    (folder / name).write_text(text(rows))
+    (note,) = load_dataset(folder).notes
+    example = ", ".join(rows[-1 if name == "aux.tsv" else 0][:3])
+    assert note.startswith(f"{name} beside the splits was not read: it holds triples that no split has, such as")
+    assert f"({example})" in note
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("README.txt", "ant likes bee\n"),
+        ("README.md", "ant\tlikes\tdog\n"),
+        ("all.txt", text(rows for split in SPLITS.values() for rows in split)),
+        ("entities.txt", "ant\nbee\ncat\n"),
+        ("entity2id.txt", "3\nant\t0\nbee\t1\ncat\t2\n"),
+        ("relation2text.txt", "likes\tto like\n"),
+        ("types.txt", "ant\ttype\tinsect\nbee\ttype\tinsect\n"),
+        ("test_negatives.txt", "cat\tlikes\tant\n"),
+        ("notes.txt", "\xff\x00\t\t\n"),
+        ("empty.txt", ""),
+    ],
+)
+def test_ordinary_files_beside_the_splits_are_not_noted(folder, name, content):
+    (folder / name).write_text(content, encoding="latin-1")
+    assert load_dataset(folder).notes == ()
+
+
+def test_no_real_dataset_has_a_false_alarm(shared):
+    for name in ("codex-s", "fb15k-237", "wn18rr", "grail-fb237-v1", "icews14"):
+        assert not [note for note in load_dataset(shared / "data" / name).notes if "was not read" in note], name
