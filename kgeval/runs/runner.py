@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import FileHashes, config_content, fingerprint, manifest
 from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
+from kgeval.runs.results import concealed
 from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
 from kgeval.runs.run_page import write_page
 from kgeval.runs.shards.executors.local_executor import LocalExecutor
@@ -98,11 +99,12 @@ def run(
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
+        stack.enter_context(config.document.variables.concealed())
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
-            dataset = config.dataset.load()
+            dataset = config.load_dataset()
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
@@ -155,15 +157,11 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
         try:
             outcomes.append(stored.get(job.name) or work.run(job))
         except (KgevalError, OSError, MemoryError) as error:
-            failures[job.name] = _as_failure(error)
+            failures[job.name] = work.failure(error)
         write_table()
     if failures:
         raise ModelsFailed(outcomes, failures)
     return outcomes
-
-
-def _as_failure(error: KgevalError | OSError | MemoryError) -> KgevalError:
-    return error if isinstance(error, KgevalError) else RunError(f"{type(error).__name__}: {reason(error)}.")
 
 
 def _is_damage(job: Job, error: InputError) -> bool:
@@ -210,13 +208,19 @@ class _Work:
                     self._refuse_other_shards(job, model)
             except (InputError, OSError, MemoryError) as error:
                 if not isinstance(error, InputError) or _is_damage(job, error):
-                    unreadable[job.name] = _as_failure(error)
+                    unreadable[job.name] = self.failure(error)
                 else:
                     problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
         outcomes = {job.name: self._read_stored(job, current) for job, current in stored.items()}
         return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
+
+    def failure(self, error: KgevalError | OSError | MemoryError) -> KgevalError:
+        """Name the failure of one of several models, without the values of variables."""
+        with suppress(KgevalError, OSError, MemoryError), self.config.document.variables.concealed():
+            raise error
+        return error if isinstance(error, KgevalError) else RunError(f"{type(error).__name__}: {reason(error)}.")
 
     def _read_stored(self, job: Job, current: Fingerprint) -> Outcome | None:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
@@ -245,7 +249,8 @@ class _Work:
             return self._evaluate(job)
         with tracking(self.config.tracker, job.name, self.dataset.name) as tracker:
             outcome = self._evaluate(job)
-            report(tracker, config_content(job.config, escape=False), outcome.summary.to_dict(), outcome.folder)
+            folder = None if outcome.folder is None else job.config.document.variables.conceal(str(outcome.folder))
+            report(tracker, config_content(job.config), outcome.summary.to_dict(), folder)
         return outcome
 
     def _evaluate(self, job: Job) -> Outcome:
@@ -257,8 +262,8 @@ class _Work:
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
             earlier = self._earlier(job, model)
-            request = EvaluationRequest(job.title, job.config.policies, progress, sharded.rank_parts, earlier)
-            result = self.evaluation.evaluate(model, request)
+            request = EvaluationRequest(job.title_of(model), job.config.policies, progress, sharded.rank_parts, earlier)
+            result = concealed(self.evaluation.evaluate(model, request), job.config.document.variables)
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
             metrics = outcome.to_dict()
@@ -282,7 +287,7 @@ class _Work:
             self.config.evaluation.shards,
             ShardStore(job.stage or Path()) if is_kept else None,
             partial(self._fingerprint, job, model),
-            dict(self.config.document.content),
+            self.config.document.as_written,
             self.force,
             self.warn,
         )

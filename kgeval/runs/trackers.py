@@ -91,7 +91,7 @@ def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
         tracker.end_run(success=True)
 
 
-def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: Path | None) -> None:
+def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: str | None) -> None:
     """Report a configuration, the run directory, and the defined metrics among the ``results`` (``metrics.json``).
 
     The ``@`` of ``hits@10``, which some trackers do not take in a name, becomes PyKEEN's ``hits_at_10``.
@@ -109,7 +109,7 @@ def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder
     }
     params = {name: value for name, value in config.items() if name != "tracker"}  # which may have an access token
     with _as_run_error():
-        tracker.log_params({**params, "run_directory": str(folder) if folder else None})
+        tracker.log_params({**params, "run_directory": folder})
         tracker.log_metrics(metrics, prefix=results["split"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -217,6 +218,12 @@ class RunConfig(MetricRequest, Evaluated):
     def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig | Baseline]:
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
+
+    def load_dataset(self) -> Dataset:
+        """Read the graph, whose name shows no secret of its path."""
+        dataset = self.dataset.load()
+        name = self.document.variables.conceal_in_name(dataset.name)
+        return dataset if name == dataset.name else replace(dataset, name=name)
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Decide what the evaluation leaves to the protocol; the standard one leaves a baseline's ties to the baseline.

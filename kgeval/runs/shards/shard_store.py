@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import InputError, Interrupted, TableError, first_few
-from kgeval.run_directory.contents import PLAN, SHARDS, num_shards, read_json
+from kgeval.files.yaml_text import dump_yaml
+from kgeval.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
 from kgeval.runs.shards.division import Shard
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.ranked_shard import RankedShard
@@ -57,10 +57,9 @@ class ShardStore:
         return InputError(f"{what}. Remove the folder that it is in, to begin anew.")
 
     @property
-    def configuration(self) -> dict[str, Any]:
-        """The configuration of the run, as its file had it."""
-        configuration = self.about.get("configuration")
-        return dict(configuration) if isinstance(configuration, dict) else {}
+    def configuration(self) -> str:
+        """The configuration of the run in YAML, with variables as its file had them."""
+        return str(self.about.get("configuration", ""))
 
     @property
     def count(self) -> int | None:
@@ -88,8 +87,7 @@ class ShardStore:
             shutil.rmtree(self.folder)
         if not self.exists:
             about = {"schema": 1, "shards": count, "fingerprint": fingerprint.to_dict()}
-            text = json.dumps(about | {"configuration": configuration}, default=str, indent=2)
-            write_text(self.folder / PLAN, text)
+            write_text(self.folder / PLAN, as_json(about | {"configuration": dump_yaml(configuration)}))
 
     @cached_property
     def _run(self) -> str:
