@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +27,20 @@ from kgeval.runs.results import Result
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.scorer import Scorer, VectorScorer
+
+
+@dataclass
+class Clock:
+    """The seconds of each step."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def time(self, step: str) -> Iterator[None]:
+        """Measure a step."""
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = round(time.perf_counter() - start, 3)
 
 
 class FileHashes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
-from kgeval.runs.manifest import FileHashes, config_content, fingerprint, manifest
+from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
 from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.results import concealed
@@ -30,27 +29,13 @@ from kgeval.runs.shards.executors.local_executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardStore, counting_shards
 from kgeval.runs.shards.sharded_ranking import ShardedRanking
-from kgeval.runs.trackers import report, tracking
+from kgeval.runs.trackers import refuse_missing_library, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
 from kgeval.storage.atomic import write_text
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""
-
-
-@dataclass
-class Clock:
-    """The seconds of each step."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def time(self, step: str) -> Iterator[None]:
-        """Measure a step."""
-        start = time.perf_counter()
-        yield
-        self.seconds[step] = round(time.perf_counter() - start, 3)
 
 
 def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
@@ -72,7 +57,7 @@ def run(
 ) -> list[Outcome]:
     """Run a configuration.
 
-    Several models are all read before the first is evaluated. A model with an unchanged earlier run in the folder is
+    Several models are all read before the first is evaluated. A model with an unchanged earlier run in its folder is
     not evaluated again. If a model cannot be read or fails, the others are evaluated nevertheless.
 
     Parameters
@@ -100,6 +85,7 @@ def run(
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
         stack.enter_context(config.document.variables.concealed())
+        refuse_missing_library(config.tracker)
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
         clock = Clock()
@@ -110,7 +96,7 @@ def run(
         config = config.resolved(dataset)
         work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force)
         several = config.models is not None
-        outcomes = _run_several(work, jobs, out) if several else [work.run(jobs[0])]
+        outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
             with watch("building the page", None):
                 write_page(out, dataset, warn=warn)
@@ -125,8 +111,7 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack:
         return dict.fromkeys(config.jobs)
     if config.models is None:
         trains = config.jobs[""].trains
-        resume = config.evaluation.estimate is not None and not trains
-        return {"": stack.enter_context(reserve(out, force=force, resume=resume, trains=trains))}
+        return {"": stack.enter_context(reserve(out, force=force, resume=True, trains=trains))}
     stack.enter_context(locked(out))
     if is_run(out):
         raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
@@ -215,6 +200,12 @@ class _Work:
             raise self.config.document.refusal(problems)
         outcomes = {job.name: self._read_stored(job, current) for job, current in stored.items()}
         return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
+
+    def stored(self, job: Job) -> Outcome | None:
+        """Read a model's stored run, unless there is none or it is to be replaced or continued."""
+        if job.folder is None or not is_run(job.folder) or self.force:
+            return None
+        return self._read_stored(job, self._fingerprint(job, job.read(self.dataset, self.evaluation)))
 
     def failure(self, error: KgevalError | OSError | MemoryError) -> KgevalError:
         """Name the failure of one of several models, without the values of variables."""

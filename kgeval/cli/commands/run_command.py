@@ -60,6 +60,7 @@ def command(
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
+    from kgeval.runs.trackers import refuse_missing_library
 
     run_configs = {path: load_config(path, overrides) for path in configs}
     folders = _folders(run_configs, out)
@@ -67,6 +68,7 @@ def command(
         _run_shards(run_configs, folders, shard, force=force)
         return
     for config in run_configs.values():
+        refuse_missing_library(config.tracker)
         refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}

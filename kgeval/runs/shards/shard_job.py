@@ -17,6 +17,7 @@ from kgeval.runs.jobs import Job, jobs_of
 from kgeval.runs.manifest import FileHashes, fingerprint
 from kgeval.runs.model_evaluation import Ranking
 from kgeval.runs.outcome import Outcome
+from kgeval.runs.resume import refuse_changes
 from kgeval.runs.runner import Watch, no_progress, no_warning, run
 from kgeval.runs.shards.division import divide_exactly
 from kgeval.runs.shards.ranked_shard import RankedShard
@@ -66,6 +67,9 @@ def _run_shard(
     def rank(job: Job) -> StoredShard:
         model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
         current = fingerprint(job, dataset, model, evaluation, hashes)
+        if is_run(out / job.name) and not force:
+            refuse_changes(out / job.name, current)
+            return StoredShard(out / job.name, 0, kept=True)
         with watch(job.name or evaluation.activity, None) as progress:
             ranking = evaluation.prepare(model, progress)
             shard = divide_exactly(ranking, count)[number - 1]

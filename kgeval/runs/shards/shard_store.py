@@ -18,6 +18,9 @@ from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.storage.atomic import replacing, write_text
 
+DIVISION = "evaluation.shards"
+"""the key of the number of shards"""
+
 
 class ShardStore:
     """The shards that are done of one model's run."""
@@ -98,12 +101,15 @@ class ShardStore:
         """Say in what a run differs from the one that is there; its number of shards may be left open."""
         yield from fingerprint.changes(self.fingerprint)
         if count not in (None, self.count):
-            yield f"evaluation.shards was {self.count}, is {count}"
+            yield f"{DIVISION} was {self.count}, is {count}"
 
     def refusal(self, changes: list[str]) -> InputError:
         """Refuse a run that differs from the one that is there."""
-        what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another"
-        return InputError(f"{what}: {first_few(changes)}. Choose another folder, or add --force.")
+        there = f"{self.num_done} of the {self.count} shards of a run that is not finished"
+        what = f"{str(self.folder.parents[1])!r} holds {there}, and this would be another: {first_few(changes)}"
+        divided = any(change.startswith(DIVISION) for change in changes)
+        go_on = f"Divide it into {self.count} again (--shard K/{self.count}), choose" if divided else "Choose"
+        return InputError(f"{what}. {go_on} another folder, or add --force, which begins anew without them.")
 
     def read(self, number: int) -> RankedShard | None:
         """Read a shard; one that is missing or damaged is None.
