@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kgeval.data.layouts.pykeen_layout import writable_home
 from kgeval.errors import ConfigError, did_you_mean
 
 
@@ -90,15 +91,16 @@ def refuse_unknown_device(name: str) -> None:
 
 
 def _resolver(part: str) -> Any:
-    from pykeen.losses import loss_resolver
-    from pykeen.lr_schedulers import lr_scheduler_resolver
-    from pykeen.models import model_resolver
-    from pykeen.optimizers import optimizer_resolver
-    from pykeen.regularizers import regularizer_resolver
-    from pykeen.sampling import negative_sampler_resolver
-    from pykeen.stoppers import stopper_resolver
-    from pykeen.trackers import tracker_resolver
-    from pykeen.training import training_loop_resolver
+    with writable_home():
+        from pykeen.losses import loss_resolver
+        from pykeen.lr_schedulers import lr_scheduler_resolver
+        from pykeen.models import model_resolver
+        from pykeen.optimizers import optimizer_resolver
+        from pykeen.regularizers import regularizer_resolver
+        from pykeen.sampling import negative_sampler_resolver
+        from pykeen.stoppers import stopper_resolver
+        from pykeen.trackers import tracker_resolver
+        from pykeen.training import training_loop_resolver
 
     return {
         "loss": loss_resolver,
