@@ -90,6 +90,14 @@ def refuse_unknown_device(name: str) -> None:
         raise ConfigError(f"unknown device {name!r}. {did_you_mean(name, ['cpu', 'cuda', 'cuda:0', 'mps'])}") from None
 
 
+def has_device(name: str | None) -> bool:
+    """Whether a machine has the GPU that a training asks for; without a name it takes what there is."""
+    import torch
+
+    device = torch.device("cuda" if name == "gpu" else name or "cpu")
+    return bool(device.type != "cuda" or (device.index or 0) < torch.cuda.device_count())
+
+
 def _resolver(part: str) -> Any:
     with writable_home():
         from pykeen.losses import loss_resolver
