@@ -93,7 +93,7 @@ def command(
     In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all.
     """
     from kgeval.cli.single_run import run_and_show
-    from kgeval.runs.thresholds import OVER, UNDER, Judged, misses, refuse_missed, thresholds_of
+    from kgeval.runs.metric_bounds import OVER, UNDER, Judged, misses, refuse_missed, thresholds_of
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
     policies_and_rows = ("protocol", "metrics", "by", "ties", "seed", "chance", "popularity")

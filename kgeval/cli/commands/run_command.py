@@ -12,8 +12,8 @@ from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, thresholds
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
+    from kgeval.runs.metric_bounds import Bounds, Judged, Threshold
     from kgeval.runs.outcome import Outcome
-    from kgeval.runs.thresholds import Bounds, Judged, Threshold
 
 
 def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -60,7 +60,7 @@ def command(
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
-    from kgeval.runs.thresholds import OVER, UNDER, misses, refuse_missed
+    from kgeval.runs.metric_bounds import OVER, UNDER, misses, refuse_missed
 
     run_configs = {path: load_config(path, overrides) for path in configs}
     folders = _folders(run_configs, out)
@@ -89,7 +89,7 @@ def command(
 
 def _limits(configs: Sequence[RunConfig], bounds: Bounds) -> tuple[Threshold, ...]:
     """Read the thresholds, and check what no configuration can check for itself, before anything is read."""
-    from kgeval.runs.thresholds import thresholds_of
+    from kgeval.runs.metric_bounds import thresholds_of
     from kgeval.runs.trackers import refuse_missing_library
 
     limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], configs[0].kind)
@@ -104,7 +104,7 @@ def _limits(configs: Sequence[RunConfig], bounds: Bounds) -> tuple[Threshold, ..
 def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outcome]]) -> list[Judged]:
     """The models whose metrics are compared with thresholds."""
     from kgeval.baselines.baseline import Baseline
-    from kgeval.runs.thresholds import Judged
+    from kgeval.runs.metric_bounds import Judged
 
     def judged(path: Path, outcome: Outcome) -> Judged:
         source = str(path) if len(configs) > 1 else ""

@@ -24,7 +24,7 @@ from kgeval.cli.shared_options import (
 
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
-    from kgeval.runs.thresholds import Bounds, Judged
+    from kgeval.runs.metric_bounds import Bounds, Judged
 
 
 @click.command("summarize")
@@ -67,7 +67,7 @@ def command(
     names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.run_directory.contents import is_several
-    from kgeval.runs.thresholds import OVER, UNDER
+    from kgeval.runs.metric_bounds import OVER, UNDER
 
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
     options = {name: value for name, value in further.items() if value is not None and value != ()}
@@ -92,10 +92,10 @@ def _summarize_one(
     from kgeval.cli.display import show_groups, show_notes, show_summary
     from kgeval.cli.streams import say_json
     from kgeval.data.human_names import Names, read_names
+    from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.named_groups import named
     from kgeval.runs.outcome import beside
     from kgeval.runs.stored_result import read_result
-    from kgeval.runs.thresholds import misses, refuse_missed, thresholds_of
 
     result = read_result(run, metrics, options)
     summary, groups = result.summary, result.groups
@@ -120,9 +120,9 @@ def _summarize_several(
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import read_common_table
+    from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import common_table
     from kgeval.runs.resume import read_outcomes, read_unfinished
-    from kgeval.runs.thresholds import misses, refuse_missed, thresholds_of
 
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = read_common_table(folder)["failed"], read_unfinished(folder)
@@ -142,8 +142,8 @@ def _summarize_several(
 def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
     """A stored run whose metrics are compared with thresholds."""
     from kgeval.run_directory.contents import is_baseline
+    from kgeval.runs.metric_bounds import Judged
     from kgeval.runs.stored_result import read_result, ungrouped
-    from kgeval.runs.thresholds import Judged
 
     def compute(metrics: Sequence[str]) -> Summary:
         return read_result(run, tuple(metrics), ungrouped(run, options)).summary
