@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.config.yaml_document import Place
+    from kgeval.runs.config.written_variables import Place
 
 OPTIONS: dict[Place, str] = {
     ("dataset",): "--dataset",

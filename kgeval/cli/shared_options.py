@@ -91,19 +91,6 @@ ALLOW = click.option(
 )
 
 
-def _bounds(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    bounds = {}
-    for text in values:
-        metric, equals, bound = text.partition("=")
-        try:
-            bounds[metric.strip()] = float(bound)
-        except ValueError:
-            equals = ""
-        if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
-            raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
-    return bounds
-
-
 SET = click.option(
     "--set",
     "overrides",
@@ -159,13 +146,31 @@ def how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-FAIL_UNDER = click.option(
-    "--fail-under",
-    multiple=True,
-    callback=_bounds,
-    metavar="METRIC=NUMBER",
-    help="Exit with 1 if a metric is lower, or undefined; may be repeated.",
-)
+def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that make a command fail where a metric is out of bounds."""
+    for option, worse in (("--fail-over", "higher"), ("--fail-under", "lower")):
+        command = click.option(
+            option,
+            multiple=True,
+            callback=_bounds,
+            metavar="[MODEL.]METRIC=NUMBER",
+            help=f"Exit with 1 if a metric is {worse}, or undefined; may be repeated. Without MODEL it is for every "
+            "model but baselines.",
+        )(command)
+    return command
+
+
+def _bounds(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    bounds = {}
+    for text in values:
+        metric, equals, bound = text.partition("=")
+        try:
+            bounds[metric.strip()] = float(bound)
+        except ValueError:
+            equals = ""
+        if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
+            raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
+    return bounds
 
 
 class _Folder(click.Path):

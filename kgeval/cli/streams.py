@@ -7,7 +7,8 @@ import re
 import shutil
 import sys
 import unicodedata
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import click
@@ -66,7 +67,8 @@ def say(text: str, *, err: bool = False) -> None:
     """Print a line to standard output, or to standard error; a closed stream is skipped."""
     stream = sys.stderr if err else sys.stdout
     if stream is not None:
-        click.echo(transliterate(text, stream), file=stream)
+        with _named(stream):
+            click.echo(transliterate(text, stream), file=stream)
 
 
 def say_json(content: Any) -> None:
@@ -79,7 +81,18 @@ def say_json(content: Any) -> None:
     if sys.stdout is not None:
         text = text if _can_encode(sys.stdout, text) else json.dumps(content, indent=2) + "\n"
         text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-        click.echo(text, nl=False, file=sys.stdout)
+        with _named(sys.stdout):
+            click.echo(text, nl=False, file=sys.stdout)
+
+
+@contextmanager
+def _named(stream: TextIO) -> Iterator[None]:
+    """Let an error say which stream could not be written, as those of files say which file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = "standard error" if stream is sys.stderr else "standard output"
+        raise
 
 
 def discard_output() -> None:

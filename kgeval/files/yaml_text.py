@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -44,6 +45,29 @@ def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
         raise
     except Exception as error:
         raise ValueError(str(error)) from error
+
+
+class QuotedText(str):
+    """Text that is written in quotes, so that it is read as text whatever its variables hold."""
+
+    __slots__ = ()
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes some text in quotes."""
+
+
+_Dumper.add_representer(QuotedText, lambda dumper, text: dumper.represent_scalar(TEXT, str(text), style="'"))
+
+
+def dump_yaml(content: Mapping[str, Any]) -> str:
+    r"""Format keys and values as YAML.
+
+    >>> dump_yaml({"path": QuotedText("${NUMBER}"), "count": 3})
+    "path: '${NUMBER}'\ncount: 3\n"
+    """
+    text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return text
 
 
 class CountingLoader(yaml.SafeLoader):

@@ -19,6 +19,9 @@ from kgeval.ranking.kernels.device.devices import check_name, joined
 from kgeval.scorers.scorer import sides_of
 from kgeval.settings.settings import Settings, listed
 
+MOST_MEMORY = 2**60
+"""bytes that no machine has: more is no other limit, and would not fit into the integers of numpy"""
+
 LEAST_MEMORY = 4096
 """bytes below which a limit is a mistake: even a block of one query takes more"""
 
@@ -60,7 +63,7 @@ def _enough_memory(limit: int) -> int:
         raise ValueError(
             f"{limit} bytes hold no block of work; it takes at least {LEAST_MEMORY}. Add a unit, as in 2GB"
         )
-    return limit
+    return min(limit, MOST_MEMORY)
 
 
 class Keep(Settings):

@@ -11,6 +11,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.loading import PYKEEN, load_dataset
 from kgeval.errors import InputError
 from kgeval.files.opening import read_settings
+from kgeval.files.variables import expanded
 from kgeval.files.yaml_text import read_yaml
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
@@ -68,6 +69,7 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
         if not isinstance(source, Mapping):
             continue
         try:
+            source = expanded(dict(source))
             place, layout = source.get("path"), source.get("layout", "auto")
             if place is None:  # a folder of that name, wherever this is read, is another graph
                 place, layout = source["name"], PYKEEN

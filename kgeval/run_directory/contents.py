@@ -56,6 +56,12 @@ def is_run(folder: Path) -> bool:
     return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
 
 
+def is_baseline(folder: Path) -> bool:
+    """Whether a run directory is that of a baseline."""
+    model: Any = read_json(folder / MANIFEST).get("model") if (folder / MANIFEST).is_file() else None
+    return isinstance(model, dict) and "baseline" in model
+
+
 def num_shards(folder: Path) -> int:
     """Count the shards that are done in a folder of them."""
     return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})

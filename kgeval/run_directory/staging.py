@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-import yaml
 from filelock import FileLock, Timeout
 
 from kgeval.errors import FileError, InputError, RunError
 from kgeval.files.opening import read_json
+from kgeval.files.yaml_text import dump_yaml
 from kgeval.paths import is_plain_name
 from kgeval.run_directory.contents import (
     CONFIG,
@@ -196,7 +196,7 @@ def write_run(
     if curves:
         write_text(stage / CURVES, as_json(curves))
     write_text(stage / METRICS, numbers)
-    write_text(stage / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    write_text(stage / CONFIG, dump_yaml(config))
     names = [CONFIG, METRICS, *tables, *([CURVES] if curves else [])]
     write_text(stage / MANIFEST, as_json(manifest | {"written": digests(stage, names)}))
     _publish(stage)

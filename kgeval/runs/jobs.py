@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kgeval.baselines.baseline import Baseline
 from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
+from kgeval.checkpoints.checkpoint import with_folder
 from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.run_directory.contents import MODEL
@@ -32,6 +34,7 @@ class Job(ABC):
         self.folder = None if stage is None else stage.parent
         output = None if self.folder is None else str(self.folder)
         alone = config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
+        alone._document = replace(config.document, variables=config.document.variables.of_model(name))
         self.config = alone.resolved(dataset)
         """the configuration of this one model, with nothing left open, so that it can be run again by itself"""
 
@@ -39,6 +42,14 @@ class Job(ABC):
     def title(self) -> str | None:
         """What results call the model; by default what it calls itself."""
         return self.name or None
+
+    def title_of(self, model: Any) -> str | None:
+        """The title, or what a model calls itself if that is the path of its file, which is told as it was written."""
+        files: tuple[Path, ...] = getattr(model, "files", ())
+        if self.title is not None or not files:
+            return self.title
+        path = Path(self.config.document.variables.conceal(str(files[0])))
+        return None if path == files[0] else model.title.replace(with_folder(files[0]), "/".join(path.parts[-2:]))
 
     @property
     def seeds(self) -> dict[str, int]:

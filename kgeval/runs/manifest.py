@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,17 +15,32 @@ from kgeval.baselines.fitted_baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.files.opening import sha256_of_file
+from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import describe_machine, ranking_facts
 from kgeval.run_directory.staging import unstaged
-from kgeval.runs.config.environment_variables import escaped
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS
 from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.config.written_variables import Variables
 from kgeval.runs.jobs import Job
 from kgeval.runs.model_evaluation import ModelEvaluation
 from kgeval.runs.results import Result
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.scorer import Scorer, VectorScorer
+
+
+@dataclass
+class Clock:
+    """The seconds of each step."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def time(self, step: str) -> Iterator[None]:
+        """Measure a step."""
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = round(time.perf_counter() - start, 3)
 
 
 class FileHashes:
@@ -41,13 +60,24 @@ class FileHashes:
         return {unstaged(str(path)): self._cache[path] for path in files}
 
 
-def config_content(config: RunConfig, *, escape: bool = True) -> dict[str, Any]:
-    """Return the content of a model's ``config.yaml``, without keys that do not apply to its task."""
+def config_content(config: RunConfig) -> dict[str, Any]:
+    """Return the content of a model's ``config.yaml``: with variables as written, without keys that do not apply."""
+    return dict(config.document.variables.as_written(_values(config)))
+
+
+def variable_digests(config: RunConfig) -> dict[str, str]:
+    """Return the SHA-256 of each value that is hidden by its variables, but for paths: their files have one each."""
+    values, written = leaves(Variables().as_written(_values(config))), leaves(config_content(config))
+    hidden = {key: value for key, value in values.items() if value != written[key] and not exists_safely(Path(value))}
+    return {key: sha256(value.encode()).hexdigest() for key, value in hidden.items()}
+
+
+def _values(config: RunConfig) -> dict[str, Any]:
     inapplicable = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else set()
     content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
     if "evaluation" in content and "sides" not in config.evaluation.model_fields_set:
         del content["evaluation"]["sides"]  # they are the model's to say
-    return dict(escaped(content)) if escape else content
+    return content
 
 
 def fingerprint(
@@ -58,8 +88,18 @@ def fingerprint(
     hashes: FileHashes,
 ) -> Fingerprint:
     """Collect what the numbers of a model's run depend on."""
-    files = hashes.of_inputs(dataset, model, evaluation)
-    return Fingerprint(leaves(config_content(job.config)), dataset.sha256(), files, version("kgeval"))
+    config, files = job.config, _files(job, dataset, model, evaluation, hashes)
+    return Fingerprint(
+        leaves(config_content(config)), dataset.sha256(), files, version("kgeval"), variable_digests(config)
+    )
+
+
+def _files(
+    job: Job, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation, hashes: FileHashes
+) -> dict[str, str]:
+    """The SHA-256 of the input files, by their paths as they were written."""
+    conceal = job.config.document.variables.conceal
+    return {conceal(path): digest for path, digest in hashes.of_inputs(dataset, model, evaluation).items()}
 
 
 def manifest(
@@ -81,9 +121,10 @@ def manifest(
             **_describe_graph(dataset),
             **({} if learned is None else {"training_graph": _describe_graph(learned)}),
         },
-        "model": _describe(model),
+        "model": _describe(model, job.config.document.variables),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
-        "sha256": hashes.of_inputs(dataset, model, evaluation),
+        "sha256": _files(job, dataset, model, evaluation, hashes),
+        **({"variables": digests} if (digests := variable_digests(job.config)) else {}),
         "seconds": dict(seconds),
         **({} if result.ranks is None else ranking_facts(result.ranks)),
         "notes": list(result.notes),
@@ -101,9 +142,10 @@ def _describe_graph(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _describe(model: Scorer | VectorScorer) -> dict[str, Any]:
+def _describe(model: Scorer | VectorScorer, variables: Variables) -> dict[str, Any]:
     if isinstance(model, FittedBaseline):
         return model.describe()
     if not isinstance(model, Checkpoint):
         return {"live": type(model.scorer if isinstance(model, Aligned) else model).__name__}
-    return model.describe() | {"files": [unstaged(str(path)) for path in model.files]}
+    described = model.describe() | {"files": [unstaged(str(path)) for path in model.files]}
+    return dict(variables.conceal(described))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,6 +22,8 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import LABELS, PREDICTIONS, RANKS, ranks_of
 from kgeval.run_directory.staging import ParquetTable
 from kgeval.runs.config.metric_request import MetricRequest
+from kgeval.runs.config.written_variables import Variables
+from kgeval.storage.parquet_tables import Columns
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables
 from kgeval.tasks.label_table import LabelTable
@@ -90,6 +92,20 @@ class Result(ABC):
     def follows_protocol(self) -> bool:
         """Whether metrics and policies are the protocol's, so that the framework's report says it all."""
         return False
+
+
+def concealed(value: Any, variables: Variables) -> Any:
+    """Return results whose words do not hold the values of variables."""
+    if not variables.places:
+        return value
+    if isinstance(value, Mapping):
+        return {name: concealed(part, variables) for name, part in value.items()}
+    if isinstance(value, Columns):
+        words = [name for name in ("model", "candidates", "negatives", "notes") if hasattr(value, name)]
+        return replace(value, **{name: variables.conceal(getattr(value, name)) for name in words})
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    return replace(value, **{field.name: concealed(getattr(value, field.name), variables) for field in fields(value)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,8 @@ def _stored_fingerprint(folder: Path) -> Fingerprint:
     manifest = read_json(folder / MANIFEST)
     dataset, versions = _block(manifest, "dataset"), _block(manifest, "versions")
     config = leaves(_stored_config(folder))
-    return Fingerprint(config, dataset.get("sha256"), _block(manifest, "sha256"), versions.get("kgeval"))
+    files, variables = _block(manifest, "sha256"), _block(manifest, "variables")
+    return Fingerprint(config, dataset.get("sha256"), files, versions.get("kgeval"), variables)
 
 
 def goes_on(folder: Path, current: Fingerprint) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,36 +19,23 @@ from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
-from kgeval.runs.manifest import FileHashes, config_content, fingerprint, manifest
+from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
 from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
+from kgeval.runs.results import concealed
 from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
 from kgeval.runs.run_page import write_page
 from kgeval.runs.shards.executors.local_executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardStore, counting_shards
 from kgeval.runs.shards.sharded_ranking import ShardedRanking
-from kgeval.runs.trackers import report, tracking
+from kgeval.runs.trackers import refuse_missing_library, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
 from kgeval.storage.atomic import write_text
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""
-
-
-@dataclass
-class Clock:
-    """The seconds of each step."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def time(self, step: str) -> Iterator[None]:
-        """Measure a step."""
-        start = time.perf_counter()
-        yield
-        self.seconds[step] = round(time.perf_counter() - start, 3)
 
 
 def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
@@ -71,7 +57,7 @@ def run(
 ) -> list[Outcome]:
     """Run a configuration.
 
-    Several models are all read before the first is evaluated. A model with an unchanged earlier run in the folder is
+    Several models are all read before the first is evaluated. A model with an unchanged earlier run in its folder is
     not evaluated again. If a model cannot be read or fails, the others are evaluated nevertheless.
 
     Parameters
@@ -98,17 +84,19 @@ def run(
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
+        stack.enter_context(config.document.variables.concealed())
+        refuse_missing_library(config.tracker)
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
-            dataset = config.dataset.load()
+            dataset = config.load_dataset()
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
         work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force)
         several = config.models is not None
-        outcomes = _run_several(work, jobs, out) if several else [work.run(jobs[0])]
+        outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
             with watch("building the page", None):
                 write_page(out, dataset, warn=warn)
@@ -123,8 +111,7 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack:
         return dict.fromkeys(config.jobs)
     if config.models is None:
         trains = config.jobs[""].trains
-        resume = config.evaluation.estimate is not None and not trains
-        return {"": stack.enter_context(reserve(out, force=force, resume=resume, trains=trains))}
+        return {"": stack.enter_context(reserve(out, force=force, resume=True, trains=trains))}
     stack.enter_context(locked(out))
     if is_run(out):
         raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
@@ -155,15 +142,11 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
         try:
             outcomes.append(stored.get(job.name) or work.run(job))
         except (KgevalError, OSError, MemoryError) as error:
-            failures[job.name] = _as_failure(error)
+            failures[job.name] = work.failure(error)
         write_table()
     if failures:
         raise ModelsFailed(outcomes, failures)
     return outcomes
-
-
-def _as_failure(error: KgevalError | OSError | MemoryError) -> KgevalError:
-    return error if isinstance(error, KgevalError) else RunError(f"{type(error).__name__}: {reason(error)}.")
 
 
 def _is_damage(job: Job, error: InputError) -> bool:
@@ -210,13 +193,25 @@ class _Work:
                     self._refuse_other_shards(job, model)
             except (InputError, OSError, MemoryError) as error:
                 if not isinstance(error, InputError) or _is_damage(job, error):
-                    unreadable[job.name] = _as_failure(error)
+                    unreadable[job.name] = self.failure(error)
                 else:
                     problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
         outcomes = {job.name: self._read_stored(job, current) for job, current in stored.items()}
         return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
+
+    def stored(self, job: Job) -> Outcome | None:
+        """Read a model's stored run, unless there is none or it is to be replaced or continued."""
+        if job.folder is None or not is_run(job.folder) or self.force:
+            return None
+        return self._read_stored(job, self._fingerprint(job, job.read(self.dataset, self.evaluation)))
+
+    def failure(self, error: KgevalError | OSError | MemoryError) -> KgevalError:
+        """Name the failure of one of several models, without the values of variables."""
+        with suppress(KgevalError, OSError, MemoryError), self.config.document.variables.concealed():
+            raise error
+        return error if isinstance(error, KgevalError) else RunError(f"{type(error).__name__}: {reason(error)}.")
 
     def _read_stored(self, job: Job, current: Fingerprint) -> Outcome | None:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
@@ -245,7 +240,8 @@ class _Work:
             return self._evaluate(job)
         with tracking(self.config.tracker, job.name, self.dataset.name) as tracker:
             outcome = self._evaluate(job)
-            report(tracker, config_content(job.config, escape=False), outcome.summary.to_dict(), outcome.folder)
+            folder = None if outcome.folder is None else job.config.document.variables.conceal(str(outcome.folder))
+            report(tracker, config_content(job.config), outcome.summary.to_dict(), folder)
         return outcome
 
     def _evaluate(self, job: Job) -> Outcome:
@@ -257,8 +253,8 @@ class _Work:
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
             earlier = self._earlier(job, model)
-            request = EvaluationRequest(job.title, job.config.policies, progress, sharded.rank_parts, earlier)
-            result = self.evaluation.evaluate(model, request)
+            request = EvaluationRequest(job.title_of(model), job.config.policies, progress, sharded.rank_parts, earlier)
+            result = concealed(self.evaluation.evaluate(model, request), job.config.document.variables)
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
             metrics = outcome.to_dict()
@@ -282,7 +278,7 @@ class _Work:
             self.config.evaluation.shards,
             ShardStore(job.stage or Path()) if is_kept else None,
             partial(self._fingerprint, job, model),
-            dict(self.config.document.content),
+            self.config.document.as_written,
             self.force,
             self.warn,
         )

@@ -14,6 +14,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError, InputError, did_you_mean, reason
 from kgeval.files.opening import read_settings
+from kgeval.files.variables import expanded
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely
 from kgeval.ranking.rank_table import RankTable
@@ -74,7 +75,7 @@ def _configured_dataset(run: Path) -> Dataset:
     if not exists_safely(run / CONFIG):
         raise InputError(f"{str(run)!r} does not tell where its dataset is, on which slices rest. Add --dataset.")
     try:
-        return DatasetConfig.model_validate(read_yaml(read_settings(run / CONFIG))["dataset"]).load()
+        return DatasetConfig.model_validate(expanded(read_yaml(read_settings(run / CONFIG))["dataset"])).load()
     except (InputError, OSError, ValueError, TypeError, KeyError) as error:
         why = error.errors()[0]["msg"].removeprefix("Value error, ") if isinstance(error, ValidationError) else error
         raise InputError(

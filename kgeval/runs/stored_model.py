@@ -11,6 +11,7 @@ from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import ConfigError, InputError
 from kgeval.files.opening import sha256_of_file
+from kgeval.files.variables import expanded
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, is_several, read_json
@@ -83,7 +84,7 @@ def _refuse_changed_files(run: Path) -> None:
     if not isinstance(digests, dict):
         raise InputError(f"{str(run / MANIFEST)!r} is damaged: it does not say which files were ranked.")
     for name, digest in digests.items():
-        path = Path(name)
+        path = Path(name) if exists_safely(Path(name)) else Path(expanded(name))
         if not exists_safely(path) or not path.is_file():
             raise InputError(f"{str(run)!r}: {name!r}, which was ranked, is not there any more.")
         if sha256_of_file(path) != digest:

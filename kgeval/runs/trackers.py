@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,11 @@ from kgeval.runs.config.pykeen_components import refuse_unknown
 from kgeval.runs.config.types import as_validation_error
 from kgeval.settings.settings import Settings
 
-PLACES = ("path", "experiment_path", "experiment_name")
+PLACES = {"path", "name", "experiment_path", "experiment_name"}
 """options of csv, json and tensorboard that name the file or folder of one run"""
+
+LIBRARIES = ("mlflow", "wandb", "neptune", "tensorboard")
+"""trackers that are called like the library that they need"""
 
 
 class TrackerConfig(Settings):
@@ -41,11 +46,31 @@ class TrackerConfig(Settings):
         >>> TrackerConfig(kind="mlflow", experiment_name="all").options("fresh")
         {'experiment_name': 'all'}
         """
-        options = dict(self.model_extra or {})
-        if model and "mlflow" not in self.kind.casefold():  # an experiment of mlflow has many runs
-            paths = {name: Path(options[name]) for name in PLACES if isinstance(options.get(name), str)}
-            options |= {name: str(path.with_name(f"{path.stem}-{model}{path.suffix}")) for name, path in paths.items()}
+        options, kind = dict(self.model_extra or {}), self.kind.casefold()
+        if "tensorboard" in kind and not {"experiment_path", "experiment_name"} & {*options}:
+            # PyKEEN's own default is the second, which runs share.
+            options["experiment_name"] = datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
+        if model and not any(service in kind for service in ("mlflow", "wandb", "neptune")):  # these keep runs apart
+            for option in PLACES & options.keys():
+                place = Path(str(options[option]))
+                suffix = "" if option.endswith("name") else place.suffix
+                options[option] = f"{str(place).removesuffix(suffix)}-{model}{suffix}"
         return options
+
+
+def refuse_missing_library(config: TrackerConfig | None) -> None:
+    """Refuse a tracker whose library is not installed, before anything is read or trained.
+
+    Raises
+    ------
+    ConfigError
+        with the command that installs it
+    """
+    kind = "" if config is None else config.kind
+    for library in LIBRARIES:
+        if library in kind.casefold() and find_spec(library) is None:
+            what = f"tracker.kind: {kind} needs the library {library}, which is not installed"
+            raise ConfigError(f"{what}. Run: pip install {library}")
 
 
 @contextmanager
@@ -91,7 +116,7 @@ def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
         tracker.end_run(success=True)
 
 
-def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: Path | None) -> None:
+def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder: str | None) -> None:
     """Report a configuration, the run directory, and the defined metrics among the ``results`` (``metrics.json``).
 
     The ``@`` of ``hits@10``, which some trackers do not take in a name, becomes PyKEEN's ``hits_at_10``.
@@ -109,7 +134,7 @@ def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder
     }
     params = {name: value for name, value in config.items() if name != "tracker"}  # which may have an access token
     with _as_run_error():
-        tracker.log_params({**params, "run_directory": str(folder) if folder else None})
+        tracker.log_params({**params, "run_directory": folder})
         tracker.log_metrics(metrics, prefix=results["split"])
 
 

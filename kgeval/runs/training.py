@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     training = as_json(
         {"training": config.model_dump(mode="json"), "dataset": dataset.sha256(), "pykeen": version("pykeen")}
     )
+    training = sha256(training.encode()).hexdigest()  # what it was trained by may hold the values of variables
     if _stored_training(stage) == training:
         return load_checkpoint(stage / MODEL, dataset=dataset)
     (stage / TRAINED).unlink(missing_ok=True)

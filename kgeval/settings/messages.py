@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from kgeval.errors import did_you_mean
+from kgeval.errors import did_you_mean, nearest
 from kgeval.settings.by_kind import KEYS, ByKind
 
 Location = tuple[str | int, ...]
@@ -24,6 +24,8 @@ MAX_PROBLEMS = 100
 
 UNTRAINED = "a baseline"
 """pydantic's tag for models that learn nothing; the key that names one is called like their kind"""
+
+UNKNOWN_KEY = "unknown key"
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -72,10 +74,19 @@ class Problem:
 def problems_of(error: ValidationError, content: Any, root: Any) -> list[Problem]:
     """List pydantic's errors about ``content``, which is no valid ``root`` (a model, or a union of models)."""
     items = error.errors(include_url=False)
-    problems = [_problem(item, content, root) for item in items[:MAX_PROBLEMS]]
+    problems = _without_misspelt([_problem(item, content, root) for item in items[:MAX_PROBLEMS]], content, root)
     if len(items) > MAX_PROBLEMS:
         problems.append(Problem((), f"{len(items) - MAX_PROBLEMS} more problems"))
     return problems
+
+
+def _without_misspelt(problems: list[Problem], content: Any, root: Any) -> list[Problem]:
+    """Leave out that a key is missing where an unknown one beside it is likely to be that key."""
+    unknown = [problem.location for problem in problems if problem.message.startswith(UNKNOWN_KEY)]
+    meant = {
+        (*block, name) for *block, key in unknown for name in nearest(str(key), _keys(tuple(block), content, root))
+    }
+    return [problem for problem in problems if not (problem.absent and problem.location in meant)]
 
 
 def _problem(item: Any, content: Any, root: Any) -> Problem:
@@ -102,7 +113,7 @@ def _about_key(kind: str, location: Location, content: Any, root: Any) -> Proble
         return Problem(location, "missing", absent=True)
     if kind == "extra_forbidden":
         known = _keys(location[:-1], content, root)
-        return Problem(location, f"unknown key {short_repr(location[-1])}", _nearest(location[-1], known))
+        return Problem(location, f"{UNKNOWN_KEY} {short_repr(location[-1])}", _nearest(location[-1], known))
     return Problem(location, f"a key is text, found {short_repr(location[-1])}", "Write it in quotes.")
 
 

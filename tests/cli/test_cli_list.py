@@ -244,3 +244,21 @@ def test_the_counting_loops_are_there_when_their_cache_is_looked_at():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("further", ["", "--json"])
+def test_a_full_disk_under_the_output_is_named(place, further):
+    command = f"{shlex.quote(sys.executable)} -m kgeval summarize run -q {further} > /dev/full"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, "Error: standard output: No space left on device.\n")
+
+
+@pytest.mark.parametrize("variables", [{"HOME": "/dev/null/x", "PYSTOW_HOME": ""}, {"PYSTOW_HOME": "/dev/null/x"}])
+def test_a_home_that_cannot_be_made_is_named_with_what_to_set(place, variables):
+    environment = {name: value for name, value in {**os.environ, **variables}.items() if value}
+    command = [sys.executable, "-m", "kgeval", "evaluate", "baseline:popularity", "--dataset", "umls"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "cannot make the folder '/dev/null/x" in result.stderr
+    assert "Set the variable PYSTOW_HOME to a folder that you can write to" in result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -113,8 +114,31 @@ def test_a_model_is_no_path(refused, place, name):
 
 def test_a_run_that_is_there_is_kept(refused, place):
     before = (place / "run/manifest.json").read_bytes()
-    assert "'run' already holds a run" in refused("run", "config.yaml", "--out", "run")
+    told = refused("run", "config.yaml", "--out", "run", "--set", "evaluation.split=valid")
+    assert "'run' already holds a run, and this would be another: evaluation.split was test, is valid" in told
     assert (place / "run/manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "config.yaml", "--out", "run"),
+        ("evaluate", "model", "--dataset", "./graph", "--option", "model=TransE", "--option", "norm=1", "--out", "run"),
+    ],
+)
+def test_the_same_command_takes_the_run_that_is_there(place, command):
+    before = {path.name: path.read_bytes() for path in (place / "run").iterdir()}
+    repeated = invoke(*command)
+    assert repeated.exit_code == 0, repeated.output
+    assert "Taken from run, an earlier run of the same" in repeated.stderr
+    assert "mrr" in repeated.stdout
+    assert {path.name: path.read_bytes() for path in (place / "run").iterdir()} == before
+
+
+def test_other_inputs_are_not_taken_for_the_run_that_is_there(refused, place):
+    write_model(place / "other", entity=np.ones((8, 4)))
+    shutil.copytree(place / "other", place / "model", dirs_exist_ok=True)
+    assert "model/arrays.npz has changed" in refused("run", "config.yaml", "--out", "run")
 
 
 def test_one_run_in_the_way_stops_all_models_before_the_work(refused, place, several):

@@ -94,7 +94,7 @@ def test_several_bounds_are_told_at_once(place):
     )
     assert result.exit_code == 1
     first, *lines = (line for line in result.stderr.splitlines() if not line.startswith("Note: "))
-    assert first == "Error: --fail-under: 2 metrics fell short"
+    assert first == "Error: --fail-under: 2 metrics miss their bounds"
     assert [line.split()[0] for line in lines] == ["mrr", "tail.h@1"]
 
 
@@ -130,7 +130,7 @@ def test_each_of_several_models_is_bounded_and_named(place):
     ("bound", "message"),
     [
         ("mmr=.3", "unknown metric 'mmr'. Did you mean"),
-        ("mr=3", "mr is better the lower it is, and a bound is the least that a metric may be"),
+        ("mr=3", "mr is better the lower it is. Give its bound by --fail-over mr=3."),
         ("mrr", "'mrr': expected METRIC=NUMBER, for example mrr=0.3"),
         ("mrr=", "'mrr=': expected METRIC=NUMBER"),
         ("=.3", "'=.3': expected METRIC=NUMBER"),
@@ -141,6 +141,62 @@ def test_each_of_several_models_is_bounded_and_named(place):
 def test_a_wrong_bound_is_refused_before_the_work(refused, place, monkeypatch, how, bound, message):
     monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", lambda *_: pytest.fail("it was ranked"))
     assert message in refused(*how, "--fail-under", bound)
+
+
+@pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["summarize", "run"]], ids=lambda how: how[0])
+def test_a_metric_over_its_bound_fails_too(place, how):
+    mr = summarize(evaluate(load_checkpoint("model", model="TransE", norm=1), "graph/"))["mr"]
+    assert invoke(*how, "--fail-over", f"mr={mr!r}").exit_code == 0
+    over = invoke(*how, "--fail-over", f"mr={mr - 1e-9!r}", "-q")
+    assert (over.exit_code, over.stderr) == (1, f"Error: --fail-over: mr is {mr!r}, above {mr - 1e-9!r}.\n")
+    both = invoke(*how, "--fail-over", "mr=1", "--fail-under", "mrr=1", "-q")
+    assert both.stderr.startswith("Error: --fail-under and --fail-over: 2 metrics miss their bounds\n  mrr is ")
+
+
+def test_an_upper_bound_of_what_is_better_the_higher_names_the_other_option(refused):
+    told = refused(*EVALUATE, "--fail-over", "mrr=.3")
+    assert "--fail-over: mrr is better the higher it is. Give its bound by --fail-under mrr=0.3." in told
+
+
+THREE = {"my.model": CONFIG["model"], "other": CONFIG["model"], "floor": {"baseline": "popularity"}}
+
+
+@pytest.fixture
+def three(place):
+    """A configuration of two models and a baseline, and its folder of runs."""
+    write_config(place / "three.yaml", {"dataset": "./graph", "models": THREE, "output": "three"})
+    assert invoke("run", "three.yaml").exit_code == 0
+    return {"run": "three.yaml", "summarize": "three"}
+
+
+@pytest.mark.parametrize("command", ["run", "summarize"])
+@pytest.mark.parametrize(
+    ("bounds", "missed"),
+    [
+        (["mrr=1"], ["my.model: mrr", "other: mrr"]),  # no baseline has to reach it
+        (["my.model.mrr=1"], ["my.model: mrr"]),
+        (["my.model.tail.hits@3=2", "floor.mrr=1"], ["my.model: tail.hits@3", "floor: mrr"]),
+        (["floor.mrr=0", "tail.mrr=0"], []),
+    ],
+)
+def test_a_bound_is_for_one_model_or_for_all_that_learn(three, command, bounds, missed):
+    options = [part for bound in bounds for part in ("--fail-under", bound)]
+    result = invoke(command, three[command], *options)
+    assert result.exit_code == (1 if missed else 0)
+    found = [line.partition(" is ")[0].strip() for line in result.stderr.splitlines() if ", below " in line]
+    assert [line.removeprefix("Error: --fail-under: ") for line in found] == missed
+
+
+@pytest.mark.parametrize("command", ["run", "summarize"])
+def test_a_bound_for_no_model_is_refused(refused, three, command):
+    told = refused(command, three[command], "--fail-under", "mymodel.mrr=1")
+    assert "It is no model either: they are my.model, other, floor." in told
+    told = refused(command, three[command], "--fail-under", "floor.mr=1")
+    assert "mr is better the lower it is. Give its bound by --fail-over floor.mr=1." in told
+
+
+def test_a_baseline_alone_is_bounded(place):
+    assert invoke("evaluate", "baseline:random", "--dataset", "graph", "--fail-under", "mrr=1").exit_code == 1
 
 
 def test_a_task_has_bounds_of_its_own_metrics(place):

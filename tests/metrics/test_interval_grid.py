@@ -12,7 +12,7 @@ from kgeval import Estimate
 from kgeval.metrics.estimates.sampling import STRATUM, Sampling
 from kgeval.metrics.estimates.strata import Strata
 from kgeval.metrics.estimates.table_estimates import TableEstimates
-from kgeval.metrics.intervals.interval import Interval, Intervals
+from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.tables.names import parse
 from kgeval.metrics.tables.selection import RowSelection, TableView

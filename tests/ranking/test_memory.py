@@ -146,3 +146,10 @@ def test_a_limit_that_holds_nothing_is_refused(limit):
     graph = random_dataset()
     with pytest.raises(InputError, match=r"memory_limit: .* bytes hold no block of work; it takes at least 4096"):
         evaluate(model_of(graph), graph, memory_limit=limit)
+
+
+@pytest.mark.parametrize("limit", ["999999999999999999999PB", 2**63 - 1, 2**63, 10**30])
+def test_a_limit_that_no_machine_has_is_none(limit):
+    graph = random_dataset()
+    free, bound = evaluate(model_of(graph), graph), evaluate(model_of(graph), graph, memory_limit=limit)
+    assert as_counts(bound) == as_counts(free)

@@ -218,6 +218,22 @@ def test_what_is_no_configuration_is_refused(config, content):
         load_config(path)
 
 
+def test_a_key_that_is_misspelt_is_one_problem(config):
+    path = config("datasett: {path: graph}\nmodel: {pth: model.safetensors}\n")
+    with pytest.raises(ConfigError) as error:
+        load_config(path)
+    assert str(error.value).splitlines() == [
+        f"{path}: 2 problems",
+        "  model.pth: unknown key 'pth' (config line 2). Did you mean 'path'?",
+        "  datasett: unknown key 'datasett' (config line 1). Did you mean 'dataset'?",
+    ]
+
+
+def test_metrics_may_have_commas_between_them_as_in_the_command(config):
+    assert load_config(config(metrics="mrr, hits@10")).metrics == ("mrr", "hits@10")
+    assert load_config(config(), ["metrics=mrr,hits@10"]).metrics == ("mrr", "hits@10")
+
+
 def test_references_to_references_are_not_multiplied_out(config):
     """The "billion laughs": short to write down, and too long to read if every reference is followed."""
     levels = [f"l{n + 1}: &l{n + 1} [{', '.join([f'*l{n}'] * 10)}]" for n in range(5)]

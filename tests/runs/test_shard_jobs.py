@@ -68,7 +68,8 @@ def test_jobs_of_another_configuration_or_division_are_refused(settings, config,
     other = load_config(config(evaluation={"filter": []}))
     with pytest.raises(InputError, match=r"evaluation\.filter was .*, is \[\]"):
         run_shard(other, place / "run", 3, COUNT)
-    with pytest.raises(InputError, match=r"evaluation\.shards was 4, is 5"):
+    again = r"run' holds 1 of the 4 shards .*evaluation\.shards was 4, is 5\. Divide it into 4 again \(--shard K/4\)"
+    with pytest.raises(InputError, match=again):
         run_shard(settings, place / "run", 3, 5)
     with pytest.raises(ConfigError, match=r"--shard: one of 4, and evaluation\.shards is 8"):
         run_shard(load_config(config(evaluation={"shards": 8})), place / "new", 3, COUNT)
@@ -76,13 +77,16 @@ def test_jobs_of_another_configuration_or_division_are_refused(settings, config,
         run_shard(settings, place / "new", 3, 100)
 
 
-def test_a_folder_with_a_run_takes_no_shards_but_by_force(settings, place):
-    with pytest.raises(InputError, match="already holds a run"):
-        run_shard(settings, place / "whole", 1, 2)
+def test_a_folder_with_a_run_takes_no_shards_but_by_force(settings, config, place):
+    (taken,) = run_shard(settings, place / "whole", 1, 2)  # a job that is repeated after the merge
+    assert taken.kept
+    assert not (place / "whole" / STAGE).exists()
+    with pytest.raises(InputError, match=r"already holds a run, and this would be another: evaluation\.split"):
+        run_shard(load_config(config(evaluation={"split": "valid"})), place / "whole", 1, 2)
     for number in (1, 2):
         run_shard(settings, place / "whole", number, 2, force=True)
-    with pytest.raises(InputError, match="already holds a run"):
-        merge(place / "whole")
+    (outcome,) = merge(place / "whole")
+    assert outcome.stored
     before = table(place / "whole")
     merge(place / "whole", force=True)
     assert table(place / "whole") == before

@@ -241,7 +241,9 @@ CHANGES = {
 @pytest.mark.parametrize(("overrides", "message"), CHANGES.values(), ids=CHANGES)
 def test_another_configuration_is_refused_or_begun_anew(interrupted, place, overrides, message):
     changed = load_config(place / "experiment.yaml", overrides)
-    with pytest.raises(InputError, match=rf"run' holds shards of an interrupted run.*: {message}\. .*--force"):
+    with pytest.raises(
+        InputError, match=rf"run' holds . of the . shards of a run that is not finished.*: {message}\. .*--force"
+    ):
         run(changed, place / "run")
     assert len(shards_in(place / "run")) == 3
     run(changed, place / "run", force=True)
@@ -401,7 +403,9 @@ def test_of_several_models_each_is_continued(config, place, monkeypatch):
         interrupt_after(patch, 7)
         with pytest.raises(Interrupted, match="2 of 5"):
             run(settings, place / "run")
-    with pytest.raises(ConfigError, match=r"models\.b: .*holds shards of an interrupted run.*seed was 0, is 1"):
+    with pytest.raises(
+        ConfigError, match=r"models\.b: .*holds . of the . shards of a run that is not finished.*seed was 0, is 1"
+    ):
         run(load_config(place / "experiment.yaml", ["seed=1", "models={b: spare/other.safetensors}"]), place / "run")
     first, second = run(settings, place / "run")
     assert (first.stored, second.stored) == (True, False)

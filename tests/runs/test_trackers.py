@@ -15,6 +15,7 @@ from kgeval.cli import main
 from kgeval.errors import ConfigError, RunError
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
+from kgeval.runs.trackers import TrackerConfig
 
 NATIVE = {"entity": 14, "relation": 55}
 
@@ -136,12 +137,34 @@ def test_a_run_that_fails_ends_as_a_failure_and_tells_its_own_reason(tmp_path, c
 def test_a_missing_library_is_one_message_before_anything_is_trained(tmp_path, config, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)  # as if it were not installed
     monkeypatch.setattr("kgeval.runs.jobs.train", lambda *_: pytest.fail("something was trained"))
-    config({"kind": "mlflow"}, model={"kind": "pykeen", "model": "DistMult"})
+    config({"kind": "mlflow"}, model={"kind": "pykeen", "model": "DistMult"}, dataset="nations")
     shown = CliRunner().invoke(main, ["run", str(tmp_path / "config.yaml"), "--out", str(tmp_path / "run")])
-    assert shown.exit_code == 2
-    assert "the tracker 'mlflow' could not be started" in shown.output
-    assert "Install the library that it needs" in shown.output
-    assert "Traceback" not in shown.output
+    told = "Error: tracker.kind: mlflow needs the library mlflow, which is not installed. Run: pip install mlflow\n"
+    assert (shown.exit_code, shown.output) == (2, told)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("tracker", "names"),
+    [
+        ({"kind": "tensorboard"}, {"experiment_name"}),
+        ({"kind": "tensorboard", "experiment_name": "v1.5"}, {"experiment_name"}),
+        ({"kind": "tensorboard", "experiment_path": "logs/v1.5"}, {"experiment_path"}),
+        ({"kind": "csv", "name": "all"}, {"name"}),
+        ({"kind": "json", "path": "logs/all.jsonl"}, {"path"}),
+    ],
+)
+def test_every_model_has_a_file_or_folder_of_its_own(tracker, names):
+    told = [TrackerConfig(**tracker).options(model) for model in ("first", "second")]
+    for name in names:
+        first, second = (options[name] for options in told)
+        assert "first" in first
+        assert "second" in second
+
+
+def test_runs_of_one_second_do_not_share_a_folder():
+    one, other = (TrackerConfig(kind="tensorboard").options("")["experiment_name"] for _ in range(2))
+    assert one != other
 
 
 def test_csv_holds_configuration_metrics_and_folder(tmp_path, config):

@@ -110,6 +110,7 @@ ARGUMENTS = {
     "of a loss": ({"loss": "nssa", "loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),
     "of the model's own loss": ({"loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),
     "of a stopper": ({"stopper": "early", "stopper_kwargs": {"patients": 1}}, "patients: unknown argument"),
+    "a stopper's metric": ({"stopper": "early", "stopper_kwargs": {"metric": "nope"}}, "metric: unknown metric 'nope'"),
     "a checkpoint": (
         {"training_kwargs": {"checkpoint_directory": "x"}},
         r"checkpoint_directory: it lets .*Leave it out",
@@ -266,3 +267,11 @@ def test_a_model_that_is_trained_again_replaces_the_earlier_one(config, place):
     run(load_config(config(**job(random_seed=1))), place / "run", force=True)
     assert (place / "run/model/trained_model.pkl").read_bytes() != before
     assert [path.name for path in (place / "run").iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_device_that_is_not_there_is_told_before_anything_is_trained(config, place):
+    there = pytest.importorskip("torch").cuda.device_count()
+    settings = load_config(config(**job(device=f"cuda:{there}")))
+    with pytest.raises(ConfigError, match=rf"device: .*no device 'cuda:{there}' \(config line \d+\)\. Leave it out"):
+        run(settings, place / "run")
+    assert not (place / "run").exists()

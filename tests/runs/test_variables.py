@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgeval.errors import ConfigError
+from kgeval.errors import ConfigError, InputError
+from kgeval.files.variables import escaped
 from kgeval.files.yaml_text import read_yaml
-from kgeval.runs.config.environment_variables import ExpandingLoader, escaped
+from kgeval.runs.config.environment_variables import ExpandingLoader
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.yaml_document import read_document
 from kgeval.runs.runner import run
+from kgeval.runs.shards.shard_job import merge, run_shard
+from kgeval.runs.stored_model import read_stored_model
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +100,113 @@ def test_every_variable_that_is_not_set_is_told_with_all_of_its_lines(config, mo
     first, second = str(refusal.value).splitlines()
     assert "the environment has no variable KC (config lines 1, 3, 4, 6). Set it" in first
     assert "the environment has no variable UNSET (config line 4). Set it" in second
+
+
+SECRET = "hunter2!"
+
+
+@pytest.fixture
+def secretive(place, monkeypatch):
+    """Write a configuration whose tracker, dataset, model and arguments of training have a secret in them."""
+    monkeypatch.setenv("SECRET", SECRET)
+    (place / "graph").rename(place / f"graph-{SECRET}")
+    (place / "model.safetensors").rename(place / f"{SECRET}.safetensors")
+    (place / "c.yaml").write_text(
+        "dataset: graph-${SECRET}\n"
+        "models:\n  a: &a {path: '${SECRET}.safetensors'}\n  b: *a\n"
+        "tracker: {kind: csv, path: 'told-${SECRET}.csv'}\n"
+        "evaluation: {split: '${SPLIT:-test}'}\nseed: ${SEED}\n"
+    )
+    return place / "c.yaml"
+
+
+def written_under(*folders):
+    """All that is written in some folders, as one text; names of files too."""
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return "".join(
+        str(path.relative_to(path.parents[1])) + path.read_bytes().decode(errors="replace") for path in files
+    )
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_no_file_of_a_run_holds_the_value_of_a_variable(secretive, place, divided):
+    pytest.importorskip("altair", reason="a page needs the extra [report]")
+    overrides = ["report=true", "tracker.path='other-${SECRET}.csv'"]
+    settings = load_config(secretive, overrides)
+    if divided:
+        for number in (1, 2):
+            run_shard(settings, place / "run", number, 2)
+        assert SECRET not in written_under(place / "run")
+        merge(place / "run")
+    else:
+        run(settings, place / "run")
+    text = written_under(place / "run")
+    assert SECRET not in text
+    assert "other-${SECRET}.csv" in text
+    told = (place / f"other-{SECRET}-a.csv").read_text()
+    assert SECRET not in told
+    config = yaml.safe_load((place / "run/a/config.yaml").read_text())
+    assert (config["model"]["path"], config["dataset"]["path"]) == ("${SECRET}.safetensors", "graph-${SECRET}")
+    assert (config["seed"], config["evaluation"]["split"]) == (7, "test")  # a run is read without its environment
+
+
+def test_a_stored_configuration_is_run_again_where_its_variables_are_set(secretive, place, monkeypatch):
+    first, _ = run(load_config(secretive), place / "run")
+    again = load_config(place / "run/a/config.yaml")
+    assert again.model.path == f"{SECRET}.safetensors"
+    (repeated,) = run(again, place / "again")
+    assert repeated.summary.to_dict()["metrics"] == first.summary.to_dict()["metrics"]
+    assert read_stored_model(place / "run/a").model.num_entities == 9
+    monkeypatch.delenv("SECRET")
+    with pytest.raises(ConfigError, match=r"the environment has no variable SECRET \(config lines .*\)\. Set it"):
+        load_config(place / "run/a/config.yaml")
+
+
+def test_another_value_of_a_variable_is_noticed_by_what_it_changes_and_not_shown(secretive, place, monkeypatch):
+    def refusal():
+        with pytest.raises(InputError) as error:
+            run(load_config(secretive), place / "run")
+        assert SECRET not in str(error.value)
+        assert "elsewhere" not in str(error.value)
+        return str(error.value)
+
+    run(load_config(secretive), place / "run")
+    (place / f"graph-{SECRET}").rename(place / "graph-elsewhere")
+    (place / f"{SECRET}.safetensors").rename(place / "elsewhere.safetensors")
+    monkeypatch.setenv("SECRET", "elsewhere")
+    assert all(outcome.stored for outcome in run(load_config(secretive), place / "run"))  # it is the same content
+    monkeypatch.setenv("SPLIT", "valid")
+    assert "evaluation.split was test, is valid" in refusal()
+    monkeypatch.delenv("SPLIT")
+    shutil.copy(place / "spare/other.safetensors", place / "elsewhere.safetensors")
+    assert "${SECRET}.safetensors has changed" in refusal()
+
+
+def test_another_value_of_an_option_is_noticed_and_not_shown(place, config, monkeypatch):
+    content = {"kind": "pykeen", "model": "DistMult", "training_kwargs": {"num_epochs": 0}}
+    content |= {"model_kwargs": {"embedding_dim": 2, "entity_constrainer": "${HOW}"}}
+    monkeypatch.setenv("HOW", "normalize")
+    run(load_config(config(models={"a": content}, model=None)), place / "run")
+    for name in ("config.yaml", "manifest.json", "metrics.json"):
+        assert "normalize" not in (place / "run/a" / name).read_text()
+    monkeypatch.setenv("HOW", "clamp_norm")
+    with pytest.raises(InputError, match=r"entity_constrainer: \$\{HOW\} has another value") as error:
+        run(load_config(config(models={"a": content}, model=None)), place / "run")
+    assert "clamp" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"model": "missing/${SECRET}"}, "no such file or folder 'missing/${SECRET}'"),
+        ({"tracker": {"kind": "csv", "path": "a.csv", "token": "${SECRET}", "${SECRET}": 1}}, "could not be started"),
+        ({"model": {"path": "model.safetensors", "options": {"norm": "${SECRET}"}}}, "norm"),
+    ],
+)
+def test_no_error_shows_the_value_of_a_variable(place, config, monkeypatch, keys, message):
+    monkeypatch.setenv("SECRET", SECRET)
+    with pytest.raises(InputError) as error:
+        run(load_config(config(**keys)), place / "run")
+    assert message in str(error.value)
+    assert SECRET not in str(error.value)

@@ -12,7 +12,6 @@ from kgeval.cli.shared_options import (
     BY,
     CORRUPTION,
     DIGITS,
-    FAIL_UNDER,
     FOLDER,
     JSON,
     METRIC,
@@ -23,6 +22,7 @@ from kgeval.cli.shared_options import (
     model_and_dataset,
     policies,
     split_at_commas,
+    thresholds,
 )
 
 
@@ -71,7 +71,7 @@ from kgeval.cli.shared_options import (
 @BY
 @policies(stored=False)
 @intervals
-@FAIL_UNDER
+@thresholds
 @click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @DIGITS
@@ -83,6 +83,7 @@ def command(
     out: Path | None,
     force: bool,
     fail_under: dict[str, float],
+    fail_over: dict[str, float],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -93,17 +94,18 @@ def command(
     In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all.
     """
     from kgeval.cli.single_run import run_and_show
-    from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
+    from kgeval.runs.metric_bounds import OVER, UNDER, Judged, misses, refuse_missed, thresholds_of
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
     policies_and_rows = ("protocol", "metrics", "by", "ties", "seed", "chance", "popularity")
     of_intervals = options if options["error"] is None else {"intervals": options["intervals"]}  # the level is its own
     keys = present(options, *policies_and_rows) | interval_block(of_intervals)
     config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
-    refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
+    limits = thresholds_of({UNDER: fail_under, OVER: fail_over}, kind=config.kind)
+    for limit in limits:
+        limit.refuse_unfit(config.kind, config.metrics)
     outcome = run_and_show(config, out, force=force, as_json=as_json)
-    if fail_under:
-        refuse_shortfalls({"": outcome.result.compute([*fail_under])}, fail_under)
+    refuse_missed(misses(limits, [Judged("", outcome.result.compute)]))
 
 
 def _evaluation(options: dict[str, Any]) -> dict[str, Any]:

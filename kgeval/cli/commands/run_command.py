@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import DIGITS, FAIL_UNDER, FOLDER, JSON, QUIET
+from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, thresholds
 
 if TYPE_CHECKING:
-    from kgeval.metrics.summary import Summary
     from kgeval.runs.config.run_config import RunConfig
+    from kgeval.runs.metric_bounds import Bounds, Judged, Threshold
     from kgeval.runs.outcome import Outcome
 
 
@@ -35,7 +35,7 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
 @click.option(
     "--shard", metavar="K/N", callback=_shard, help="Rank only the K-th of N parts; 'kgeval merge' finishes the run."
 )
-@FAIL_UNDER
+@thresholds
 @DIGITS
 @QUIET
 @JSON
@@ -46,6 +46,7 @@ def command(
     force: bool,
     shard: tuple[int, int] | None,
     fail_under: dict[str, float],
+    fail_over: dict[str, float],
     as_json: bool,
 ) -> None:
     """Run experiments from configuration files.
@@ -59,15 +60,14 @@ def command(
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
-    from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
+    from kgeval.runs.metric_bounds import OVER, UNDER, misses, refuse_missed
 
     run_configs = {path: load_config(path, overrides) for path in configs}
     folders = _folders(run_configs, out)
     if shard is not None:
         _run_shards(run_configs, folders, shard, force=force)
         return
-    for config in run_configs.values():
-        refuse_bounds(fail_under, config.task.kind if config.task else "ranks", config.metrics)
+    limits = _limits([*run_configs.values()], {UNDER: fail_under, OVER: fail_over})
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
     for path, config in run_configs.items():
@@ -84,8 +84,35 @@ def command(
         say_json(contents if len(run_configs) > 1 else next(iter(contents.values())))
     if failures:
         raise RunError("\n".join(f"{path}: {str(why) or type(why).__name__}" for path, why in failures.items()))
-    if fail_under:
-        refuse_shortfalls(_summaries(outcomes, [*fail_under]), fail_under)
+    refuse_missed(misses(limits, _judged(run_configs, outcomes)))
+
+
+def _limits(configs: Sequence[RunConfig], bounds: Bounds) -> tuple[Threshold, ...]:
+    """Read the thresholds, and check what no configuration can check for itself, before anything is read."""
+    from kgeval.runs.metric_bounds import thresholds_of
+    from kgeval.runs.trackers import refuse_missing_library
+
+    limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], configs[0].kind)
+    for config in configs:
+        refuse_missing_library(config.tracker)
+        for limit in limits:
+            if limit.model in {"", *config.jobs}:
+                limit.refuse_unfit(config.kind, config.metrics)
+    return limits
+
+
+def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outcome]]) -> list[Judged]:
+    """The models whose metrics are compared with thresholds."""
+    from kgeval.baselines.baseline import Baseline
+    from kgeval.runs.metric_bounds import Judged
+    from kgeval.runs.outcome import with_common_ties
+
+    def judged(path: Path, outcome: Outcome) -> Judged:
+        source = str(path) if len(configs) > 1 else ""
+        is_baseline = isinstance(configs[path].jobs[outcome.name], Baseline)
+        return Judged(outcome.name, outcome.result.compute, source, is_baseline)
+
+    return [judged(path, outcome) for path in configs for outcome in with_common_ties(outcomes[path])]
 
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
@@ -146,14 +173,3 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
     if out is None:
         return Path(output) if output else Path("runs") / config.stem
     return out / config.stem if several else out
-
-
-def _summaries(outcomes: dict[Path, list[Outcome]], metrics: list[str]) -> dict[str, Summary]:
-    """Compute metrics by model, with the path of its configuration where there are several."""
-    from kgeval.runs.outcome import with_common_ties
-
-    return {
-        ": ".join(filter(None, [str(path) if len(outcomes) > 1 else "", outcome.name])): outcome.result.compute(metrics)
-        for path, of_config in outcomes.items()
-        for outcome in with_common_ties(of_config)
-    }

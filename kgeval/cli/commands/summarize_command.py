@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.shared_options import (
     BY,
     DIGITS,
-    FAIL_UNDER,
     JSON,
     METRIC,
     NAMES,
@@ -19,7 +19,12 @@ from kgeval.cli.shared_options import (
     interval_block,
     intervals,
     policies,
+    thresholds,
 )
+
+if TYPE_CHECKING:
+    from kgeval.metrics.summary import Summary
+    from kgeval.runs.metric_bounds import Bounds, Judged
 
 
 @click.command("summarize")
@@ -37,7 +42,7 @@ from kgeval.cli.shared_options import (
 )
 @NAMES
 @click.option("--high-confidence", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
-@FAIL_UNDER
+@thresholds
 @DIGITS
 @QUIET
 @JSON
@@ -45,6 +50,7 @@ def command(
     run: Path,
     metrics: tuple[str, ...],
     fail_under: dict[str, float],
+    fail_over: dict[str, float],
     names: tuple[str, ...],
     as_json: bool,
     **settings: Any,
@@ -61,23 +67,25 @@ def command(
     names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.run_directory.contents import is_several
+    from kgeval.runs.metric_bounds import OVER, UNDER
 
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
     options = {
         name: value for name, value in further.items() if value is not None and (value != () or name == "filter")
     }
     options |= interval_block(settings)
+    bounds = {UNDER: fail_under, OVER: fail_over}
     if is_several(run):
-        _summarize_several(run, metrics, options, fail_under, as_json=as_json)
+        _summarize_several(run, metrics, options, bounds, as_json=as_json)
     else:
-        _summarize_one(run, metrics, options, fail_under, names=names, as_json=as_json)
+        _summarize_one(run, metrics, options, bounds, names=names, as_json=as_json)
 
 
 def _summarize_one(
     run: Path,
     metrics: tuple[str, ...],
     options: dict[str, Any],
-    bounds: dict[str, float],
+    bounds: Bounds,
     *,
     names: tuple[str, ...],
     as_json: bool,
@@ -86,16 +94,14 @@ def _summarize_one(
     from kgeval.cli.display import show_groups, show_notes, show_summary
     from kgeval.cli.streams import say_json
     from kgeval.data.human_names import Names, read_names
-    from kgeval.runs.fail_under import refuse_bounds, refuse_shortfalls
+    from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.named_groups import named
     from kgeval.runs.outcome import beside
-    from kgeval.runs.stored_result import read_result, ungrouped
+    from kgeval.runs.stored_result import read_result
 
     result = read_result(run, metrics, options)
     summary, groups = result.summary, result.groups
-    if bounds:
-        bounded = read_result(run, tuple(bounds), ungrouped(run, options)).summary
-        refuse_bounds(bounds, bounded.kind, [*bounds])
+    missed = misses(thresholds_of(bounds), [_judged(run, "", options)])
     if names:
         spelled = Names.merged(map(read_names, names))
         summary, groups = named(summary, spelled), groups and named(groups, spelled)
@@ -105,25 +111,31 @@ def _summarize_one(
         show_summary(summary)
         show_groups(groups)
     show_notes(summary.notes)
-    if bounds:
-        refuse_shortfalls({"": bounded}, bounds)
+    refuse_missed(missed)
 
 
 def _summarize_several(
-    folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: dict[str, float], *, as_json: bool
+    folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, as_json: bool
 ) -> None:
     """Show the metrics of several models' runs side by side."""
     from kgeval.cli.display import show_notes
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.run_directory.contents import read_common_table
-    from kgeval.runs.fail_under import refuse_shortfalls
+    from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import common_table, with_common_ties
+    from kgeval.runs.results import RankResult
     from kgeval.runs.resume import read_outcomes, read_unfinished
-    from kgeval.runs.stored_result import ungrouped
 
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = read_common_table(folder)["failed"], read_unfinished(folder)
+    limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished])
+    # A bound is for the number that the table shows, by the tie policy that all of it has.
+    shown = [
+        (each.name, {"ties": each.summary.options.ties} if isinstance(each.result, RankResult) else {})
+        for each in with_common_ties(outcomes)
+    ]
+    missed = misses(limits, [_judged(folder / name, name, options | ties) for name, ties in shown])
     if as_json:
         say_json(common_table(outcomes, failed, planned=unfinished))
     else:
@@ -132,6 +144,16 @@ def _summarize_several(
     show_notes(
         f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
     )
-    if bounds:
-        bounded = with_common_ties(read_outcomes(folder, tuple(bounds), ungrouped(folder, options)))
-        refuse_shortfalls({outcome.name: outcome.summary for outcome in bounded}, bounds)
+    refuse_missed(missed)
+
+
+def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
+    """A stored run whose metrics are compared with thresholds."""
+    from kgeval.run_directory.contents import is_baseline
+    from kgeval.runs.metric_bounds import Judged
+    from kgeval.runs.stored_result import read_result, ungrouped
+
+    def compute(metrics: Sequence[str]) -> Summary:
+        return read_result(run, tuple(metrics), ungrouped(run, options)).summary
+
+    return Judged(name, compute, is_baseline=is_baseline(run))

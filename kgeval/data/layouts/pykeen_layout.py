@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,24 @@ def to_factories(dataset: Dataset, *, inverse: bool = False) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def writable_home() -> Iterator[None]:
+    """Import a part of PyKEEN, which makes a folder for its files when it is imported.
+
+    Raises
+    ------
+    DatasetError
+        if it cannot make the folder, with what to set
+    """
+    try:
+        yield
+    except OSError as error:
+        folder = error.filename or os.environ.get("PYSTOW_HOME") or "~/.data"
+        what = f"PyKEEN, which knows datasets and models by name, cannot make the folder {str(folder)!r} for its files"
+        cure = "Set the variable PYSTOW_HOME to a folder that you can write to, or give the folder of a dataset"
+        raise DatasetError(f"{what} ({error.strerror or error}). {cure}.") from error
+
+
 def _vocabulary(factory: Any, kind: str) -> Vocabulary:
     size = int(factory.num_entities if kind == "entity" else factory.real_num_relations)
     label_to_id = getattr(factory, f"{kind}_to_id", None)
@@ -160,7 +180,8 @@ def _vocabulary(factory: Any, kind: str) -> Vocabulary:
 
 def _resolvers() -> tuple[Any, Any]:
     """PyKEEN's registries of datasets: of one graph, and inductive ones."""
-    from pykeen.datasets import dataset_resolver
-    from pykeen.datasets.inductive import inductive_dataset_resolver
+    with writable_home():
+        from pykeen.datasets import dataset_resolver
+        from pykeen.datasets.inductive import inductive_dataset_resolver
 
     return dataset_resolver, inductive_dataset_resolver

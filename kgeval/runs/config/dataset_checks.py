@@ -11,7 +11,7 @@ from kgeval.data.known import known_answers
 from kgeval.errors import DatasetError, InputError
 from kgeval.ranking.rank_table import TIME
 from kgeval.runs.config.models import TrainingConfig
-from kgeval.runs.config.pykeen_components import scores_new_entities
+from kgeval.runs.config.pykeen_components import has_device, scores_new_entities
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.settings.messages import Location, Problem
 
@@ -96,6 +96,9 @@ def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Prob
         if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
             what = f"{model.model} learns the entities of one graph, and dataset {dataset.name} is inductive"
             yield Problem((*place, "model"), what, "Train one that scores new entities, such as InductiveNodePiece.")
+        if isinstance(model, TrainingConfig) and not has_device(model.device):
+            what = f"PyKEEN would train on the processor: this machine has no device {model.device!r}"
+            yield Problem((*place, "device"), what, "Leave it out, or say cpu.")
         if isinstance(model, Baseline):
             try:
                 model.check(dataset)

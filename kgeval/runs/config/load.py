@@ -13,7 +13,8 @@ from kgeval.corruption.registry import Corruption
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments
-from kgeval.runs.config.yaml_document import Document, Place, read_document
+from kgeval.runs.config.written_variables import Place
+from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.settings.messages import Location, Problem, problems_of
 
 
@@ -39,6 +40,7 @@ def check(document: Document) -> RunConfig:
     ConfigError
         with all problems at once
     """
+    document = document.read()
     problems = [
         Problem((*location, *wrong.location), wrong.message, wrong.hint)
         for location, job in _trainings(document.content)

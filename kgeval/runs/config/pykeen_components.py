@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kgeval.data.layouts.pykeen_layout import writable_home
 from kgeval.errors import ConfigError, did_you_mean
 
 
@@ -89,16 +90,25 @@ def refuse_unknown_device(name: str) -> None:
         raise ConfigError(f"unknown device {name!r}. {did_you_mean(name, ['cpu', 'cuda', 'cuda:0', 'mps'])}") from None
 
 
+def has_device(name: str | None) -> bool:
+    """Whether a machine has the GPU that a training asks for; without a name it takes what there is."""
+    import torch
+
+    device = torch.device("cuda" if name == "gpu" else name or "cpu")
+    return bool(device.type != "cuda" or (device.index or 0) < torch.cuda.device_count())
+
+
 def _resolver(part: str) -> Any:
-    from pykeen.losses import loss_resolver
-    from pykeen.lr_schedulers import lr_scheduler_resolver
-    from pykeen.models import model_resolver
-    from pykeen.optimizers import optimizer_resolver
-    from pykeen.regularizers import regularizer_resolver
-    from pykeen.sampling import negative_sampler_resolver
-    from pykeen.stoppers import stopper_resolver
-    from pykeen.trackers import tracker_resolver
-    from pykeen.training import training_loop_resolver
+    with writable_home():
+        from pykeen.losses import loss_resolver
+        from pykeen.lr_schedulers import lr_scheduler_resolver
+        from pykeen.models import model_resolver
+        from pykeen.optimizers import optimizer_resolver
+        from pykeen.regularizers import regularizer_resolver
+        from pykeen.sampling import negative_sampler_resolver
+        from pykeen.stoppers import stopper_resolver
+        from pykeen.trackers import tracker_resolver
+        from pykeen.training import training_loop_resolver
 
     return {
         "loss": loss_resolver,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from kgeval.errors import did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.tables.names import Kind
 from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
@@ -217,6 +219,17 @@ class RunConfig(MetricRequest, Evaluated):
     def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig | Baseline]:
         """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
+
+    @property
+    def kind(self) -> Kind:
+        """What is computed of the models: ranks, or what their task is."""
+        return "ranks" if self.task is None else self.task.kind
+
+    def load_dataset(self) -> Dataset:
+        """Read the graph, whose name shows no secret of its path."""
+        dataset = self.dataset.load()
+        name = self.document.variables.conceal_in_name(dataset.name)
+        return dataset if name == dataset.name else replace(dataset, name=name)
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Decide what the evaluation leaves to the protocol; the standard one leaves a baseline's ties to the baseline.

@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from kgeval.errors import did_you_mean
+from kgeval.errors import MetricError, did_you_mean
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.pykeen_components import component
 from kgeval.settings.messages import Problem, short_repr
@@ -54,6 +54,8 @@ def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) ->
     if name in OUTSIDE.get(block, ()) or _names(value) & READERS.get(block, set()):
         what = "it lets PyKEEN work with files outside the run directory, and run the code that a pickled one holds"
         return Problem((block, name), what, "Leave it out: the trained model is saved in the run directory.")
+    if (block, name) == ("stopper_kwargs", "metric") and isinstance(value, str):
+        return _wrong_metric(value)
     if types is None or not isinstance(name, str):
         return None
     if name not in types:
@@ -66,6 +68,17 @@ def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) ->
         expected = " or ".join(PLAIN[kind] for kind in plain)
         hint = "Write a number as 1.0e-3: YAML takes 1e-3 for text." if _is_number(value) else ""
         return Problem((block, name), f"expected {expected}, found {short_repr(value)}", hint)
+    return None
+
+
+def _wrong_metric(name: str) -> Problem | None:
+    """Refuse a metric of a stopper before the training, which may end before the stopper asks for it."""
+    from kgeval.pykeen.metric_results import KGEvalMetricResults
+
+    try:
+        KGEvalMetricResults.key_from_string(name)
+    except MetricError as error:
+        return Problem.of(("stopper_kwargs", "metric"), error)
     return None
 
 

@@ -19,7 +19,6 @@ from kgeval.metrics.tables.names import parse
 from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.rank_table import SCHEMA, TIME
 from kgeval.settings.messages import short_repr
-from kgeval.settings.settings import listed
 
 
 @contextmanager
@@ -82,16 +81,17 @@ ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 
-Metrics = Annotated[
-    tuple[Annotated[str, AfterValidator(_metric)], ...],
-    BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
-    Field(strict=False),
-]
-"""one metric name, or several"""
-
 
 def _split_at_commas(value: Any) -> Any:
     return tuple(name.strip() for name in value.split(",")) if isinstance(value, str) else value
+
+
+Metrics = Annotated[
+    tuple[Annotated[str, AfterValidator(_metric)], ...],
+    BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...]),
+    Field(strict=False),
+]
+"""the name of one metric, or several, as a list or with commas between them"""
 
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:

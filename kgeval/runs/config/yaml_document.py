@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,8 @@ from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.run_directory.contents import CONFIG, is_run
 from kgeval.runs.config.environment_variables import ExpandingLoader
+from kgeval.runs.config.written_variables import Place, Variables, plain
 from kgeval.settings.messages import Problem, as_texts, short_repr
-
-Place = tuple[str, ...]
-"""the path to a value: its keys and positions, as they are written"""
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,8 @@ class Document:
     """errors in the YAML itself"""
     options: Mapping[Place, str] = field(default_factory=dict)
     """the command-line option of each value that has one"""
+    variables: Variables = field(default_factory=Variables)
+    """what was written with variables of the environment"""
 
     def line(self, problem: Problem) -> str:
         """Return the source of a value with a problem: its line, that of the block around it, or ``--set``."""
@@ -49,10 +49,20 @@ class Document:
             *self.problems,
             *(problem.format(self.line(problem), self._option(problem)) for problem in problems),
         ]
+        messages = [self.variables.conceal(message) for message in messages]
         if self.options and len(messages) == 1:
             return ConfigError(messages[0])
         count = "1 problem" if len(messages) == 1 else f"{len(messages)} problems"
         return ConfigError("\n  ".join([f"{self.source}: {count}", *messages]))
+
+    @property
+    def as_written(self) -> dict[str, Any]:
+        """The content with its variables."""
+        return dict(self.variables.as_written(self.content, whole=True))
+
+    def read(self) -> Document:
+        """Keep the values of the content apart from the variables that they were written with."""
+        return replace(self, content=plain(self.content), variables=Variables.of(self.content))
 
     def _option(self, problem: Problem) -> str:
         """Return the option of a value with a problem, and the keys inside that value."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
@@ -27,11 +27,14 @@ class Fingerprint:
     """the SHA-256 of each input file"""
     version: str | None
     """that of kgeval"""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """the SHA-256 of the values that the configuration names by variables of the environment"""
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the whole, without the names of the files: they may lie elsewhere on another machine."""
         content = [sorted(self.config.items()), self.dataset, sorted(self.files.values()), self.version]
+        content += [sorted(self.variables.items())] if self.variables else []
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def changes(self, earlier: Fingerprint) -> Iterator[str]:
@@ -42,6 +45,9 @@ class Fingerprint:
         for key in [*old, *(key for key in new if key not in old)]:
             if old.get(key) != new.get(key):
                 yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
+        for key, digest in self.variables.items():
+            if old.get(key) == new.get(key) and earlier.variables.get(key) != digest:
+                yield f"{key}: {new.get(key)} has another value"
         if earlier.dataset != self.dataset:
             yield "the dataset has other triples"
         for path in [*earlier.files, *(path for path in self.files if path not in earlier.files)]:

@@ -12,11 +12,12 @@ from kgeval.run_directory.staging import reserve_shard
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import check
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.config.yaml_document import Document
+from kgeval.runs.config.yaml_document import Document, parse_value
 from kgeval.runs.jobs import Job, jobs_of
 from kgeval.runs.manifest import FileHashes, fingerprint
 from kgeval.runs.model_evaluation import Ranking
 from kgeval.runs.outcome import Outcome
+from kgeval.runs.resume import refuse_changes
 from kgeval.runs.runner import Watch, no_progress, no_warning, run
 from kgeval.runs.shards.division import divide_exactly
 from kgeval.runs.shards.ranked_shard import RankedShard
@@ -48,8 +49,16 @@ def run_shard(
     InputError
         if another process ranks the same shard, or the shards that are there are of another run
     """
+    with config.document.variables.concealed():
+        return _run_shard(config, out, number, count, force=force, watch=watch)
+
+
+def _run_shard(
+    config: RunConfig, out: Path, number: int, count: int, *, force: bool, watch: Watch
+) -> list[StoredShard]:
+    """Rank one shard of each model."""
     _refuse_indivisible(config, count)
-    dataset = config.dataset.load()
+    dataset = config.load_dataset()
     config = check_against_dataset(config, dataset)
     jobs = jobs_of(config, {name: out / name / STAGE for name in config.jobs}, dataset)
     config = config.resolved(dataset)
@@ -58,12 +67,15 @@ def run_shard(
     def rank(job: Job) -> StoredShard:
         model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
         current = fingerprint(job, dataset, model, evaluation, hashes)
+        if is_run(out / job.name) and not force:
+            refuse_changes(out / job.name, current)
+            return StoredShard(out / job.name, 0, kept=True)
         with watch(job.name or evaluation.activity, None) as progress:
             ranking = evaluation.prepare(model, progress)
             shard = divide_exactly(ranking, count)[number - 1]
 
             def begin() -> None:
-                store.begin(current, count, configuration=config.document.content, force=force)
+                store.begin(current, count, configuration=config.document.as_written, force=force)
 
             with reserve_shard(out / job.name, number, force=force, prepare=begin):
                 kept = store.read(shard, ranking)
@@ -102,7 +114,8 @@ def merge(
         raise InputError(f"{str(folder)!r} holds a finished run: there is nothing to merge.")
     if not stores:
         raise InputError(f"{str(folder)!r} holds no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one.")
-    config = check(Document(f"the configuration of {folder}", stores[0].configuration))
+    content = parse_value(stores[0].configuration, f"the configuration of the shards in {folder}")
+    config = check(Document(f"the configuration of {folder}", content))
     for name in config.jobs:
         store = ShardStore(folder / name / STAGE)
         if not store.exists and is_run(folder / name):

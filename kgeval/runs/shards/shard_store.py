@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,12 +12,16 @@ from typing import Any
 
 from kgeval.errors import InputError, Interrupted, TableError, first_few
 from kgeval.files.opening import sha256_of_file
+from kgeval.files.yaml_text import dump_yaml
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.run_directory.contents import PLAN, SHARDS, num_shards, read_json
+from kgeval.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
 from kgeval.runs.shards.division import Shard
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.storage.atomic import replacing, write_text
+
+DIVISION = "evaluation.shards"
+"""the key of the number of shards"""
 
 
 class ShardStore:
@@ -59,10 +62,9 @@ class ShardStore:
         return InputError(f"{what}. Remove the folder that it is in, to begin anew.")
 
     @property
-    def configuration(self) -> dict[str, Any]:
-        """The configuration of the run, as its file had it."""
-        configuration = self.about.get("configuration")
-        return dict(configuration) if isinstance(configuration, dict) else {}
+    def configuration(self) -> str:
+        """The configuration of the run in YAML, with variables as its file had them."""
+        return str(self.about.get("configuration", ""))
 
     @property
     def count(self) -> int | None:
@@ -90,8 +92,7 @@ class ShardStore:
             shutil.rmtree(self.folder)
         if not self.exists:
             about = {"schema": 1, "shards": count, "fingerprint": fingerprint.to_dict()}
-            text = json.dumps(about | {"configuration": configuration}, default=str, indent=2)
-            write_text(self.folder / PLAN, text)
+            write_text(self.folder / PLAN, as_json(about | {"configuration": dump_yaml(configuration)}))
 
     @cached_property
     def _run(self) -> str:
@@ -102,12 +103,15 @@ class ShardStore:
         """Say in what a run differs from the one that is there; its number of shards may be left open."""
         yield from fingerprint.changes(self.fingerprint)
         if count not in (None, self.count):
-            yield f"evaluation.shards was {self.count}, is {count}"
+            yield f"{DIVISION} was {self.count}, is {count}"
 
     def refusal(self, changes: list[str]) -> InputError:
         """Refuse a run that differs from the one that is there."""
-        what = f"{str(self.folder.parents[1])!r} holds shards of an interrupted run, and this would be another"
-        return InputError(f"{what}: {first_few(changes)}. Choose another folder, or add --force.")
+        there = f"{self.num_done} of the {self.count} shards of a run that is not finished"
+        what = f"{str(self.folder.parents[1])!r} holds {there}, and this would be another: {first_few(changes)}"
+        divided = any(change.startswith(DIVISION) for change in changes)
+        go_on = f"Divide it into {self.count} again (--shard K/{self.count}), choose" if divided else "Choose"
+        return InputError(f"{what}. {go_on} another folder, or add --force, which begins anew without them.")
 
     def find(self, number: int) -> Path | None:
         """Find the file of a shard; one that is damaged is deleted."""

@@ -1,0 +1,55 @@
+"""Environment variables in text: ``${NAME}``, ``${NAME:-default}``, and ``$${NAME}`` for the text ``${NAME}``."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from kgeval.errors import ConfigError
+
+VARIABLE = re.compile(r"""\$(\$?)\{([A-Za-z_]\w*)(:-(?:[^{}\n'":]|:(?!\s))*)?\}""")
+"""with or without a default, which contains no structure of YAML"""
+
+
+def look_up(variable: str) -> str | None:
+    """Return the value of ``NAME`` or ``NAME:-default``, if there is one; of ``$NAME`` the text ``${NAME}``."""
+    if variable.startswith("$"):
+        return f"${{{variable[1:]}}}"
+    name, has_default, default = variable.partition(":-")
+    return os.environ.get(name) or default if has_default else os.environ.get(name)
+
+
+def escaped(content: Any) -> Any:
+    """Escape text that looks like a variable.
+
+    >>> escaped({"path": "a/${b}", "count": 3})
+    {'path': 'a/$${b}', 'count': 3}
+    """
+    if isinstance(content, dict):
+        return {escaped(key): escaped(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [escaped(value) for value in content]
+    return VARIABLE.sub(lambda match: f"${match[0]}", content) if isinstance(content, str) else content
+
+
+def expanded(content: Any) -> Any:
+    """Expand the variables in the text of a stored configuration.
+
+    Raises
+    ------
+    ConfigError
+        if one is not set, with its name
+    """
+    if isinstance(content, dict):
+        return {expanded(key): expanded(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [expanded(value) for value in content]
+    return VARIABLE.sub(_expand, content) if isinstance(content, str) else content
+
+
+def _expand(match: re.Match[str]) -> str:
+    value = look_up(f"{match[1]}{match[2]}{match[3] or ''}")
+    if value is None:
+        raise ConfigError(f"the environment has no variable {match[2]}, which a stored configuration names. Set it.")
+    return value

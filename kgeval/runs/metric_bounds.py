@@ -1,0 +1,160 @@
+"""``--fail-under`` and ``--fail-over``: bounds on metrics; a command fails where a model misses one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgeval.errors import ConfigError, MetricError, RunError
+from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
+from kgeval.metrics.labels.label_summary import CLASSIFICATION
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.summary import Summary
+from kgeval.metrics.tables.names import Kind, parse, parse_all
+
+UNDER, OVER = "--fail-under", "--fail-over"
+
+Bounds = Mapping[str, Mapping[str, float]]
+"""by option, ``--fail-under`` or ``--fail-over``: the bound of each ``[model.]metric``"""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The least that a metric may be, or the most."""
+
+    option: str
+    model: str
+    """the model that it is for; empty for all that learn"""
+    metric: str
+    bound: float
+
+    def refuse_unfit(self, kind: Kind, metrics: Sequence[str] = ()) -> None:
+        """Refuse a metric that is unknown, or better on the other side of the bound, before anything is ranked.
+
+        Parameters
+        ----------
+        kind
+            ``"ranks"``, or the kind of a task
+        metrics
+            the metrics of the task; by default the default ones of its kind
+
+        Raises
+        ------
+        ConfigError
+            with the nearest name, or the option that fits
+        """
+        try:
+            increasing = _metric(self.metric, kind, metrics).increasing
+        except MetricError as error:
+            raise ConfigError(f"{self.option}: {error}") from error
+        if increasing is (self.option == OVER):
+            other, better = (UNDER, "higher") if self.option == OVER else (OVER, "lower")
+            name = f"{self.model}.{self.metric}" if self.model else self.metric
+            what = f"{self.option}: {self.metric} is better the {better} it is"
+            raise ConfigError(f"{what}. Give its bound by {other} {name}={self.bound:g}.")
+
+    def misses(self, summary: Summary) -> Iterator[str]:
+        """Say how a model misses the bound, if it does; what is undefined does."""
+        try:
+            value = summary[self.metric]
+        except MetricError as error:
+            yield str(error)
+            return
+        if self.option == UNDER and not value >= self.bound:
+            yield f"{self.metric} is {value!r}, below {self.bound!r}."
+        if self.option == OVER and not value <= self.bound:
+            yield f"{self.metric} is {value!r}, above {self.bound!r}."
+
+
+def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: Kind = "ranks") -> tuple[Threshold, ...]:
+    """Read thresholds, each of a metric or of a model and its metric; what is the name of a metric is no model.
+
+    >>> thresholds_of({"--fail-under": {"mrr": 0.3, "my.model.head.mrr": 0.4}}, ["my.model"])[1]
+    Threshold(option='--fail-under', model='my.model', metric='head.mrr', bound=0.4)
+
+    Raises
+    ------
+    ConfigError
+        if a name is neither, with the models
+    """
+    return tuple(
+        Threshold(option, *_split(option, name, models, kind), bound)
+        for option, of_option in bounds.items()
+        for name, bound in of_option.items()
+    )
+
+
+def _split(option: str, name: str, models: Collection[str], kind: Kind) -> tuple[str, str]:
+    """Return the model and the metric that a name has."""
+    try:
+        parse(name, kind)
+    except MetricError as error:
+        model = max((model for model in models if name.startswith(f"{model}.")), key=len, default="")
+        if not model and models and "." in name:
+            raise ConfigError(f"{option}: {error} It is no model either: they are {', '.join(models)}.") from error
+        return model, name.removeprefix(f"{model}.")
+    return "", name
+
+
+def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
+    if kind == "ranks":
+        return parse(name).metric
+    metric_name = parse(name, kind)
+    computed = metrics or (CONFIDENCES if kind == "confidences" else CLASSIFICATION)
+    if metric_name not in parse_all(computed, kind):
+        raise MetricError(f"{name} is not among the metrics of this task. Add it to them.")
+    return metric_name.metric
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A model whose metrics are compared with thresholds."""
+
+    name: str
+    """in its configuration; empty where there is only one"""
+    compute: Callable[[Sequence[str]], Summary]
+    """names of metrics -> their values"""
+    source: str = ""
+    """where the model is from, if there are several places"""
+    is_baseline: bool = False
+    """whether only thresholds with its name are for it; if there are only baselines, all are"""
+
+
+def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tuple[str, str]]:
+    """Find the thresholds that models miss: by option, what to say.
+
+    Raises
+    ------
+    ConfigError
+        if a metric does not fit
+    """
+    learned = [model for model in models if not model.is_baseline] or models
+    missed: list[tuple[str, str]] = []
+    for model in models:
+        own = [each for each in thresholds if each.model == model.name or (not each.model and model in learned)]
+        if not own:
+            continue
+        summary = model.compute(metrics := [each.metric for each in own])
+        where = "".join(f"{part}: " for part in (model.source, model.name) if part)
+        for each in own:
+            each.refuse_unfit(summary.kind, metrics)
+            missed += [(each.option, where + how) for how in each.misses(summary)]
+    names = {"", *(model.name for model in models)}
+    missed += [(each.option, f"{each.model}: it has no run.") for each in thresholds if each.model not in names]
+    return missed
+
+
+def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:
+    """Fail if a threshold is missed.
+
+    Raises
+    ------
+    RunError
+        with every threshold that is missed
+    """
+    options = " and ".join(dict.fromkeys(option for option, _ in missed))
+    if len(missed) == 1:
+        raise RunError(f"{options}: {missed[0][1]}")
+    if missed:
+        lines = [f"{options}: {len(missed)} metrics miss their bounds", *(how for _, how in missed)]
+        raise RunError("\n  ".join(lines))
