@@ -47,11 +47,11 @@ def test_a_row_for_each_pair_under_each_metric(done, tables):
     printed = done("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3")
     expected = compare(tables, ["mrr", "hits@3"])
     for metric, *cells in expected.differences_table()[1]:
-        assert f"{metric}:" in printed.splitlines()
+        assert f"{metric}{'' if metric == 'mrr' else ' (secondary)'}:" in printed.splitlines()
         assert all(cell in printed for cell in cells)
     assert ["model", "other", "difference", "p", "detectable", "seen"] in map(str.split, printed.splitlines())
     notes = invoke("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3").stderr
-    assert "9,999 sign flips per triple (seed 0), adjusted for the family of 2 tests" in " ".join(notes.split())
+    assert "9,999 sign flips per triple (seed 0), two-sided, one pair of models" in " ".join(notes.split())
     assert "Note" not in invoke("compare", "sines.parquet", "sums.parquet", "-q").stderr
 
 

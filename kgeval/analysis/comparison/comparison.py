@@ -59,8 +59,13 @@ class Comparison:
 
     @property
     def family(self) -> int:
-        """How many tests there are, for all of which the p-values are adjusted together."""
-        return sum(pair.p is not None for pair in self.pairs)
+        """How many pairs of models each p-value is adjusted for; of groups, the most."""
+        return max((pair.family for pair in self.pairs), default=0)
+
+    @property
+    def decisive(self) -> str:
+        """The metric that decides which model is better: the one named first; empty without differences."""
+        return self.pairs[0].name if self.pairs else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -104,7 +109,9 @@ class Comparison:
                 "level": options.level,
                 "draws": options.draws,
                 "seed": options.seed,
+                "decisive": self.decisive,
                 "family": self.family,
+                "family_of": "the pairs of models, by each metric in each group",
                 "adjustment": "holm",
                 "pairs": [pair.to_dict() for pair in self.pairs],
             },
@@ -171,7 +178,7 @@ def _cells(pair: PairedDifference) -> list[str]:
     """Print a difference, with as many digits as its standard error justifies."""
     return [
         "undefined" if pair.difference is None else cell(pair.difference, pair.interval),
-        "" if pair.adjusted_p is None else f"{pair.adjusted_p:.4f}",
+        pair.p_text,
         "" if pair.detectable is None else number(pair.detectable, pair.decimals),
         pair.seen or "not tested",
     ]

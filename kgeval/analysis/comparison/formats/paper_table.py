@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kgeval.analysis.comparison.comparison_notes import adjustment
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.metrics.tables.metric_titles import ARROWS, short_title
 from kgeval.metrics.tables.names import MetricName
@@ -68,7 +69,7 @@ def paper_table(
     cells = [one for column in columns for one in column.cells]
     notes = ["Bold: the best."] if any(one.best for one in cells) else []
     if any(one.near for one in cells):
-        notes.append(_note_on_near(options, sum(pair.p is not None for pair in pairs)))
+        notes.append(_note_on_near(options, [pair for pair in pairs if pair.p is not None]))
     return PaperTable(_caption(summaries), tuple(summaries), columns, (*notes, *remarks))
 
 
@@ -99,12 +100,11 @@ def _justified(pairs: Sequence[PairedDifference]) -> int:
     return min((pair.decimals for pair in pairs if pair.interval is not None), default=DIGITS)
 
 
-def _note_on_near(options: DifferenceOptions, family: int) -> str:
-    """Say by which test, of which unit and family, a difference was not seen."""
-    tests = f"the family of {family} tests" if family > 1 else "this one test"
+def _note_on_near(options: DifferenceOptions, tested: Sequence[PairedDifference]) -> str:
+    """Say by which test, of which unit and for how many pairs of models, a difference was not seen."""
     return (
-        f"Underlined: no difference to the best seen ({options.draws:,} sign flips per {options.unit}, two-sided, "
-        f"p > {options.alpha:.2g} adjusted for {tests}; Holm, 1979)."
+        f"Underlined: no difference to the best is seen ({options.draws:,} sign flips per {options.unit}, two-sided, "
+        f"p > {options.alpha:.2g}; {adjustment(tested)})."
     )
 
 
