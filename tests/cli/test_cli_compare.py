@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -31,6 +32,32 @@ def test_numbers_are_those_of_python(data, tables):
     told = data("compare", "sines.parquet", "sums.parquet", "-m", "mrr,mr", "--by", "side", "--draws", "500")
     expected = compare(tables, ["mrr", "mr"], by="side", draws=500).to_dict()
     assert told == json.loads(json.dumps(expected))
+
+
+@pytest.mark.parametrize("form", ["csv", "markdown", "latex", "json", "html"])
+def test_groups_are_kept_in_every_format(done, tables, form):
+    """A row for each side and model, with the values of the rows of that side and the digits of ungrouped tables."""
+    call = ("compare", "sines.parquet", "sums.parquet", "-m", "mrr", "--draws", "99", "--format", form)
+    written = done(*call, "--by", "side")
+    digits = {len(number) for number in re.findall(r"0\.(\d+)", done(*call).partition("toprule")[2] or done(*call))}
+    for name, table in tables.items():
+        for side in ("head", "tail"):
+            value = summarize(table, f"{side}.mrr")[f"{side}.mrr"]
+            if form == "csv":
+                assert f"{side},{name},{value!r}" in written.splitlines()
+            elif form == "json":
+                groups = json.loads(written)["models"][name]["groups"]
+                (own,) = [group for group in groups if group["key"] == {"side": side}]
+                assert value in own["metrics"]["both"].values() or value in own["metrics"][side].values()
+            elif form == "html":
+                assert re.search(rf">{side}</bdi></th><th[^>]*><bdi[^>]*>{name}</bdi></th><td[^>]*>{value:.6f}<", written)
+            else:
+                row = re.search(rf"{side} [&|] {name} [&|][^0]*(0\.\d+)", written)
+                assert float(row[1]) == pytest.approx(value, abs=5e-4)
+                assert len(row[1]) - 2 in digits
+    if form in ("markdown", "latex"):
+        assert "the best in the column of its group" in written
+        assert "sign flips" not in invoke(*call, "--by", "side").stderr
 
 
 def test_options_are_those_of_python(data, tables):

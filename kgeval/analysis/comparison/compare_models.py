@@ -124,7 +124,13 @@ def compare(  # noqa: PLR0913
         groups = _groups(tables, same, columns)
         pairs = paired_differences(views, _comparable(summaries), same, groups, options)
         remarks += _notes_on_equals(tables, same)
-    return Comparison(summaries, (*remarks, *notes_on_unknowns(provenances)), pairs, options)
+    grouped = {
+        model: rank_summary(table, metrics, by=columns, options=metric_options)
+        for model, table in (tables if columns else {}).items()
+    }
+    return Comparison(
+        summaries, (*remarks, *notes_on_unknowns(provenances)), pairs, options, grouped
+    )
 
 
 def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
