@@ -62,6 +62,11 @@ class Study:
         return [model.name for model in self.models]
 
     @property
+    def baselines(self) -> list[str]:
+        """The names of those that learn nothing."""
+        return [model.name for model in self.models if model.baseline]
+
+    @property
     def runs(self) -> list[EvaluatedModel]:
         """The runs of all models, one for each seed."""
         return [run for model in self.models for run in model.runs]

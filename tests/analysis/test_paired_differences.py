@@ -174,7 +174,9 @@ def test_a_family_is_the_pairs_of_models_by_one_metric_in_one_group():
 
 
 def test_further_metrics_change_no_p_value():
-    (alone, *_), (first, *others) = (compare(TABLES, names).pairs for names in (["mrr"], ["mrr", "mr", "hits@1", "gmr"]))
+    (alone, *_), (first, *others) = (
+        compare(TABLES, names).pairs for names in (["mrr"], ["mrr", "mr", "hits@1", "gmr"])
+    )
     assert others
     assert first == alone
 
@@ -193,9 +195,9 @@ def test_a_p_value_that_no_draw_reached_is_a_bound():
     comparison = compare({"as it is": TABLES["sums"], **better}, ["mrr"], draws=99)
     assert [(pair.p, pair.adjusted_p, pair.is_bound) for pair in comparison.pairs] == [(0.01, 0.03, True)] * 3
     assert [row[-3] for row in comparison.differences_table()[1]] == ["≤ 0.0300"] * 3
-    assert [(row["p_is_bound"], row["adjusted_p_is_bound"]) for row in comparison.to_dict()["differences"]["pairs"]] == [
-        (True, True)
-    ] * 3
+    assert [
+        (row["p_is_bound"], row["adjusted_p_is_bound"]) for row in comparison.to_dict()["differences"]["pairs"]
+    ] == [(True, True)] * 3
     assert any('"≤": no draw gave a difference as large' in note for note in comparison.notes)
     measured = [pair for pair in compare(TABLES, ["mrr"], draws=99).pairs if pair.p > 0.01]
     assert measured

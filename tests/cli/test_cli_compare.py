@@ -50,7 +50,9 @@ def test_groups_are_kept_in_every_format(done, tables, form):
                 (own,) = [group for group in groups if group["key"] == {"side": side}]
                 assert value in own["metrics"]["both"].values() or value in own["metrics"][side].values()
             elif form == "html":
-                assert re.search(rf">{side}</bdi></th><th[^>]*><bdi[^>]*>{name}</bdi></th><td[^>]*>{value:.6f}<", written)
+                assert re.search(
+                    rf">{side}</bdi></th><th[^>]*><bdi[^>]*>{name}</bdi></th><td[^>]*>{value:.6f}<", written
+                )
             else:
                 row = re.search(rf"{side} [&|] {name} [&|][^0]*(0\.\d+)", written)
                 assert float(row[1]) == pytest.approx(value, abs=5e-4)

@@ -128,9 +128,7 @@ def compare(  # noqa: PLR0913
         model: rank_summary(table, metrics, by=columns, options=metric_options)
         for model, table in (tables if columns else {}).items()
     }
-    return Comparison(
-        summaries, (*remarks, *notes_on_unknowns(provenances)), pairs, options, grouped
-    )
+    return Comparison(summaries, (*remarks, *notes_on_unknowns(provenances)), pairs, options, grouped)
 
 
 def _refuse_other_inputs(tables: Any, reference: str | None) -> None:

@@ -111,9 +111,7 @@ class Comparison:
         """Return plain data: the content of each model's ``metrics.json``, the differences, and the notes."""
         options = self.options
         return {
-            "models": {
-                model: summary.to_dict() | self._groups_of(model) for model, summary in self.summaries.items()
-            },
+            "models": {model: summary.to_dict() | self._groups_of(model) for model, summary in self.summaries.items()},
             "differences": {
                 "unit": options.unit,
                 "level": options.level,

@@ -10,7 +10,7 @@ from kgeval.metrics.intervals.units import PLURAL
 from kgeval.reports.breakdown import relation_scores, slice_scores
 from kgeval.reports.charts.relations import relations_chart
 from kgeval.reports.charts.slices import slice_panel
-from kgeval.reports.charts.theme import PAGE, SHAPES, themed
+from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
@@ -26,7 +26,8 @@ def origins(study: Study) -> Section:
     panels, captions = {}, {}
     for name in groups["slice"].unique():
         own = groups[groups["slice"] == name]
-        panels[f"slice-{name}"] = themed(slice_panel(own, PAGE, width="container", legend=False), PAGE)
+        panel = slice_panel(own, PAGE, baselines=study.baselines, width="container", legend=False)
+        panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted of the triple"
     second = 1 if len(study.names) > 1 else 0
     picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")
@@ -39,7 +40,7 @@ def origins(study: Study) -> Section:
     }
     content = {
         "panels": captions,
-        "models": list(zip(study.names, SHAPES * len(study.names), strict=False)),
+        "models": PAGE.looks(study.names, study.baselines),
         "dataset": study.dataset is not None,
         "relations": relations_title(study, relations),
         "unit": PLURAL[study.unit],

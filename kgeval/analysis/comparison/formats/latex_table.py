@@ -53,7 +53,10 @@ def as_latex(table: PaperTable) -> str:
     """Write a table for a document with the packages ``booktabs`` and ``siunitx``."""
     labels = ["l" if max(map(len, own), default=0) <= LONGEST else WRAPPED for own in zip(*table.rows, strict=True)]
     columns = " ".join([*labels, *(f"S[{_digits(column)},detect-weight]" for column in table.columns)])
-    head = [*(f"{{{escape(key)}}}" for key in table.keys), *(f"{{{escape(f'{column.title} {column.arrow}'.rstrip())}}}" for column in table.columns)]
+    head = [
+        *(f"{{{escape(key)}}}" for key in table.keys),
+        *(f"{{{escape(f'{column.title} {column.arrow}'.rstrip())}}}" for column in table.columns),
+    ]
     rows = [
         [*map(escape, row), *(_cell(column.cells[place], column) for column in table.columns)]
         for place, row in enumerate(table.rows)

@@ -80,9 +80,7 @@ def paper_table(
     return PaperTable(_caption(board.summaries), keys, rows, columns, (*notes, *remarks))
 
 
-def _column(
-    name: MetricName, board: Leaderboard, pairs: Sequence[PairedDifference], digits: int | None
-) -> PaperColumn:
+def _column(name: MetricName, board: Leaderboard, pairs: Sequence[PairedDifference], digits: int | None) -> PaperColumn:
     of_metric = [pair for pair in pairs if pair.metric == name]
     places = _justified(of_metric) if digits is None else digits
     cells: list[PaperCell] = []
