@@ -66,7 +66,7 @@ def adjustment(tested: Sequence[PairedDifference]) -> str:
     """Say for how many pairs of models p-values are adjusted."""
     sizes = sorted({pair.family for pair in tested})
     if sizes[-1] == 1:
-        return "one pair of models, so that nothing is adjusted"
+        return "not adjusted, as one pair of models is compared"
     number = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     of_metric = " tested by each metric" if len({pair.metric for pair in tested}) > 1 else ""
     of_group = f" {'and ' if of_metric else 'tested '}in each group" if tested[0].group else ""

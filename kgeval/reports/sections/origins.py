@@ -73,7 +73,7 @@ def relations_title(study: Study, relations: pd.DataFrame) -> str:
     if len(study.names) == 1:
         return f"{len(relations):,} relations: their MRR, and how many test triples they have"
     better, (first, other) = int((relations["m0"] > relations["m1"]).sum()), map(isolated, study.names[:2])
-    return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations"
+    return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations (counted, not tested)"
 
 
 def _display(study: Study, label: str) -> str:
@@ -87,9 +87,10 @@ def slices_title(study: Study, groups: pd.DataFrame) -> str:
         ordered = own[own["slice"] == name].sort_values("value")
         if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
+            run = ", the run of the middle seed," if study.models[0].seeds else ""
             return (
-                f"{isolated(study.names[0])} is weakest on {low['group']} {_kind(name)} (MRR {low['value']:.3f}) "
-                f"and strongest on {high['group']} (MRR {high['value']:.3f})"
+                f"{isolated(study.names[0])}{run} has its lowest MRR on {low['group']} {_kind(name)} "
+                f"({low['value']:.3f}), its highest on {high['group']} ({high['value']:.3f}): their intervals are apart"
             )
     return "Where the result comes from"
 

@@ -7,7 +7,7 @@
   const number = (row, column) => (value(row, column) === "" ? NaN : Number(value(row, column)));
 
   headers.slice(1).forEach((_, index) => {
-    const rows = [...body.rows].filter((row) => !row.classList.contains("baseline"));
+    const rows = [...body.rows];
     const best = Math.max(...rows.map((row) => number(row, index + 1)).filter((one) => !isNaN(one)));
     if (rows.length > 1)
       for (const row of rows) if (number(row, index + 1) === best) row.cells[index + 1].classList.add("best");
