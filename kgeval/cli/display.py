@@ -12,6 +12,7 @@ import click
 
 from kgeval.cli.streams import say, transliterate, width
 from kgeval.cli.terminal_tables import Table, wrap_lines
+from kgeval.provenance import UNKNOWN, shared_description
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
@@ -107,7 +108,7 @@ def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *furt
     values = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
     different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
     if different:
-        common = ", ".join(f"{name} {_text(value)}" for name, value in values.items() if name not in different)
+        common = shared_description(len(provenances), first, different)
     else:
         common = str(replace(first, model=f"{len(provenances)} models") if others else first)
     show_head(common, *further)
@@ -115,7 +116,7 @@ def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *furt
 
 
 def _text(value: Any) -> str:
-    return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
+    return ", ".join(value) or "none" if isinstance(value, tuple) else UNKNOWN if value is None else str(value)
 
 
 def _without_repeated_side(values: Mapping[MetricName, str], by: Sequence[str]) -> Mapping[MetricName, str]:

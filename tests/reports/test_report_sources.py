@@ -124,9 +124,8 @@ def test_a_page_has_no_absolute_path_and_a_command_that_works(runs, monkeypatch,
     monkeypatch.chdir(runs.parent)
     told = html.unescape(re.search(r"<dt>Again</dt><dd><code>(.*?)</code>", kgeval.report(place / "x y").html)[1])
     assert told == "kgeval run 'of $(me); a/x y/config.yaml' --force"
-    assert subprocess.run(
-        ["sh", "-c", told.replace("kgeval", "printf '%s|'")], capture_output=True, text=True
-    ).stdout == ("run|of $(me); a/x y/config.yaml|--force|")
+    printed = subprocess.run(["sh", "-c", told.replace("kgeval", "printf '%s|'")], capture_output=True, check=True)
+    assert printed.stdout == b"run|of $(me); a/x y/config.yaml|--force|"
     page = kgeval.report(place / "x y").html
     assert "exact, from scores compared in float64" in page
     assert "<dt>Kernel</dt>" not in page

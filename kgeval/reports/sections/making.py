@@ -84,10 +84,11 @@ def _again(model: EvaluatedModel) -> str:
 
 
 def _place(model: EvaluatedModel) -> str:
-    """The run directory as seen from the working directory; empty where there is none."""
+    """The run directory as seen from the working directory or, of one elsewhere, from the folder that it is in."""
     if model.folder is None:
         return ""
     place = os.path.relpath(model.folder)
+    place = model.folder.absolute().name if place.startswith("..") else place
     return f"./{place}" if place.startswith("-") else place
 
 
@@ -105,7 +106,10 @@ def _relative(content: Any, folder: Path | None) -> Any:
 
 
 def _relative_path(path: str, folder: Path | None) -> str:
-    return f"…/{Path(path).name}" if folder is None else os.path.relpath(path, folder)
+    """Write a path as seen from a run directory; its last two parts where both have no more than the root in common."""
+    if folder is None or os.path.commonpath([path, folder.absolute()]) == Path(path).anchor:
+        return "/".join(["…", *Path(path).parts[1:][-2:]])
+    return os.path.relpath(path, folder)
 
 
 def _without_paths(text: str, model: EvaluatedModel) -> str:
