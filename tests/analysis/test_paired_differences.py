@@ -169,7 +169,7 @@ def test_a_family_is_the_pairs_of_models_by_one_metric_in_one_group():
         assert {pair.family for pair in family} == {3} == {comparison.family}
     assert comparison.decisive == "mrr"
     told = " ".join(comparison.notes)
-    assert "adjusted for the 3 pairs of models tested by each metric and in each group (Holm, 1979)" in told
+    assert "adjusted by Holm's method (1979) for the 3 pairs of models tested by each metric and in each group" in told
     assert "mrr, named first, decides. mr, hits@3: secondary" in told
 
 

@@ -158,11 +158,11 @@ def test_rows_that_one_model_lacks(refused, data, tables, place):
 
 
 def test_the_head_says_what_models_share_and_columns_what_differs(done, tables, place):
-    replace(tables["sums"], protocol="libkge").to_parquet(place / "other.parquet")
-    head, *lines = done("compare", "sines.parquet", "other.parquet", "--allow", "protocol", "-m", "mrr").splitlines()
-    shared = "filtered by train, valid, test, candidates: all 20 entities"
+    replace(tables["sums"], filter=("train",)).to_parquet(place / "other.parquet")
+    head, *lines = done("compare", "sines.parquet", "other.parquet", "--allow", "filter", "-m", "mrr").splitlines()
+    shared = "protocol standard, candidates: all 20 entities"
     assert head == f"2 models on random, {tables['sums'].num_triples} test triples, {shared}"
-    assert lines[1].split() == ["model", "protocol", "mrr"]
+    assert lines[1].split() == ["model", "filter", "mrr"]
 
 
 def test_runs_with_other_tie_policies_need_one(refused, data, place):

@@ -70,7 +70,7 @@ def adjustment(tested: Sequence[PairedDifference]) -> str:
     number = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     of_metric = " tested by each metric" if len({pair.metric for pair in tested}) > 1 else ""
     of_group = f" {'and ' if of_metric else 'tested '}in each group" if tested[0].group else ""
-    return f"adjusted for the {number} pairs of models{of_metric}{of_group} (Holm, 1979)"
+    return f"adjusted by Holm's method (1979) for the {number} pairs of models{of_metric}{of_group}"
 
 
 def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
