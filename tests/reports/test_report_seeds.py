@@ -21,7 +21,7 @@ from kgeval.reports.sections.making import making
 from kgeval.reports.sections.standings import standings
 from kgeval.reports.sections.trust import exactness
 from kgeval.reports.sections.verdict import p_value, verdicts
-from kgeval.reports.study import study_of
+from kgeval.reports.study import HEADLINES, study_of
 from tests.reports.conftest import family, ranks_of, seeded
 
 pytest.importorskip("altair")
@@ -134,6 +134,26 @@ def test_the_title_says_what_the_tests_say_of_models_and_baselines():
     assert title(a=0.3, popularity=0.3) == (
         "a reaches an MRR of X; no difference to the baseline popularity (X) is seen"
     )
+
+
+def test_the_same_cells_are_bold_on_the_page_and_in_papers():
+    """The best of the column, of models and baselines, and all that are equal; all metrics of the page grow."""
+    found = with_floor(a=0.3, popularity=0.6, b=0.2)
+    bold = {
+        (row["model"], place)
+        for row in standings(found).content["rows"]
+        for place, cell in enumerate(row["cells"])
+        if cell["best"]
+    }
+    tables = {model.name: model.table for model in found.models}
+    latex = kgeval.compare(tables, list(HEADLINES)).to_latex().splitlines()
+    rows = [line.removesuffix(r" \\").split(" & ") for line in latex if line.startswith(("a &", "b &", "popularity &"))]
+    assert bold == {
+        (model, place) for model, *cells in rows for place, cell in enumerate(cells) if cell.startswith(r"\bfseries")
+    }
+    values = [[kgeval.summarize(table, name)[name] for name in HEADLINES] for table in tables.values()]
+    expected = np.array(values) == np.max(values, axis=0)
+    assert bold == {(list(tables)[model], place) for model, place in np.argwhere(expected).tolist()}
 
 
 def test_the_page_and_the_comparison_say_the_same_of_two_models():
