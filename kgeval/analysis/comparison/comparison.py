@@ -72,7 +72,7 @@ class Comparison:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: where ranks differ, what the tests are, which metric decides, and of the models."""
+        """What a reader should know: where ranks differ, what the tests are, and what holds of the models."""
         return (*self.remarks, *notes_on_tests(self.pairs, self.options), *self.notes_on_models)
 
     @property

@@ -13,7 +13,7 @@ from kgeval.metrics.tables.rank_summary import RankSummary
 from kgeval.metrics.tables.rendering import cell
 
 
-class Row(NamedTuple):
+class ModelRow(NamedTuple):
     """A model, in a group of rows or in all."""
 
     model: str
@@ -28,10 +28,10 @@ class Leaderboard:
     by: tuple[str, ...]
     """the columns whose values make the groups"""
     names: Sequence[MetricName]
-    rows: Sequence[Row]
+    rows: Sequence[ModelRow]
     """group after group"""
 
-    def key_of(self, row: Row) -> list[str]:
+    def key_of(self, row: ModelRow) -> list[str]:
         """What names a row: the values of its group, and the model."""
         return [*(str(row.group.key[name]) for name in self.by), row.model]
 
@@ -40,13 +40,13 @@ def leaderboard_of(summaries: Mapping[str, RankSummary], grouped: Mapping[str, R
     """Lay the rows out: of the groups, if there are any, else of the models alone."""
     first = next(iter(summaries.values()))
     if not grouped:
-        rows = [Row(model, summary.groups[0]) for model, summary in summaries.items()]
+        rows = [ModelRow(model, summary.groups[0]) for model, summary in summaries.items()]
         return Leaderboard(summaries, (), first.requested_columns, rows)
     keys: list[dict[str, Any]] = []
     for summary in grouped.values():
         keys += [group.key for group in summary.groups if group.key not in keys]
     found = [
-        Row(model, next((group for group in summary.groups if group.key == key), Group(key)))
+        ModelRow(model, next((group for group in summary.groups if group.key == key), Group(key)))
         for key in keys
         for model, summary in grouped.items()
     ]

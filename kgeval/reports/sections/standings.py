@@ -36,7 +36,7 @@ def standings(study: Study) -> Section:
 def _row(study: Study, name: str) -> dict[str, Any]:
     """Lay out a model's row of the leaderboard."""
     own = study.scores[study.scores["model"] == name]
-    best = study.scores.groupby("metric")["value"].max() if len(study.names) > 1 else {}
+    best = study.scores.groupby("metric")["value"].max().to_dict() if len(study.names) > 1 else {}
     cells = [{**study.cell(score), "best": score["value"] == best.get(score["metric"])} for _, score in own.iterrows()]
     return {"model": name, "baseline": bool(own["baseline"].iloc[0]), "cells": cells}
 

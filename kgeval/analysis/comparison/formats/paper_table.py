@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kgeval.analysis.comparison.comparison_notes import adjustment
-from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, Row, interval_of, value_of
+from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, ModelRow, interval_of, value_of
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.metrics.tables.metric_titles import ARROWS, short_title
 from kgeval.metrics.tables.names import MetricName
@@ -90,7 +90,7 @@ def _column(name: MetricName, board: Leaderboard, pairs: Sequence[PairedDifferen
 
 
 def _cells(
-    name: MetricName, rows: Sequence[Row], pairs: Sequence[PairedDifference], places: int
+    name: MetricName, rows: Sequence[ModelRow], pairs: Sequence[PairedDifference], places: int
 ) -> Iterator[PaperCell]:
     """Lay a metric of the models in one group out, and mark the best and what is not seen to be worse."""
     values = {row.model: value_of(row.group, name) for row in rows}
